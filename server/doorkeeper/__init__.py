@@ -1,0 +1,1 @@
+"""Doorkeeper: a server that speaks the Kafka protocol for access control lists."""
