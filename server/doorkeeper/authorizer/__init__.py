@@ -1,0 +1,1 @@
+"""The authorizer contract (KIP-504) and the authorizers that are shipped."""

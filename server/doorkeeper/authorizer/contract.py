@@ -1,0 +1,247 @@
+"""The contract between the server and whoever decides: KIP-504 in Python.
+
+The server calls, in this order: ``configure`` once, ``start`` once, then the other methods any
+number of times, then ``close`` once. All calls come from the event loop's thread.
+Reads (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``) answer at once and
+from local memory. Updates return one awaitable per item, in the order of the items; the refusal
+of an item is a value inside its result, never an exception.
+
+Source: ``org.apache.kafka.server.authorizer`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.model import (
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    Principal,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+
+    from doorkeeper.errors import ApiError
+
+
+class AuthorizationResult(Enum):
+    """The two answers to an action."""
+
+    ALLOWED = "ALLOWED"
+    DENIED = "DENIED"
+
+
+class Endpoint(NamedTuple):
+    """One listener: the host it advertises and the port it is bound to."""
+
+    listener_name: str
+    security_protocol: str
+    host: str
+    port: int
+
+
+class AuthorizerServerInfo(NamedTuple):
+    """What an authorizer may know of the server when it starts."""
+
+    cluster_id: str
+    node_id: int
+    endpoints: tuple[Endpoint, ...]
+    inter_broker_endpoint: Endpoint
+    early_start_listeners: frozenset[str]
+
+
+class AuthorizableRequestContext(NamedTuple):
+    """Who sent a request, from where and how.
+
+    ``client_address`` is the text of Java's ``InetAddress.getHostAddress``: ``10.0.0.7``,
+    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key.
+    """
+
+    listener_name: str
+    security_protocol: str
+    principal: Principal
+    client_address: str
+    request_type: int
+    request_version: int
+    client_id: str
+    correlation_id: int
+
+
+class Action(NamedTuple):
+    """One thing that a request needs. ``resource`` is LITERAL.
+
+    ``resource_reference_count`` says how often the request names the resource. ``log_if_allowed``
+    and ``log_if_denied`` are false where the answer is not an access by itself, such as a probe.
+    """
+
+    operation: AclOperation
+    resource: ResourcePattern
+    resource_reference_count: int = 1
+    log_if_allowed: bool = True
+    log_if_denied: bool = True
+
+
+class AclCreateResult(NamedTuple):
+    """What became of one binding; ``error`` of None is success."""
+
+    error: ApiError | None = None
+
+
+class AclBindingDeleteResult(NamedTuple):
+    """One binding that a filter matched; ``error`` of None says that it is gone."""
+
+    binding: AclBinding
+    error: ApiError | None = None
+
+
+class AclDeleteResult(NamedTuple):
+    """What became of one filter: an error of the filter itself, or the bindings it matched."""
+
+    error: ApiError | None = None
+    bindings: tuple[AclBindingDeleteResult, ...] = ()
+
+
+class Authorizer(ABC):
+    """Decides what clients may do, and keeps the ACLs."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Take the server's configuration: every key of it, also keys that only you know.
+
+        Raises:
+            ValueError: a value is wrong; the text names the key. The server does not start.
+
+        """
+
+    @abstractmethod
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+        """Begin loading; return for each endpoint an awaitable. A listener opens when its own completes.
+
+        One that fails stops the start of the server.
+        """
+
+    @abstractmethod
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Answer each action, in order, from local memory."""
+
+    @abstractmethod
+    def create_acls(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
+    ) -> Sequence[Awaitable[AclCreateResult]]:
+        """Create the bindings; return one awaitable for each, in order."""
+
+    @abstractmethod
+    def delete_acls(
+        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Awaitable[AclDeleteResult]]:
+        """Delete what the filters match; return one awaitable for each filter, in order."""
+
+    @abstractmethod
+    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+        """Return the bindings that the filter matches, from local memory."""
+
+    def acl_count(self) -> int:
+        """Return how many ACLs there are; -1 says that this is not known."""
+        return -1
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+    ) -> AuthorizationResult:
+        """Say whether the operation is allowed on at least one resource of the type (KIP-679).
+
+        Raises:
+            ValueError: the operation or the type is ANY or UNKNOWN.
+
+        """
+        return by_resource_type(self, context, operation, resource_type)
+
+    def close(self) -> None:
+        """Release everything; fail what ``start`` returned and has not completed."""
+
+
+PROBE_NAME = "hardcode"
+"""The resource name under which the broker's default algorithm asks, and audits, its first step."""
+
+
+def by_resource_type(
+    authorizer: Authorizer,
+    context: AuthorizableRequestContext,
+    operation: AclOperation,
+    resource_type: ResourceType,
+) -> AuthorizationResult:
+    """Run the contract's default algorithm over ``acls``: O(number of ACLs).
+
+    A LITERAL deny never dominates a PREFIXED allow, and implied operations do not count beyond
+    the first step: both as in the broker.
+
+    Source: the default method ``Authorizer.authorizeByResourceType``.
+    """
+    check_not_filter(operation, resource_type)
+    probe = Action(
+        operation,
+        ResourcePattern(resource_type, PROBE_NAME, PatternType.LITERAL),
+        resource_reference_count=0,
+        log_if_denied=False,
+    )
+    if authorizer.authorize(context, [probe])[0] is AuthorizationResult.ALLOWED:
+        return AuthorizationResult.ALLOWED
+    wanted = AclBindingFilter(
+        ResourcePatternFilter(resource_type, None, PatternType.ANY),
+        AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY),
+    )
+    covered = [
+        binding
+        for binding in authorizer.acls(wanted)
+        if binding.entry.host in ("*", context.client_address)
+        and binding.entry.principal in ("User:*", str(context.principal))
+        and binding.entry.operation in (operation, AclOperation.ALL)
+    ]
+    return AuthorizationResult.ALLOWED if any_undominated(covered) else AuthorizationResult.DENIED
+
+
+def any_undominated(bindings: Sequence[AclBinding]) -> bool:
+    """Say whether some ALLOW among the bindings is not dominated by a DENY among them."""
+    denied = {b.pattern for b in bindings if b.entry.permission_type is AclPermissionType.DENY}
+    allowed = {b.pattern for b in bindings if b.entry.permission_type is AclPermissionType.ALLOW}
+    literal_denies = {p.name for p in denied if p.pattern_type is PatternType.LITERAL}
+    prefix_denies = {p.name for p in denied if p.pattern_type is PatternType.PREFIXED}
+    if "*" in literal_denies:
+        return False
+    if any(p.pattern_type is PatternType.LITERAL and p.name == "*" for p in allowed):
+        return True
+    return any(
+        not (p.pattern_type is PatternType.LITERAL and p.name in literal_denies)
+        and not any(p.name.startswith(prefix) for prefix in prefix_denies)
+        for p in allowed
+    )
+
+
+def check_not_filter(operation: AclOperation, resource_type: ResourceType) -> None:
+    """Refuse what ``authorize_by_resource_type`` cannot be asked.
+
+    Raises:
+        ValueError: with the broker's texts.
+
+    """
+    if resource_type is ResourceType.ANY:
+        raise ValueError("Must specify a non-filter resource type for authorizeByResourceType")
+    if resource_type is ResourceType.UNKNOWN:
+        raise ValueError("Unknown resource type")
+    if operation is AclOperation.ANY:
+        raise ValueError("Must specify a non-filter operation type for authorizeByResourceType")
+    if operation is AclOperation.UNKNOWN:
+        raise ValueError("Unknown operation type")

@@ -1,0 +1,113 @@
+"""Kafka's error codes as this server answers them, and the exception that carries one.
+
+    ApiError            an answer with a code of its own and, mostly, a text
+
+Every other exception that leaves a handler or an authorizer is answered with
+UNKNOWN_SERVER_ERROR and no text, so that nothing internal reaches a client.
+
+Source: the broker's ``ApiError`` and ``Errors`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ErrorCode(IntEnum):
+    """The codes that an answer of this server may carry."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    REQUEST_TIMED_OUT = 7
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    INVALID_TOPIC_EXCEPTION = 17
+    INVALID_GROUP_ID = 24
+    TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
+    CLUSTER_AUTHORIZATION_FAILED = 31
+    UNSUPPORTED_SASL_MECHANISM = 33
+    ILLEGAL_SASL_STATE = 34
+    UNSUPPORTED_VERSION = 35
+    TOPIC_ALREADY_EXISTS = 36
+    INVALID_PARTITIONS = 37
+    INVALID_REPLICATION_FACTOR = 38
+    INVALID_REPLICA_ASSIGNMENT = 39
+    INVALID_CONFIG = 40
+    NOT_CONTROLLER = 41
+    INVALID_REQUEST = 42
+    POLICY_VIOLATION = 44
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    SECURITY_DISABLED = 54
+    KAFKA_STORAGE_ERROR = 56
+    SASL_AUTHENTICATION_FAILED = 58
+    GROUP_ID_NOT_FOUND = 69
+    TOPIC_DELETION_DISABLED = 73
+    RESOURCE_NOT_FOUND = 91
+    DUPLICATE_RESOURCE = 92
+    UNKNOWN_TOPIC_ID = 100
+    MISMATCHED_ENDPOINT_TYPE = 114
+    UNSUPPORTED_ENDPOINT_TYPE = 115
+    REBOOTSTRAP_REQUIRED = 129
+
+
+STOCK_TEXTS: dict[ErrorCode, str] = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.UNKNOWN_SERVER_ERROR: (
+        "The server experienced an unexpected error when processing the request."
+    ),
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.REQUEST_TIMED_OUT: "The request timed out.",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: (
+        "The request attempted to perform an operation on an invalid topic."
+    ),
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM: (
+        "The broker does not support the requested SASL mechanism."
+    ),
+    ErrorCode.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
+    ErrorCode.UNSUPPORTED_VERSION: "The version of API is not supported.",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "Topic with this name already exists.",
+    ErrorCode.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or"
+        " the message was sent to an incompatible broker. See the broker logs for more details."
+    ),
+    ErrorCode.SECURITY_DISABLED: "Security features are disabled.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
+    ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "This endpoint type is not supported yet.",
+}
+"""The text that Kafka's clients show for a bare code; used where a broker sends it literally."""
+
+
+class ApiError(Exception):
+    """An answer with an error code: what a handler or an authorizer raises to refuse.
+
+    ``message`` is what the client may read; ``None`` leaves it to the client's own text.
+    """
+
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        """Keep the code and the text."""
+        super().__init__(message or code.name)
+        self.code = code
+        self.message = message
+
+
+def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
+    """Return the code and the text that a client gets for an exception.
+
+    The text is None for an unexpected exception and where it is the code's stock text.
+
+    Source: the broker's ``ApiError.fromThrowable``.
+    """
+    if not isinstance(error, ApiError):
+        return ErrorCode.UNKNOWN_SERVER_ERROR, None
+    if error.code is ErrorCode.UNKNOWN_SERVER_ERROR:
+        return error.code, None
+    text = error.message
+    return error.code, None if text == STOCK_TEXTS.get(error.code) else text

@@ -1,0 +1,206 @@
+"""What a handler sees of its server, and what it may return.
+
+A handler is a pure function of a request, its context and a ``Node``. It reads; it changes
+nothing. What shall be changed it returns as a value, with a function that makes the response
+from the results; the connection's shell carries it out in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.authorizer.contract import (
+        AclCreateResult,
+        AclDeleteResult,
+        Action,
+        AuthorizableRequestContext,
+        AuthorizationResult,
+    )
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.errors import ApiError
+    from doorkeeper.storage.contract import StoredTopic
+
+
+class Response(Protocol):
+    """Any generated response message."""
+
+    def encode(self, version: int) -> bytes:
+        """Return the body for a version of the API."""
+        ...
+
+
+class Broker(NamedTuple):
+    """One node as clients see it: the address is the one to dial."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class ApiRange(NamedTuple):
+    """One row of the answer to ApiVersions."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+class Topic(NamedTuple):
+    """A topic that Metadata can tell of. ``origin`` is the catalog file that declares it, or None."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    internal: bool = False
+    origin: str | None = None
+
+
+class GroupMember(NamedTuple):
+    """A member of a group; ``metadata`` and ``assignment`` are the consumer protocol's bytes."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class Group(NamedTuple):
+    """A group from the catalog. ``group_type`` is ``classic`` or ``consumer``."""
+
+    group_id: str
+    state: str
+    group_type: str
+    protocol_type: str
+    protocol: str
+    members: tuple[GroupMember, ...]
+
+
+class Topics(Protocol):
+    """All topics: those that the catalog declares and those made over the wire."""
+
+    def get(self, name: str) -> Topic | None:
+        """Return the topic of this name."""
+        ...
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """Return the topic of this id (16 bytes)."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Return all names, sorted."""
+        ...
+
+
+class AuthorizerReads(Protocol):
+    """The part of an authorizer that handlers may call."""
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Answer each action, in order."""
+        ...
+
+    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+        """Return the bindings that the filter matches."""
+        ...
+
+
+class Node(Protocol):
+    """The server as its handlers see it. Each attribute is one consistent state."""
+
+    @property
+    def node_id(self) -> int:
+        """Return this node's id."""
+        ...
+
+    @property
+    def cluster_id(self) -> str:
+        """Return the 22 characters that name the cluster."""
+        ...
+
+    @property
+    def controller_id(self) -> int:
+        """Return the id of the controller: always one of ``brokers``."""
+        ...
+
+    def brokers(self, listener_name: str) -> Sequence[Broker]:
+        """Return the live nodes with the addresses they advertise on a listener; never empty."""
+        ...
+
+    @property
+    def authorizer(self) -> AuthorizerReads | None:
+        """Return who decides; None where no authorizer is configured: everything is allowed."""
+        ...
+
+    @property
+    def topics(self) -> Topics:
+        """Return all topics."""
+        ...
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """Return all groups by id."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """Return the configuration."""
+        ...
+
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+        """Return what ApiVersions lists on a listener of this kind."""
+        ...
+
+
+class RequestContext(NamedTuple):
+    """A request's circumstances: what the authorizer may know, and what only handlers need."""
+
+    authorizable: AuthorizableRequestContext
+    description: str
+    """The text ``Request(...)`` that a broker's refusals contain."""
+    controller_listener: bool
+    """True on a listener named in ``controller.listener.names``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateAcls:
+    """Bindings that the authorizer shall create before ``finish`` makes the response."""
+
+    bindings: tuple[AclBinding, ...]
+    finish: Callable[[Sequence[AclCreateResult]], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteAcls:
+    """Filters whose matches the authorizer shall delete before ``finish`` makes the response."""
+
+    filters: tuple[AclBindingFilter, ...]
+    finish: Callable[[Sequence[AclDeleteResult]], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeTopics:
+    """Topics to make and names to delete, as one change; each gets an error or None, in order.
+
+    ``wait`` is false where the answer does not depend on the outcome (auto-creation): ``finish``
+    is then called at once with no results.
+    """
+
+    created: tuple[StoredTopic, ...] = ()
+    deleted: tuple[str, ...] = ()
+    finish: Callable[[Sequence[ApiError | None]], Response]
+    wait: bool = True
+
+
+Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics
+"""What a handler returns: an answer, or what must be done before there is one."""

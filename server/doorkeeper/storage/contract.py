@@ -1,0 +1,107 @@
+"""What the server asks of a store, whichever database stands behind it.
+
+A request that changes something is one ``Change``, becomes one revision, and is durable as a whole
+or not at all. Changes are committed in the order of ``submit``; several may share one commit.
+
+When a change cannot be stored, every change that was submitted after it, and before its failure
+was delivered, fails with it: they were computed on top of it. The submitter goes back to the
+last state that is durable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator, Mapping
+
+    from doorkeeper.acl.model import AclBinding
+
+
+class StorageError(Exception):
+    """A change was not stored; the text says why and names the file."""
+
+
+class StoredBinding(NamedTuple):
+    """A binding and the id (22 characters) that it keeps from its creation."""
+
+    binding_id: str
+    binding: AclBinding
+
+
+class StoredTopic(NamedTuple):
+    """A topic that was made over the wire. ``topic_id`` has 16 bytes."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+class Author(NamedTuple):
+    """Who changed something, and from where: what the change log keeps beside each row."""
+
+    principal: str
+    host: str
+    listener: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """All that one request changes. One that is empty is no revision, but keeps its place in line."""
+
+    author: Author
+    bindings_added: tuple[StoredBinding, ...] = ()
+    bindings_removed: tuple[StoredBinding, ...] = ()
+    topics_added: tuple[StoredTopic, ...] = ()
+    topics_removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything to write."""
+        return bool(
+            self.bindings_added or self.bindings_removed or self.topics_added or self.topics_removed
+        )
+
+
+class Store(ABC):
+    """The durable state of one node, or of several that share it."""
+
+    @property
+    @abstractmethod
+    def cluster_id(self) -> str:
+        """Return the 22 characters that name the cluster; made once, with the store."""
+
+    @property
+    @abstractmethod
+    def revision(self) -> int:
+        """Return the number of the last durable revision, as delivered; 0 in a new store."""
+
+    @abstractmethod
+    def bindings(self) -> Iterator[StoredBinding]:
+        """Read all bindings, in no order. For the start, before the first ``submit``."""
+
+    @abstractmethod
+    def topics(self) -> Iterator[StoredTopic]:
+        """Read all topics. For the start, before the first ``submit``."""
+
+    @abstractmethod
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to take changes; results are delivered on this loop."""
+
+    @abstractmethod
+    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
+        """Write a change; never blocks.
+
+        ``on_done`` is called on the loop's thread, in the order of submission, with the revision
+        (the last one, where the change was empty) or the error. One commit is delivered in one
+        turn of the loop.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Commit what was submitted, then release the database. Blocks; may be called twice."""
