@@ -1,0 +1,64 @@
+# What one can do here. Every target sets up what it needs by itself, in .venv.
+# PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-system serve test test-all interop-quick check generate wheel bench \
+        bench-quick lock clean
+
+py := .venv/bin/python
+ARGS ?=
+export PYTHON
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## make .venv with all that serving, testing and checking need
+	@scripts/environment check
+
+setup-system:  ## install Java, Maven, Node.js for the interop suites (apt-get, as root)
+	@scripts/setup-system
+
+serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=value"
+	@scripts/environment run
+	@exec $(py) -m doorkeeper serve $(ARGS)
+
+test:  ## run all tests but those that need real Kafka, foreign clients or a long time
+	@scripts/environment test
+	@$(py) -m pytest -m "not interop and not slow" $(ARGS)
+
+test-all: setup-system  ## run all tests: the slow ones and those with real Kafka too
+	@scripts/environment test
+	@$(py) -m pytest $(ARGS)
+
+interop-quick:  ## run the quick tests with Kafka's own tools and foreign clients
+	@scripts/environment test
+	@$(py) -m pytest -m "interop and not slow" $(ARGS)
+
+check:  ## lint, formatting, types, import directions, generated code current
+	@scripts/environment check
+	@scripts/check
+
+generate:  ## write the generated code anew from schemas/
+	@scripts/environment test
+	@$(py) -m doorkeeper_schemas
+
+wheel:  ## build the wheel and try it in a fresh environment
+	@scripts/environment test
+	@scripts/try-wheel
+
+bench:  ## run the benchmarks (minutes)
+	@scripts/environment bench
+	@scripts/bench $(ARGS)
+
+bench-quick:  ## run the benchmarks with small numbers (seconds)
+	@scripts/environment bench
+	@scripts/bench --quick $(ARGS)
+
+lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions
+	@scripts/environment lock
+	@scripts/lock $(ARGS)
+
+clean:  ## remove .venv, caches, builds (never ./data)
+	rm -rf .venv .venv-clients .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	    .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
