@@ -52,7 +52,10 @@ class ApiRange(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic that Metadata can tell of. ``origin`` is the catalog file that declares it, or None."""
+    """A topic that Metadata can tell of.
+
+    ``origin`` is the catalog file that declares it; None for one that was made over the wire.
+    """
 
     name: str
     topic_id: bytes

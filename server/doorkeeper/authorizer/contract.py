@@ -114,7 +114,7 @@ class AclDeleteResult(NamedTuple):
 class Authorizer(ABC):
     """Decides what clients may do, and keeps the ACLs."""
 
-    def configure(self, configs: Mapping[str, str]) -> None:
+    def configure(self, configs: Mapping[str, str]) -> None:  # noqa: B027  (a hook)
         """Take the server's configuration: every key of it, also keys that only you know.
 
         Raises:
@@ -124,9 +124,9 @@ class Authorizer(ABC):
 
     @abstractmethod
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
-        """Begin loading; return for each endpoint an awaitable. A listener opens when its own completes.
+        """Begin loading; return one awaitable for each endpoint.
 
-        One that fails stops the start of the server.
+        A listener opens when its own completes. One that fails stops the start of the server.
         """
 
     @abstractmethod
@@ -169,7 +169,7 @@ class Authorizer(ABC):
         """
         return by_resource_type(self, context, operation, resource_type)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  (a hook)
         """Release everything; fail what ``start`` returned and has not completed."""
 
 

@@ -53,7 +53,7 @@ class Author(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """All that one request changes. One that is empty is no revision, but keeps its place in line."""
+    """All that one request changes. An empty one is no revision, but keeps its place in line."""
 
     author: Author
     bindings_added: tuple[StoredBinding, ...] = ()
