@@ -1,0 +1,219 @@
+"""What is true of every file here: sizes, headers, places, claims. STYLE.md gives the reasons."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+from testkit.checkout import (
+    COMPONENT_ROOTS,
+    ROOT,
+    files_of_tests,
+    functions,
+    is_generated,
+    modules,
+    name_of,
+    tracked_files,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 60
+
+# Modules without a test file of their own, with the reason.
+TESTED_ELSEWHERE = {
+    "server/doorkeeper/version.py": "one constant; the wheel's try-out prints it",
+}
+
+# Joined here, so that this file does not hold what it looks for.
+UNFINISHED = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX" + r"\b")))
+HOSTS = (
+    "py" + "pi.org",
+    "python" + "hosted.org",
+    "npm" + "js.org",
+    "repo1." + "maven.org",
+    "repo." + "maven.apache.org",
+    "deb." + "debian.org",
+    "crates" + ".io",
+    "proxy." + "golang.org",
+)
+MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:wo" + r"rk|ro" + r"ot|ho" + r"me/\w+)/")
+# Texts of others, kept as they are.
+FOREIGN_TEXTS = {"LICENSE"}
+
+
+def written_by_hand() -> list[Path]:
+    return [path for path in modules() if not is_generated(path)]
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines from ``def`` to the end, the docstring left out."""
+    assert function.end_lineno is not None
+    count = function.end_lineno - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function, clean=False) is not None:
+        assert first.end_lineno is not None
+        count -= first.end_lineno - first.lineno + 1
+    return count
+
+
+def texts() -> list[tuple[str, str]]:
+    """Return name and text of each tracked file that is text."""
+    found = []
+    for path in tracked_files():
+        data = path.read_bytes()
+        if b"\0" not in data[:8000] and name_of(path) not in FOREIGN_TEXTS:
+            found.append((name_of(path), data.decode("utf-8")))
+    return found
+
+
+def test_modules_are_short() -> None:
+    """A module written by hand has at most 600 lines; most have 50 to 250."""
+    sizes = {name_of(path): len(path.read_bytes().splitlines()) for path in written_by_hand()}
+
+    assert {name: size for name, size in sizes.items() if size > MODULE_LINES_MAX} == {}
+
+
+def test_functions_fit_a_screen() -> None:
+    """A function written by hand has at most 60 lines, its docstring not counted."""
+    long = {
+        f"{name_of(path)}:{function.lineno} {function.name}": lines_of(function)
+        for path in [*written_by_hand(), *files_of_tests()]
+        for function in functions(path)
+        if lines_of(function) > FUNCTION_LINES_MAX
+    }
+
+    assert long == {}
+
+
+def test_generated_files_say_so() -> None:
+    """Each module that the generator writes names itself generated and its source in line 1."""
+    generated = [
+        path
+        for folder in ("messages", "declared")
+        for path in (ROOT / "protocol" / "doorkeeper_wire" / folder).glob("*.py")
+        if path.name != "__init__.py"
+    ]
+
+    assert generated
+    unmarked = [name_of(path) for path in generated if "schemas/" not in first_line(path)]
+    assert unmarked == []
+    assert [name_of(path) for path in generated if not is_generated(path)] == []
+
+
+def first_line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0]
+
+
+def test_top_folders_are_no_packages() -> None:
+    """No __init__.py stands in a top folder or under tests/: it would shadow other packages."""
+    top = [folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name[0] != "."]
+    wrong = [name_of(folder) for folder in top if (folder / "__init__.py").exists()]
+    wrong += [name_of(path) for path in files_of_tests() if path.name == "__init__.py"]
+
+    assert wrong == []
+
+
+def test_component_roots_hold_one_package() -> None:
+    """Each component root holds exactly one import package, named for the project."""
+    for root in COMPONENT_ROOTS:
+        packages = [found.parent.name for found in (ROOT / root).glob("*/__init__.py")]
+        assert len(packages) == (1 if (ROOT / root).exists() else 0), root
+        assert all(name.startswith("doorkeeper") for name in packages)
+
+
+def test_packages_ship_their_types() -> None:
+    """Each package that is installed carries py.typed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+    assert [name for name in packages if not (ROOT / name / "py.typed").exists()] == []
+
+
+def test_each_module_has_its_tests() -> None:
+    """For each module written by hand there is a tests/unit/<area>/test_<module>.py."""
+    tests = {path.name for path in (ROOT / "tests" / "unit").rglob("test_*.py")}
+    untested = [
+        name_of(path)
+        for path in written_by_hand()
+        if path.name not in {"__init__.py", "__main__.py"}
+        and name_of(path) not in TESTED_ELSEWHERE
+        and f"test_{path.name.lstrip('_')}" not in tests
+    ]
+
+    assert untested == []
+
+
+def test_exceptions_are_still_needed() -> None:
+    """The list of modules that are tested elsewhere names only modules that exist."""
+    assert [name for name in TESTED_ELSEWHERE if not (ROOT / name).exists()] == []
+
+
+def test_tests_state_their_claims() -> None:
+    """Each test has a docstring: the claim that it checks."""
+    silent = [
+        f"{name_of(path)}:{function.lineno} {function.name}"
+        for path in files_of_tests()
+        if path.name.startswith("test_")
+        for function in functions(path)
+        if function.name.startswith("test_") and not ast.get_docstring(function)
+    ]
+
+    assert silent == []
+
+
+def test_nothing_is_left_unfinished() -> None:
+    """No tracked file holds a mark of unfinished work."""
+    marked = [
+        f"{name}: {found.group()}"
+        for name, text in texts()
+        if (found := UNFINISHED.search(text)) is not None
+    ]
+
+    assert marked == []
+
+
+def test_no_file_names_a_registry() -> None:
+    """Where packages come from is the affair of the machine: no tracked file names a host."""
+    naming = [f"{name}: {host}" for name, text in texts() for host in HOSTS if host in text]
+
+    assert naming == []
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    """No tracked file holds an absolute path of the machine it was written on."""
+    naming = [
+        f"{name}: {found.group()}"
+        for name, text in texts()
+        if (found := MACHINE_PATHS.search(text)) is not None
+    ]
+
+    assert naming == []
+
+
+def test_the_run_set_is_what_the_project_depends_on() -> None:
+    """requirements/run.in and the dependencies in pyproject.toml are the same list."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = {name.replace("'", '"') for name in project["project"]["dependencies"]}
+    lines = (ROOT / "requirements" / "run.in").read_text(encoding="utf-8").splitlines()
+
+    assert declared == {line.partition("#")[0].strip() for line in lines if line.strip()}
+
+
+def test_locks_hold_pins_and_hashes_only() -> None:
+    """A lock has no options: each line is a pin, a hash or a comment."""
+    allowed = re.compile(r"#|\s*$|\s+--hash=sha256:[0-9a-f]{64}|[\w.-]+==\S+ .*\\$|\s+#")
+    locks = sorted((ROOT / "requirements").glob("*.txt"))
+    odd = [
+        f"{lock.name}: {line}"
+        for lock in locks
+        for line in lock.read_text(encoding="utf-8").splitlines()
+        if not allowed.match(line)
+    ]
+
+    assert len(locks) == len(list((ROOT / "requirements").glob("*.in")))
+    assert odd == []
