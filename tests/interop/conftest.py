@@ -1,0 +1,96 @@
+"""What the interop suites share: Kafka's tools, the server under test and its ACLs.
+
+A real part that this machine lacks skips what needs it, with the reason; under CI=true it fails.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from testkit.kafka_acl_rows import Acls
+from testkit.kafka_jars import VERSIONS, Unavailable, jars
+from testkit.kafka_target import Target, doorkeeper_target, kafka_target
+from testkit.kafka_tools import KafkaTools
+
+REFERENCE = VERSIONS[0]
+
+KAFKA_IS_TARGET = os.environ.get("DOORKEEPER_INTEROP_TARGET", "doorkeeper") == "kafka"
+
+FIRST_RUN_S = 900
+"""The first test that needs a real part may have to fetch it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder, and give the first ones time to fetch real parts."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.interop)
+            item.add_marker(pytest.mark.timeout(FIRST_RUN_S))
+
+
+def cannot(reason: str) -> NoReturn:
+    """Skip with the reason; in CI, where every real part must be there, fail."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def kafka_tools() -> Iterator[Callable[[str], KafkaTools]]:
+    """Give the tools of a release; all commands of a release share one JVM."""
+    opened: list[KafkaTools] = []
+
+    @cache
+    def tools(version: str) -> KafkaTools:
+        try:
+            opened.append(KafkaTools(jars(version)))
+        except Unavailable as missing:
+            cannot(str(missing))
+        return opened[-1]
+
+    yield tools
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def tools(
+    request: pytest.FixtureRequest, kafka_tools: Callable[[str], KafkaTools]
+) -> KafkaTools:
+    """Each release's tools in turn."""
+    return kafka_tools(request.param)
+
+
+@pytest.fixture(scope="session")
+def start_target() -> Callable[..., Target]:
+    """Start a server of the kind under test, with keys of the caller's own; it must be closed."""
+
+    def start(catalog: str | None = None, **overrides: str) -> Target:
+        if not KAFKA_IS_TARGET:
+            return doorkeeper_target(catalog, **overrides)
+        try:
+            return kafka_target(REFERENCE, **overrides)
+        except Unavailable as missing:
+            cannot(str(missing))
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def target(start_target: Callable[..., Target]) -> Iterator[Target]:
+    """Give the server under test, one for the whole run."""
+    running = start_target()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def acls(kafka_tools: Callable[[str], KafkaTools], target: Target) -> Acls:
+    """Give the target's ACLs, of which there are none when a test begins."""
+    found = Acls(kafka_tools(REFERENCE), target)
+    found.clear()
+    return found

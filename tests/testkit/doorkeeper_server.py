@@ -1,0 +1,84 @@
+"""A Doorkeeper in a process of its own, as an operator starts it."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from testkit.kafka_broker import wait_for_port
+
+STOP_S = 20
+
+
+class DoorkeeperServer:
+    """``doorkeeper serve`` with a configuration of the test's own, in a temporary folder.
+
+    ``properties`` become the server.properties; ``ports`` are those to wait for. ``start`` may
+    follow ``stop`` or ``kill``: the data folder stays until ``close``.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        ports: tuple[int, ...],
+        catalog: str | None = None,
+    ) -> None:
+        self.ports = ports
+        self.folder = Path(tempfile.mkdtemp(prefix="doorkeeper-"))
+        self.log = self.folder / "log.txt"
+        self._process: subprocess.Popen[bytes] | None = None
+        whole = {"doorkeeper.data.dir": str(self.folder / "data"), **properties}
+        if catalog is not None:
+            file = self.folder / "catalog.yaml"
+            file.write_text(catalog)
+            whole["doorkeeper.catalog.file"] = str(file)
+        self.config = self.folder / "server.properties"
+        self.config.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start and wait until every port accepts connections.
+
+        Raises:
+            RuntimeError: it ended, or did not listen in a minute; with its log.
+        """
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "doorkeeper", "serve", "--config", str(self.config)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+            )
+        for port in self.ports:
+            wait_for_port(port, self._process, self.log)
+
+    def stop(self) -> int:
+        """Ask it to end (SIGTERM) and return its exit status: 0 when it drained."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        status = self._process.wait(timeout=STOP_S)
+        self._process = None
+        return status
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL), as a power cut would."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def close(self) -> None:
+        """Leave nothing behind: no process, no folder."""
+        if self._process is not None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,129 @@
+"""A real Kafka broker (KRaft, one node, StandardAuthorizer) in a temporary folder."""
+
+import base64
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from testkit.kafka_jars import Jars
+
+START_S = 60
+
+
+def free_port() -> int:
+    """Return a port that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return when something accepts connections on ``port``.
+
+    Raises:
+        RuntimeError: the process ended first, or nothing listened in a minute; with its log.
+    """
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with socket.create_connection(("localhost", port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise RuntimeError(f"port {port}: nothing listens; the log says:\n{log.read_text()[-4000:]}")
+
+
+def jaas(users: Mapping[str, str]) -> str:
+    """Return the PLAIN login module's line for these users and passwords, on one line."""
+    words = " ".join(f'user_{name}="{password}"' for name, password in users.items())
+    return f"org.apache.kafka.common.security.plain.PlainLoginModule required {words};"
+
+
+class KafkaBroker:
+    """One broker; ``start`` returns when it serves, ``stop`` leaves nothing behind."""
+
+    def __init__(
+        self, jars: Jars, *, users: Mapping[str, str], overrides: Mapping[str, str]
+    ) -> None:
+        self.plain_port = free_port()
+        self.controller_port = free_port()
+        self.sasl_port = free_port()
+        self._jars = jars
+        self._folder = Path(tempfile.mkdtemp(prefix="kafka-broker-"))
+        self.log = self._folder / "log.txt"
+        self._properties = {**self._defaults(users), **overrides}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Format the storage folder, start, and wait until the broker takes connections."""
+        properties = self._folder / "server.properties"
+        properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties.items()))
+        cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        java = ["java", "-cp", self._jars.classpath]
+        subprocess.run(
+            [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties)],
+            check=True,
+            capture_output=True,
+        )
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("java", "-Xmx512M", "-Xms512M", "-XX:+UseG1GC"),
+                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                    *("-cp", self._jars.classpath, "kafka.Kafka", str(properties)),
+                ],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+        for port in (self.plain_port, self.sasl_port):
+            wait_for_port(port, self._process, self.log)
+
+    def stop(self) -> None:
+        """Kill the broker and delete its folder."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _defaults(self, users: Mapping[str, str]) -> dict[str, str]:
+        controller = f"localhost:{self.controller_port}"
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{controller}",
+            **listeners(self.plain_port, self.sasl_port, self.controller_port),
+            "listener.name.sasl.plain.sasl.jaas.config": jaas(users),
+            "sasl.enabled.mechanisms": "PLAIN",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.dirs": str(self._folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "auto.create.topics.enable": "false",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:admin",
+        }
+
+
+def listeners(plain: int, sasl: int, controller: int) -> dict[str, str]:
+    """Return the keys of the three listeners that every target of the suites has."""
+    open_ = f"PLAINTEXT://localhost:{plain},SASL://localhost:{sasl}"
+    return {
+        "listeners": f"{open_},CONTROLLER://localhost:{controller}",
+        "advertised.listeners": open_,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": (
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT"
+        ),
+    }

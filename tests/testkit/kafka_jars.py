@@ -1,0 +1,119 @@
+"""Kafka's jars and the compiled runner, kept in a cache folder of the project.
+
+``.cache/kafka/<version>/lib`` is filled by Maven from the pom beside the suites, once; a stamp of
+the pom says that it is whole. ``classes-<stamp>`` holds the Java sources of the suites, compiled
+against that release by the machine's compiler. A file lock keeps parallel runs apart.
+"""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+SOURCES = PROJECT / "tests" / "interop" / "kafka"
+CACHE = PROJECT / ".cache" / "kafka"
+
+VERSIONS = ("4.3.1", "3.9.1")
+"""The reference release, and the last one with the older tools and API versions 0."""
+
+FETCH_S = 900
+
+
+class Unavailable(Exception):
+    """A real part cannot be had on this machine; the text is the reason to skip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jars:
+    """One release of Kafka on this machine."""
+
+    version: str
+    lib: Path
+    classes: Path
+
+    @property
+    def classpath(self) -> str:
+        """What ``java -cp`` takes: our classes, then Kafka's jars."""
+        return f"{self.classes}:{self.lib}/*"
+
+
+def jars(version: str) -> Jars:
+    """Return Kafka's jars and our compiled runner, fetching and compiling what is missing.
+
+    Raises:
+        Unavailable: no Java, no Maven, or Maven could not reach a registry.
+    """
+    for program in ("java", "javac"):
+        if shutil.which(program) is None:
+            raise Unavailable(f"{program} is not installed (make setup-system)")
+    home = CACHE / version
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        lib = _fetched(home, version)
+        classes = _compiled(home, lib)
+    return Jars(version=version, lib=lib, classes=classes)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _stamp(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _fetched(home: Path, version: str) -> Path:
+    pom = SOURCES / version / "pom.xml"
+    lib = home / "lib"
+    stamp = home / "lib.stamp"
+    if stamp.exists() and stamp.read_text() == _stamp(pom):
+        return lib
+    if shutil.which("mvn") is None:
+        raise Unavailable("mvn is not installed (make setup-system)")
+    shutil.rmtree(lib, ignore_errors=True)
+    print(f"fetching Kafka {version} into {lib} (55 MB, once)")  # noqa: T201 - the first run waits for it
+    goal = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+    try:
+        done = subprocess.run(
+            # A second SLF4J binding would make every command warn on stderr.
+            [*goal, f"-DoutputDirectory={lib}", "-DexcludeArtifactIds=slf4j-reload4j"],
+            capture_output=True,
+            text=True,
+            timeout=FETCH_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"Maven fetched no Kafka {version} in {FETCH_S} s") from error
+    if done.returncode != 0:
+        raise Unavailable(f"Maven fetched no Kafka {version}: {done.stdout.strip()[-400:]}")
+    stamp.write_text(_stamp(pom))
+    return lib
+
+
+def _compiled(home: Path, lib: Path) -> Path:
+    sources = sorted(SOURCES.glob("*.java"))
+    classes = home / f"classes-{_stamp(*sources)}"
+    if classes.exists():
+        return classes
+    for old in home.glob("classes-*"):
+        shutil.rmtree(old)
+    making = home / "classes.new"
+    shutil.rmtree(making, ignore_errors=True)
+    subprocess.run(
+        ["javac", "-nowarn", "-cp", f"{lib}/*", "-d", str(making), *map(str, sources)],
+        check=True,
+        capture_output=True,
+    )
+    making.rename(classes)
+    return classes

@@ -1,0 +1,110 @@
+"""The server under test: Doorkeeper, or the real broker whose behaviour the expectations copy.
+
+Both have the same three listeners: PLAINTEXT (User:ANONYMOUS, a super user), SASL (PLAIN, users
+below) and CONTROLLER. The environment variable DOORKEEPER_INTEROP_TARGET=kafka lets every suite
+run against Kafka instead, which is how its expectations were found.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.kafka_broker import KafkaBroker, free_port, jaas, listeners
+from testkit.kafka_jars import jars
+
+USERS: Mapping[str, str] = {
+    "admin": "admin-secret",
+    "alice": "alice-secret",
+    "bob": "bob-secret",
+}
+"""``admin`` is a super user; the others have what a test gives them."""
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@dataclass(kw_only=True)
+class Target:
+    """One running server and how to reach it."""
+
+    name: str
+    server: KafkaBroker | DoorkeeperServer
+    plain: str
+    sasl: str
+    controller: str
+    made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_kafka(self) -> bool:
+        """Whether this is a real broker, which shows its changes a little later."""
+        return self.name == "kafka"
+
+    def config(self, user: str | None = None, password: str | None = None) -> dict[str, str]:
+        """Return the properties of a Java client: of a user, or without authentication."""
+        if user is None:
+            return {"bootstrap.servers": self.plain}
+        word = USERS[user] if password is None else password
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        return {
+            "bootstrap.servers": self.sasl,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'{module} required username="{user}" password="{word}";',
+        }
+
+    def close(self) -> None:
+        """Stop the server and delete its folder."""
+        if isinstance(self.server, DoorkeeperServer):
+            self.server.close()
+        else:
+            self.server.stop()
+
+
+def kafka_target(version: str = "4.3.1", **overrides: str) -> Target:
+    """Start a real broker. Underscores in a key of ``overrides`` stand for dots."""
+    broker = KafkaBroker(jars(version), users=USERS, overrides=dotted(overrides))
+    try:
+        broker.start()
+    except BaseException:
+        broker.stop()
+        raise
+    return Target(
+        name="kafka",
+        server=broker,
+        plain=f"localhost:{broker.plain_port}",
+        sasl=f"localhost:{broker.sasl_port}",
+        controller=f"localhost:{broker.controller_port}",
+    )
+
+
+def doorkeeper_target(catalog: str | None = None, **overrides: str) -> Target:
+    """Start a Doorkeeper with the same listeners, users and authorizer as the broker."""
+    plain, sasl, controller = free_port(), free_port(), free_port()
+    properties = {
+        "node.id": "1",
+        **listeners(plain, sasl, controller),
+        "listener.name.sasl.plain.sasl.jaas.config": jaas(USERS),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "auto.create.topics.enable": "false",
+        "authorizer.class.name": STANDARD,
+        "super.users": "User:ANONYMOUS;User:admin",
+        **dotted(overrides),
+    }
+    server = DoorkeeperServer(properties, ports=(plain, sasl, controller), catalog=catalog)
+    try:
+        server.start()
+    except BaseException:
+        server.close()
+        raise
+    return Target(
+        name="doorkeeper",
+        server=server,
+        plain=f"localhost:{plain}",
+        sasl=f"localhost:{sasl}",
+        controller=f"localhost:{controller}",
+    )
+
+
+def dotted(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Return the overrides with the dots of Kafka's keys."""
+    return {key.replace("_", "."): value for key, value in overrides.items()}

@@ -1,0 +1,206 @@
+"""Kafka's command-line tools, in one long-lived JVM or as real processes.
+
+``ToolRunner`` (Java, beside the suites) runs the tools' ``main`` again and again in one JVM: a
+command then costs some tens of milliseconds instead of a JVM's start. ``scripts`` writes small
+shell scripts with the names of Kafka's own, so that a documented command line runs as printed.
+"""
+
+import json
+import os
+import pty
+import select
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from testkit.kafka_jars import Jars
+
+COMMAND_S = 60
+"""No command of the suites takes longer, on a busy machine either."""
+
+JAVA = (
+    "java",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xmx256m",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+)
+
+MAIN: Mapping[str, str] = {
+    "kafka-acls": "org.apache.kafka.tools.AclCommand",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+    "kafka-consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
+    "kafka-features": "org.apache.kafka.tools.FeatureCommand",
+    "kafka-broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "kafka-delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
+}
+MAIN_3_9: Mapping[str, str] = {
+    **MAIN,
+    "kafka-acls": "kafka.admin.AclCommand",
+    "kafka-broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a command left: its exit status and all it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Both outputs, for a message that may stand in either."""
+        return self.stdout + self.stderr
+
+
+class CallFailed(Exception):
+    """A call of the Java AdminClient failed; the text is ``<exception class>: <message>``."""
+
+
+def main_class(version: str, tool: str) -> str:
+    """Return the class behind a tool's script in one release."""
+    return (MAIN_3_9 if version.startswith("3.") else MAIN)[tool]
+
+
+class KafkaTools:
+    """The tools of one release, in one JVM that starts with the first command."""
+
+    def __init__(self, jars: Jars) -> None:
+        self.jars = jars
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def version(self) -> str:
+        """Kafka's release."""
+        return self.jars.version
+
+    def run(self, tool: str, *words: str) -> Done:
+        """Run one command and return what it left; the JVM stays."""
+        answer = self._ask({"main": main_class(self.version, tool), "args": words})
+        return Done(status=answer["status"], stdout=answer["stdout"], stderr=answer["stderr"])
+
+    def call(self, name: str, config: Mapping[str, str], **parts: Any) -> Any:
+        """Call Kafka's own AdminClient; ``AdminCalls.java`` lists the calls.
+
+        Raises:
+            CallFailed: the call completed with an exception.
+        """
+        answer = self._ask({"call": name, "config": config, **parts})
+        if answer["status"]:
+            raise CallFailed(answer["error"])
+        return answer["value"]
+
+    def close(self) -> None:
+        """End the JVM."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _ask(self, request: Mapping[str, Any]) -> Any:
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        overdue = threading.Timer(COMMAND_S, process.kill)
+        overdue.start()
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            overdue.cancel()
+        if not line:
+            self.close()
+            raise TimeoutError(f"no answer in {COMMAND_S} s to {request}")
+        return json.loads(line)
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [*JAVA, "-cp", self.jars.classpath, "ToolRunner"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        return self._process
+
+
+def command(jars: Jars, tool: str) -> list[str]:
+    """Return the words that start a tool as a process of its own, before its arguments."""
+    return [*JAVA, "-cp", jars.classpath, main_class(jars.version, tool)]
+
+
+def run_process(jars: Jars, tool: str, *words: str) -> Done:
+    """Run one command in a JVM of its own: the exit status is the real one."""
+    done = subprocess.run(
+        [*command(jars, tool), *words],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Done(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def run_on_terminal(jars: Jars, tool: str, *words: str, answers: Sequence[tuple[str, str]]) -> Done:
+    """Run one command on a terminal, typing each answer once its question was shown.
+
+    ``answers`` are pairs (text to wait for, line to type), in order.
+    """
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*command(jars, tool), *words], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = ""
+    waiting = list(answers)
+    seen = 0
+    deadline = time.monotonic() + COMMAND_S
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([ours], [], [], 1)[0]:
+                continue
+            try:
+                shown += os.read(ours, 4096).decode()
+            except OSError:  # Linux says EIO when the last writer has gone.
+                break
+            if waiting and waiting[0][0] in shown[seen:]:
+                os.write(ours, waiting.pop(0)[1].encode() + b"\n")
+                seen = len(shown)
+        status = process.wait(timeout=10)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    return Done(status=status, stdout=shown, stderr="")
+
+
+def write_scripts(jars: Jars, folder: Path, *, plain: str, sasl: str) -> None:
+    """Write ``kafka-acls.sh`` and its siblings into ``folder``.
+
+    The documentation's commands name ``localhost:9092``. The scripts put a real address in its
+    place: ``sasl`` for a command with ``--command-config``, else ``plain``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for tool in MAIN:
+        script = folder / f"{tool}.sh"
+        start = shlex.join(command(jars, tool))
+        script.write_text(
+            "#!/bin/bash\n"
+            f"address={plain}\n"
+            'case " $* " in *" --command-config "*) '
+            f"address={sasl};; esac\n"
+            f'exec {start} "${{@/#localhost:9092/$address}}"\n'
+        )
+        script.chmod(0o755)
