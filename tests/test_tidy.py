@@ -30,7 +30,7 @@ TESTED_ELSEWHERE = {
 }
 
 # Joined here, so that this file does not hold what it looks for.
-UNFINISHED = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX" + r"\b")))
+UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b")
 HOSTS = (
     "py" + "pi.org",
     "python" + "hosted.org",
