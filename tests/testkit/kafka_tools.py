@@ -8,11 +8,9 @@ shell scripts with the names of Kafka's own, so that a documented command line r
 import json
 import os
 import pty
-import select
 import shlex
 import subprocess
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +86,7 @@ class KafkaTools:
         answer = self._ask({"main": main_class(self.version, tool), "args": words})
         return Done(status=answer["status"], stdout=answer["stdout"], stderr=answer["stderr"])
 
-    def call(self, name: str, config: Mapping[str, str], **parts: Any) -> Any:
+    def call(self, name: str, config: Mapping[str, str], /, **parts: Any) -> Any:
         """Call Kafka's own AdminClient; ``AdminCalls.java`` lists the calls.
 
         Raises:
@@ -120,7 +118,7 @@ class KafkaTools:
             overdue.cancel()
         if not line:
             self.close()
-            raise TimeoutError(f"no answer in {COMMAND_S} s to {request}")
+            raise TimeoutError(f"the JVM ended, or gave no answer in {COMMAND_S} s: {request}")
         return json.loads(line)
 
     def _started(self) -> subprocess.Popen[str]:
@@ -153,37 +151,41 @@ def run_process(jars: Jars, tool: str, *words: str) -> Done:
     return Done(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
-def run_on_terminal(jars: Jars, tool: str, *words: str, answers: Sequence[tuple[str, str]]) -> Done:
-    """Run one command on a terminal, typing each answer once its question was shown.
+def run_on_terminal(
+    words: Sequence[str], *, answers: Sequence[tuple[str, str]], folder: Path | None = None
+) -> Done:
+    """Run a command on a terminal, typing each answer once its question was shown.
 
     ``answers`` are pairs (text to wait for, line to type), in order.
     """
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*command(jars, tool), *words], stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder)
     os.close(theirs)
+    overdue = threading.Timer(COMMAND_S, process.kill)
+    overdue.start()
     shown = ""
-    waiting = list(answers)
     seen = 0
-    deadline = time.monotonic() + COMMAND_S
+    waiting = list(answers)
     try:
-        while time.monotonic() < deadline:
-            if not select.select([ours], [], [], 1)[0]:
-                continue
-            try:
-                shown += os.read(ours, 4096).decode()
-            except OSError:  # Linux says EIO when the last writer has gone.
-                break
+        while piece := _read(ours):
+            shown += piece
             if waiting and waiting[0][0] in shown[seen:]:
                 os.write(ours, waiting.pop(0)[1].encode() + b"\n")
                 seen = len(shown)
-        status = process.wait(timeout=10)
+        status = process.wait()
     finally:
+        overdue.cancel()
         process.kill()
         process.wait()
         os.close(ours)
-    return Done(status=status, stdout=shown, stderr="")
+    return Done(status=status, stdout=shown.replace("\r\n", "\n"), stderr="")
+
+
+def _read(terminal: int) -> str:
+    try:
+        return os.read(terminal, 65536).decode()
+    except OSError:  # Linux says EIO when the last writer has gone.
+        return ""
 
 
 def write_scripts(jars: Jars, folder: Path, *, plain: str, sasl: str) -> None:

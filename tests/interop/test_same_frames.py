@@ -1,0 +1,192 @@
+"""Frame by frame the same as a real broker: each request of ``frame_cases`` goes to both.
+
+What must differ is put aside before the comparison: names that servers make up (cluster, topic
+ids), addresses, and the description of a connection inside a refusal. Sets are sorted, because a
+broker answers them in hash order.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from doorkeeper_wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
+from testkit.frame_cases import SCENARIOS, Scenario, Step, create, creation, delete, delete_filter
+from testkit.frame_cases import describe, new_topic
+from testkit.frames import Closed, FrameClient, fields
+from testkit.kafka_target import USERS, Target, kafka_target
+from testkit.kafka_jars import Unavailable
+
+BARRIER = "frames-barrier"
+
+OFFSETS = "__consumer_offsets"
+
+DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)
+
+MADE_UP = {
+    "cluster_id": "<cluster>",
+    "host": "<host>",
+    "port": "<port>",
+    "finalized_features_epoch": "<epoch>",
+    "api_keys": "<keys>",
+    "supported_features": "<features>",
+    "finalized_features": "<features>",
+}
+
+SETS = ("resources", "acls", "matching_acls", "brokers", "groups", "configs", "synonyms", "topics")
+"""Fields whose order a broker leaves open."""
+
+
+class Side:
+    """One of the two servers, with a connection for each user."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._clients: dict[str | None, FrameClient] = {}
+
+    def ask(self, step: Step) -> Any:
+        """Send one step; after a change wait until it is in force."""
+        client = self._clients.get(step.user) or self._connect(step.user)
+        answer = client.ask(step.request, step.response, step.version)
+        if isinstance(answer, Closed):
+            del self._clients[step.user]
+            return "closed"
+        if "Acls" in type(step.request).__name__ and "Describe" not in type(step.request).__name__:
+            self._settle()
+        return normal(fields(answer))
+
+    def clear(self) -> None:
+        """Delete every ACL and every topic."""
+        self._admin(delete(delete_filter()))
+        self._settle()
+        names = self._names()
+        if names:
+            removal = DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
+            self._admin(Step(None, removal, DeleteTopicsResponse, 4))
+        self._wait(lambda: not self._names())
+
+    def make(self, names: tuple[str, ...]) -> None:
+        """Create topics and wait until they have leaders."""
+        topics = tuple(new_topic(name, num_partitions=2) for name in names)
+        request = CreateTopicsRequest(topics=topics, timeout_ms=10000)
+        self._admin(Step(None, request, CreateTopicsResponse, 5))
+        self._wait(lambda: self._ready(len(names)))
+
+    def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            client.__exit__()
+
+    def _connect(self, user: str | None) -> FrameClient:
+        client = FrameClient(self._target.plain if user is None else self._target.sasl)
+        if user is not None:
+            client.login(user, USERS[user])
+        self._clients[user] = client
+        return client
+
+    def _admin(self, step: Step) -> Any:
+        client = self._clients.get(None) or self._connect(None)
+        return client.ask(step.request, step.response, step.version)
+
+    def _metadata(self) -> Any:
+        return self._admin(Step(None, MetadataRequest(topics=None), MetadataResponse, 9))
+
+    def coordinator(self) -> None:
+        """Wait until groups can be asked about."""
+        request = FindCoordinatorRequest(key="any")
+        self._wait(
+            lambda: self._admin(Step(None, request, FindCoordinatorResponse, 2)).error_code == 0
+        )
+
+    def _names(self) -> tuple[str, ...]:
+        names = (topic.name for topic in self._metadata().topics)
+        return tuple(name for name in names if name != OFFSETS)
+
+    def _ready(self, count: int) -> bool:
+        topics = [topic for topic in self._metadata().topics if topic.name != OFFSETS]
+        return len(topics) == count and all(
+            len(topic.partitions) == 2 and all(p.leader_id >= 0 for p in topic.partitions)
+            for topic in topics
+        )
+
+    def _settle(self) -> None:
+        """Wait until all earlier changes are in force: changes are applied in order."""
+        if not self._target.is_kafka:
+            return
+        mark = describe(resource_name_filter=BARRIER)
+        self._admin(create(creation(resource_name=BARRIER)))
+        self._wait(lambda: bool(self._admin(mark).resources))
+        self._admin(delete(delete_filter(resource_name_filter=BARRIER)))
+        self._wait(lambda: not self._admin(mark).resources)
+
+    def _wait(self, reached: Callable[[], bool]) -> None:
+        for _ in range(2000):
+            if reached():
+                return
+        raise AssertionError("the server did not reach the state that the scenario needs")
+
+
+def normal(value: Any, name: str = "") -> Any:
+    """Return the value without what servers make up, sets in one order."""
+    if isinstance(value, dict):
+        return {key: MADE_UP.get(key, normal(part, key)) for key, part in value.items()}
+    if isinstance(value, list):
+        parts = [normal(part) for part in value if not of_offsets(part)]
+        return sorted(parts, key=repr) if name in SETS else parts
+    if isinstance(value, str):
+        return DESCRIPTION.sub("Request(...)", value)
+    if name == "topic_id" and isinstance(value, bytes):
+        return "<none>" if value == bytes(16) else "<id>"
+    return value
+
+
+def of_offsets(part: Any) -> bool:
+    """Say whether this is the row of a broker's own topic, which we have no use for."""
+    return isinstance(part, dict) and part.get("name") == OFFSETS
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[Side]:
+    """Give a real broker."""
+    try:
+        running = kafka_target()
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    side = Side(running)
+    yield side
+    side.close()
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def ours(target: Target) -> Iterator[Side]:
+    """Give the server under test."""
+    side = Side(target)
+    yield side
+    side.close()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
+def test_scenario(scenario: Scenario, reference: Side, ours: Side) -> None:
+    """Every answer of the scenario equals the broker's."""
+    differences = []
+    for side in (reference, ours):
+        side.clear()
+        if scenario.groups:
+            side.coordinator()
+        if scenario.topics:
+            side.make(scenario.topics)
+    for number, step in enumerate(scenario.steps):
+        expected, found = reference.ask(step), ours.ask(step)
+        if expected != found:
+            differences.append(
+                f"step {number}, {step.user}, v{step.version} {step.request}\n"
+                f"  kafka: {expected}\n  ours:  {found}"
+            )
+    assert not differences, "\n".join(differences)
