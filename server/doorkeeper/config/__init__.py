@@ -1,0 +1,12 @@
+"""The configuration: Kafka's ``server.properties`` and a few keys of our own.
+
+loading      a file and overrides -> ``Settings``, warnings, or every error at once
+properties   bytes of a file -> entries with their lines
+keys         the table of keys that have an effect
+kafka_keys   the names of all other keys of a Kafka broker
+naming       which key a name means; the known key that an unknown one resembles
+values       texts -> typed values
+listeners    the rules between listeners, addresses and protocols
+jaas         ``sasl.jaas.config``
+settings     the values as the server reads them
+"""

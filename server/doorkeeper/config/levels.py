@@ -1,0 +1,33 @@
+"""The levels of loggers, as ``doorkeeper.log.levels`` gives them."""
+
+from __future__ import annotations
+
+from doorkeeper.config.given import Given, Place
+
+LEVELS = {
+    "TRACE": 5,
+    "DEBUG": 10,
+    "INFO": 20,
+    "WARN": 30,
+    "WARNING": 30,
+    "ERROR": 40,
+    "FATAL": 50,
+    "OFF": 60,
+}
+"""Kafka's names, with the numbers of Python's ``logging``."""
+
+ROOT = "root"
+
+
+def levels_of(given: Given) -> dict[str, int]:
+    """Return the level of each logger that is named; what is none is noted."""
+    place = Place("doorkeeper.log.levels")
+    levels: dict[str, int] = {}
+    for text in given.list(place.key):
+        logger, equals, level = (part.strip() for part in text.partition("="))
+        if equals and logger and level.upper() in LEVELS:
+            levels[logger] = LEVELS[level.upper()]
+        else:
+            allowed = f"allowed: logger=level with one of {', '.join(LEVELS)}"
+            given.problem(place, f"found {text!r}; {allowed}")
+    return levels

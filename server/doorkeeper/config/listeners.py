@@ -1,0 +1,257 @@
+"""The listeners of a server, and Kafka's rules between their names, addresses and protocols.
+
+Source: ``KafkaConfig.validateValues`` and ``CoreUtils.listenerListToEndPoints`` (4.3.1). One rule
+is more lenient than a broker's: where nothing names the listener between nodes and none is called
+PLAINTEXT, it is the first that clients may dial.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.config.given import Given, Place
+from doorkeeper.config.sasl import mechanisms_of, plain_users_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SUPPORTED_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
+
+_ADDRESS = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
+_NAME = re.compile(r"[A-Za-z0-9_\-.]+")
+_PORT_MAX = 65535
+_NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """One address to listen on, and what holds for its connections.
+
+    ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
+    machine knows (its own name), ``advertised_port`` for the port that is bound. A controller
+    listener is advertised to nobody. ``sasl_mechanisms`` is empty where clients are anonymous.
+    """
+
+    name: str
+    security_protocol: str
+    host: str
+    port: int
+    advertised_host: str | None
+    advertised_port: int | None
+    controller: bool
+    early_start: bool
+    sasl_mechanisms: tuple[str, ...] = ()
+    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connections_max_reauth_ms: int
+    sasl_server_max_receive_size: int
+    max_connections: int
+
+    @property
+    def authenticates(self) -> bool:
+        """Say whether clients must prove who they are."""
+        return self.security_protocol.startswith("SASL_")
+
+
+class Address(NamedTuple):
+    """One element of ``listeners`` or ``advertised.listeners``; the name in upper case."""
+
+    name: str
+    host: str
+    port: int
+
+
+def listeners_of(given: Given) -> tuple[Listener, ...]:
+    """Return the listeners; what breaks a rule is noted in ``given``."""
+    bound = _addresses(given, "listeners")
+    _check_distinct(given, bound)
+    controllers = _names(given, "controller.listener.names")
+    advertised = _advertised(given, bound, controllers)
+    protocols = _protocols(given, bound, controllers)
+    early = _early(given, bound, controllers)
+    return tuple(
+        _listener(
+            given,
+            address,
+            protocol=protocols[address.name],
+            advertised=advertised.get(address.name),
+            controller=address.name in controllers,
+            early_start=address.name in early,
+        )
+        for address in bound
+        if address.name in protocols
+    )
+
+
+def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str:
+    """Return the name of the listener between nodes; empty where a rule is broken."""
+    names = [listener.name for listener in listeners if not listener.controller]
+    name_place = Place("inter.broker.listener.name")
+    protocol_place = Place("security.inter.broker.protocol")
+    if given.entry(name_place) is not None and given.entry(protocol_place) is not None:
+        given.problem(protocol_place, "give either this or inter.broker.listener.name, not both")
+        return ""
+    place = name_place if given.entry(name_place) is not None else protocol_place
+    wanted = given.text(place.key).upper()
+    if wanted in names:
+        return wanted
+    if given.entry(place) is None:
+        return names[0] if names else ""
+    given.problem(place, f"found {wanted!r}; allowed: an advertised listener ({', '.join(names)})")
+    return ""
+
+
+def _addresses(given: Given, key: str) -> list[Address]:
+    addresses = []
+    for text in given.list(key):
+        match = _ADDRESS.fullmatch(text)
+        if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
+            given.problem(Place(key), f"found {text!r}; allowed: NAME://host:port")
+        else:
+            addresses.append(Address(match[1].upper(), match[2], int(match[3])))
+    if not addresses and not given.problems:
+        given.problem(Place(key), "no listener is given; allowed: NAME://host:port, ...")
+    return addresses
+
+
+def _check_distinct(given: Given, addresses: Sequence[Address]) -> None:
+    names: set[str] = set()
+    by_port: dict[int, list[Address]] = {}
+    for address in addresses:
+        if address.name in names:
+            given.problem(Place("listeners"), f"the name {address.name} is used twice")
+        names.add(address.name)
+        if address.port:
+            by_port.setdefault(address.port, []).append(address)
+    for port, sharing in by_port.items():
+        if len(sharing) > 1 and not _one_of_each_family(sharing):
+            text = f"port {port} is used by {' and '.join(a.name for a in sharing)}"
+            given.problem(Place("listeners"), text)
+
+
+def _one_of_each_family(addresses: Sequence[Address]) -> bool:
+    """Say whether these are two: one IPv4 address and one IPv6 address."""
+    colons = [":" in address.host for address in addresses]
+    dotted = [bool(re.fullmatch(r"[0-9.]+", address.host)) for address in addresses]
+    return len(addresses) == 2 and any(colons) and any(dotted)
+
+
+def _names(given: Given, key: str) -> list[str]:
+    return [name.strip().upper() for name in given.text(key).split(",") if name.strip()]
+
+
+def _advertised(
+    given: Given, bound: Sequence[Address], controllers: Sequence[str]
+) -> dict[str, Address]:
+    """Return the addresses that clients are told, by the name of their listener."""
+    place = Place("advertised.listeners")
+    if given.entry(place) is None:
+        addresses = [address for address in bound if address.name not in controllers]
+        place = Place("listeners")
+    else:
+        addresses = _addresses(given, "advertised.listeners")
+    if bound and not any(address.name not in controllers for address in bound):
+        text = "all listeners are controller listeners: clients have none to dial"
+        given.problem(Place("listeners"), text)
+    names = {address.name for address in bound}
+    for address in addresses:
+        if address.name not in names:
+            text = f"{address.name} is none of the listeners ({', '.join(sorted(names))})"
+            given.problem(place, text)
+        if address.name in controllers:
+            given.problem(
+                place, f"{address.name} is a controller listener: it has no advertised address"
+            )
+        if address.host in _NOWHERE:
+            given.problem(
+                place,
+                f"clients cannot dial {address.host}: give advertised.listeners="
+                f"{address.name}://<a name or address of this machine>:{address.port}",
+            )
+    return {address.name: address for address in addresses}
+
+
+def _protocols(
+    given: Given, bound: Sequence[Address], controllers: Sequence[str]
+) -> dict[str, str]:
+    """Return the protocol of each listener that has a supported one."""
+    place = Place("listener.security.protocol.map")
+    pairs: dict[str, str] = {}
+    for text in given.text(place.key).split(","):
+        name, colon, protocol = (part.strip().upper() for part in text.partition(":"))
+        if colon and protocol in PROTOCOLS:
+            pairs[name] = protocol
+        elif text.strip():
+            allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
+            given.problem(place, f"found {text.strip()!r}; {allowed}")
+    if given.entry(place) is None and not _names_a_secure_protocol(bound, controllers):
+        pairs |= dict.fromkeys(controllers, "PLAINTEXT")
+    found: dict[str, str] = {}
+    for address in bound:
+        protocol = pairs.get(address.name, "")
+        if protocol in SUPPORTED_PROTOCOLS:
+            found[address.name] = protocol
+        elif protocol:
+            given.problem(
+                Place("listeners"),
+                f"listener {address.name} speaks {protocol}; this version speaks"
+                f" {' and '.join(SUPPORTED_PROTOCOLS)}",
+            )
+        else:
+            given.problem(place, f"there is no entry for listener {address.name}")
+    return found
+
+
+def _names_a_secure_protocol(bound: Sequence[Address], controllers: Sequence[str]) -> bool:
+    """Say whether Kafka would not map the controller listeners to PLAINTEXT by itself."""
+    return any(name in PROTOCOLS[1:] for name in (*controllers, *(a.name for a in bound)))
+
+
+def _early(given: Given, bound: Sequence[Address], controllers: Sequence[str]) -> Sequence[str]:
+    place = Place("early.start.listeners")
+    if given.entry(place) is None:
+        return controllers
+    names = [address.name for address in bound]
+    early = _names(given, place.key)
+    for name in early:
+        if name not in names:
+            given.problem(place, f"{name} is none of the listeners ({', '.join(names)})")
+    return early
+
+
+def _listener(
+    given: Given,
+    address: Address,
+    *,
+    protocol: str,
+    advertised: Address | None,
+    controller: bool,
+    early_start: bool,
+) -> Listener:
+    prefix = address.name.lower()
+    mechanisms = mechanisms_of(given, prefix) if protocol.startswith("SASL_") else ()
+    return Listener(
+        name=address.name,
+        security_protocol=protocol,
+        host=address.host,
+        port=address.port,
+        advertised_host=(advertised or address).host or None,
+        advertised_port=(advertised or address).port or None,
+        controller=controller,
+        early_start=early_start,
+        sasl_mechanisms=mechanisms,
+        plain_users=plain_users_of(given, prefix) if "PLAIN" in mechanisms else {},
+        connections_max_reauth_ms=given.number("connections.max.reauth.ms", prefix, "plain"),
+        sasl_server_max_receive_size=given.number("sasl.server.max.receive.size", prefix),
+        max_connections=_max_connections(given, prefix),
+    )
+
+
+def _max_connections(given: Given, prefix: str) -> int:
+    """Return the listener's own limit; the one without prefix is the whole server's."""
+    place = Place("max.connections", prefix)
+    entry = given.entry(place)
+    own = entry is not None and entry.key.startswith("listener.name.")
+    return given.number("max.connections", prefix) if own else 2**31 - 1

@@ -1,0 +1,202 @@
+"""From a file and overrides to ``Settings``: all errors at once, each with its place.
+
+With a file, nothing is added to it. With none, the server is a playground for the people of one
+machine: see ``WITHOUT_A_FILE``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.config import properties
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.given import Given, Place
+from doorkeeper.config.levels import levels_of
+from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
+from doorkeeper.config.naming import named
+from doorkeeper.config.properties import Entry
+from doorkeeper.config.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.config.listeners import Listener
+
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+WITHOUT_A_FILE = tuple(
+    Entry(key, value, "the default without a file")
+    for key, value in (
+        ("listeners", "PLAINTEXT://localhost:9092"),
+        ("authorizer.class.name", STANDARD_AUTHORIZER),
+        ("super.users", "User:ANONYMOUS"),
+    )
+)
+"""What holds where no file is given, before the overrides."""
+
+_INDIRECT = re.compile(r"\$\{[^}]*:[^}]*\}")
+
+
+class Loaded(NamedTuple):
+    """A configuration, and what one should know about it, one line each."""
+
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
+def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
+    """Read the configuration; overrides are ``key=value`` and come last.
+
+    Raises:
+        ConfigError: every problem that was found.
+
+    """
+    entries = list(WITHOUT_A_FILE) if file is None else properties.read(file)
+    entries += map(properties.override, overrides)
+    final, warnings = _last_of_each(entries)
+    given = Given()
+    warnings += _take(given, final)
+    _check_indirect(given, final)
+    settings = _settings(given, final)
+    if given.problems:
+        raise ConfigError(given.problems)
+    if file is None:
+        warnings.insert(0, _without_a_file(settings))
+    return Loaded(settings, tuple(warnings))
+
+
+def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]]:
+    """Return the entry that counts for each key; a key that a file repeats is worth a warning."""
+    final: dict[str, Entry] = {}
+    warnings = []
+    for entry in entries:
+        before = final.pop(entry.key, None)
+        if before is not None and " line " in before.source and " line " in entry.source:
+            warnings.append(f"{entry.source}: {entry.key} replaces the one of {before.source}")
+        final[entry.key] = entry
+    return final, warnings
+
+
+def _take(given: Given, entries: Mapping[str, Entry]) -> list[str]:
+    """Type every entry that has an effect; return warnings about the others."""
+    without_effect = []
+    unknown = []
+    for entry in entries.values():
+        meaning = named(entry.key)
+        if meaning.key is not None:
+            place = Place(meaning.key.name, meaning.listener, meaning.mechanism)
+            given.add(entry, place, meaning.key)
+        elif meaning.without_effect:
+            without_effect.append(entry.key)
+        elif meaning.resembles is not None:
+            given.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
+        elif entry.key.startswith("doorkeeper."):
+            given.problem_at(entry, "unknown key; docs/configuration.md lists those of Doorkeeper")
+        else:
+            unknown.append(entry.key)
+    warnings = []
+    if without_effect:
+        warnings.append(f"keys of Kafka that have no effect here: {', '.join(without_effect)}")
+    if unknown:
+        warnings.append(f"unknown keys, which only plug-ins may read: {', '.join(unknown)}")
+    return warnings
+
+
+def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
+    """Refuse values that a broker would fetch from a config provider, where it has any."""
+    providers = entries.get("config.providers")
+    if providers is None or not providers.value.strip():
+        return
+    for entry in entries.values():
+        if _INDIRECT.search(entry.value) and named(entry.key).key is not None:
+            given.problem_at(entry, "config providers are not supported: give the value itself")
+
+
+def _settings(given: Given, entries: Mapping[str, Entry]) -> Settings:
+    listeners = listeners_of(given)
+    catalog = given.text("doorkeeper.catalog.file")
+    return Settings(
+        node_id=_node_id(given),
+        broker_rack=given.text("broker.rack") or None,
+        listeners=listeners,
+        inter_broker_listener_name=inter_broker_listener_of(given, listeners),
+        authorizer_class_name=given.text("authorizer.class.name"),
+        super_users=given.text("super.users"),
+        allow_everyone_if_no_acl_found=given.flag("allow.everyone.if.no.acl.found"),
+        connection_failed_authentication_delay_ms=given.number(
+            "connection.failed.authentication.delay.ms"
+        ),
+        max_connections=given.number("max.connections"),
+        max_connections_per_ip=given.number("max.connections.per.ip"),
+        max_connections_per_ip_overrides=_per_ip(given),
+        connections_max_idle_ms=given.number("connections.max.idle.ms"),
+        socket_request_max_bytes=given.number("socket.request.max.bytes"),
+        socket_listen_backlog_size=given.number("socket.listen.backlog.size"),
+        socket_send_buffer_bytes=given.number("socket.send.buffer.bytes"),
+        socket_receive_buffer_bytes=given.number("socket.receive.buffer.bytes"),
+        auto_create_topics_enable=given.flag("auto.create.topics.enable"),
+        num_partitions=given.number("num.partitions"),
+        default_replication_factor=given.number("default.replication.factor"),
+        delete_topic_enable=given.flag("delete.topic.enable"),
+        max_request_partition_size_limit=given.number("max.request.partition.size.limit"),
+        data_dir=Path(given.text("doorkeeper.data.dir")),
+        store=_store(given),
+        catalog_file=Path(catalog) if catalog else None,
+        change_log_retention_days=_retention(given),
+        update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
+        shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
+        log_format=given.text("doorkeeper.log.format"),
+        log_levels=levels_of(given),
+        originals={entry.key: entry.value for entry in entries.values()},
+    )
+
+
+def _node_id(given: Given) -> int:
+    if given.entry(Place("node.id")) is not None:
+        # Where the text is no number, the problem is noted already.
+        value = given.value(Place("node.id"))
+        return value if isinstance(value, int) else 1
+    broker_id = given.number("broker.id")
+    return broker_id if broker_id >= 0 else 1
+
+
+def _store(given: Given) -> str:
+    if given.text("doorkeeper.store") != "embedded":
+        # The text may hold a password.
+        given.problem(Place("doorkeeper.store"), "allowed in this version: embedded")
+    return "embedded"
+
+
+def _retention(given: Given) -> int | None:
+    days = given.number("doorkeeper.change.log.retention.days")
+    return days if days >= 0 else None
+
+
+def _per_ip(given: Given) -> dict[str, int]:
+    place = Place("max.connections.per.ip.overrides")
+    limits: dict[str, int] = {}
+    for text in given.text(place.key).split(","):
+        host, colon, count = (part.strip() for part in text.rpartition(":"))
+        if colon and host and count.isdecimal() and len(count) < 11:
+            limits[host] = int(count)
+        elif text.strip():
+            given.problem(place, f"found {text.strip()!r}; allowed: host:count, comma-separated")
+    return limits
+
+
+def _without_a_file(settings: Settings) -> str:
+    """Say what holds without a file, as far as overrides left it so."""
+    text = "no configuration file is given"
+    if "User:ANONYMOUS" not in [user.strip() for user in settings.super_users.split(";")]:
+        return text
+    open_to = [each for each in settings.listeners if not each.authenticates]
+    if not open_to:
+        return text
+    who = "on this machine" if all(map(_local, open_to)) else "who reaches this server"
+    return f"{text}: everyone {who} is an administrator (super.users=User:ANONYMOUS)"
+
+
+def _local(listener: Listener) -> bool:
+    return listener.host in ("localhost", "::1") or listener.host.startswith("127.")

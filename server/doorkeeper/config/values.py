@@ -1,0 +1,112 @@
+"""From the text of a property to its typed value, as Kafka's ``ConfigDef`` reads it.
+
+A reader takes the trimmed text and returns the value. It raises ``ValueError`` whose text says
+what is allowed; the caller adds what was found, unless the key is sensitive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TypeAlias
+
+Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+Check: TypeAlias = Callable[[Value], None]
+"""Raises ``ValueError`` with what is allowed."""
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+
+
+class KeyType(IntEnum):
+    """The types of Kafka's keys; the codes are those of DescribeConfigs."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+_BOUNDS = {
+    KeyType.SHORT: (-(2**15), 2**15 - 1),
+    KeyType.INT: (-(2**31), INT_MAX),
+    KeyType.LONG: (-(2**63), LONG_MAX),
+}
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def typed(key_type: KeyType, text: str) -> Value:
+    """Return the value of a text.
+
+    Raises:
+        ValueError: it is none of the type; the text of the error says what is allowed.
+
+    """
+    text = text.strip()
+    if key_type is KeyType.BOOLEAN:
+        return _boolean(text)
+    if key_type in _BOUNDS:
+        return _whole(text, *_BOUNDS[key_type])
+    if key_type is KeyType.DOUBLE:
+        return _double(text)
+    if key_type is KeyType.LIST:
+        return tuple(part.strip() for part in text.split(",")) if text else ()
+    return text
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.lower()
+    if lowered not in ("true", "false"):
+        raise ValueError("true or false")
+    return lowered == "true"
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    allowed = f"a whole number from {low} to {high}"
+    # Python refuses to read numbers of thousands of digits, with an error of its own.
+    if not _WHOLE.fullmatch(text) or len(text) > 40:
+        raise ValueError(allowed)
+    number = int(text)
+    if not low <= number <= high:
+        raise ValueError(allowed)
+    return number
+
+
+def _double(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("a number") from None
+
+
+def at_least(low: int, high: int = INT_MAX) -> Check:
+    """Make a check of a number's range."""
+
+    def check(value: Value) -> None:
+        if not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+
+    return check
+
+
+def one_of(*allowed: str) -> Check:
+    """Make a check that a text is one of a few."""
+
+    def check(value: Value) -> None:
+        if value not in allowed:
+            raise ValueError(" or ".join(allowed))
+
+    return check
+
+
+def not_blank(value: Value) -> None:
+    """Refuse an empty text."""
+    if not value:
+        raise ValueError("a text that is not empty")
