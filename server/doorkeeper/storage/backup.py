@@ -1,0 +1,144 @@
+"""Backups, online, and their way back: what ``doorkeeper store backup|restore`` call."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import apsw
+
+from doorkeeper.storage import migrations
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.copying import Progress, copy_database
+from doorkeeper.storage.database import check_integrity, connect, connect_readonly, named
+from doorkeeper.storage.files import (
+    DATABASE_NAME,
+    companions,
+    prepare_folder,
+    remove_database,
+    stamped,
+    sync_folder,
+)
+from doorkeeper.storage.lock import DataLock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def backup(
+    data_dir: Path, target: Path, *, overwrite: bool = False, progress: Progress | None = None
+) -> None:
+    """Copy the store to the file ``target``, mode 0600; a server may be running on it.
+
+    The copy holds every change acknowledged before the call. It appears under its name when it is
+    whole and checked, not before.
+
+    Raises:
+        StorageError: there is no store; the target exists and may not be overwritten, or cannot
+            be written; the copy is damaged.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if not path.is_file():
+        raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
+    _check_target(path, target, overwrite=overwrite)
+    source = connect_readonly(path)
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        with named(path):
+            migrations.check_readable(source, path)
+        copy_database(source, partial, progress)
+    finally:
+        source.close()
+    try:
+        _check_target(path, target, overwrite=overwrite)
+        partial.replace(target)
+    except OSError as error:
+        raise StorageError(f"{target}: cannot write: {error.strerror}") from error
+    finally:
+        remove_database(partial)
+    sync_folder(target.parent)
+
+
+def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
+    if target.is_dir():
+        raise StorageError(f"{target}: this is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise StorageError(f"{target.parent}: there is no such folder")
+    if not target.exists():
+        return
+    if target.samefile(path):
+        raise StorageError(f"{target}: this is the store itself")
+    if not overwrite:
+        raise StorageError(f"{target}: the file exists, and overwriting was not asked for")
+
+
+def restore(
+    source: Path,
+    data_dir: Path,
+    *,
+    now_ms: Callable[[], int],
+    progress: Progress | None = None,
+) -> Path | None:
+    """Put a backup in the place of the store; return where the previous store lies, None if none.
+
+    Raises:
+        StorageError: a server holds the store; the backup is damaged, no store of ours or from a
+            newer version; the folder cannot be written.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if source.exists() and path.exists() and source.samefile(path):
+        raise StorageError(f"{source}: this is the store itself")
+    connection = connect_readonly(source)
+    try:
+        with named(source):
+            migrations.check_readable(connection, source)
+        check_integrity(connection, source)
+        prepare_folder(data_dir)
+        lock = DataLock.acquire(data_dir)
+        try:
+            return _swap(connection, path, now_ms(), progress)
+        finally:
+            lock.release()
+    finally:
+        connection.close()
+
+
+def _swap(
+    source: apsw.Connection, path: Path, now_ms: int, progress: Progress | None
+) -> Path | None:
+    """Copy beside the store first: until the last rename the previous store is in its place."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    copy_database(source, partial, progress)
+    try:
+        aside = _set_aside(path, now_ms) if path.exists() else None
+        partial.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        remove_database(partial)
+    sync_folder(path.parent)
+    return aside
+
+
+def _set_aside(path: Path, now_ms: int) -> Path:
+    """Give the store a second name; what is left of its WAL moves along.
+
+    The WAL must go: SQLite would read it into the restored database.
+    """
+    _fold_wal(path)
+    aside = stamped(path, "before-restore", now_ms)
+    for beside in companions(path):
+        beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
+    os.link(path, aside)
+    return aside
+
+
+def _fold_wal(path: Path) -> None:
+    """Bring a store that was killed back to one file; one that is damaged stays as it is."""
+    try:
+        connect(path).close()
+    except (StorageError, apsw.Error):
+        return

@@ -1,0 +1,74 @@
+"""A copy of a database that may be in use, checked, as one file of mode 0600."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import apsw
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.database import check_integrity, named
+from doorkeeper.storage.files import open_private, remove_database, sync_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Progress = Callable[[int, int], None]
+"""Called with the pages copied and the pages in all."""
+
+_STEP_PAGES = 256
+"""A megabyte: some milliseconds between two calls of the progress function."""
+
+
+def copy_database(source: apsw.Connection, target: Path, progress: Progress | None = None) -> None:
+    """Copy what the source holds now; what is committed meanwhile is not in the copy.
+
+    The target must not exist; after an error it does not exist either.
+
+    Raises:
+        StorageError: reading or writing failed, or the copy is damaged.
+
+    """
+    os.close(open_private(target, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+    try:
+        with named(target):
+            _copy_pages(source, target, progress)
+            _finish(target)
+        sync_file(target)
+    except OSError as error:
+        remove_database(target)
+        raise StorageError(f"{target}: cannot write: {error.strerror}") from error
+    except BaseException:
+        remove_database(target)
+        raise
+
+
+def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
+    copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        # The transaction pins what is read. Without it every commit of the server makes the
+        # backup begin again, and under steady writes it never ends.
+        source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+        try:
+            with copy.backup("main", source, "main") as backup:
+                while not backup.done:
+                    backup.step(_STEP_PAGES)
+                    if progress is not None:
+                        progress(backup.page_count - backup.remaining, backup.page_count)
+        finally:
+            source.execute("COMMIT")
+    finally:
+        copy.close()
+
+
+def _finish(target: Path) -> None:
+    copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        # The copied header says WAL; a backup should be one file that needs no companions.
+        copy.pragma("journal_mode", "delete")
+        check_integrity(copy, target)
+    finally:
+        copy.close()

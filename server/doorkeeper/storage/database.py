@@ -1,0 +1,124 @@
+"""Connections to the database file, and their settings.
+
+- WAL: a reader (an online backup) and the writer do not wait for each other.
+- ``synchronous=FULL``: each commit syncs the WAL. NORMAL loses acknowledged commits in a power cut.
+- No automatic checkpoint: it would run inside a commit, before the acknowledgement. See
+  ``upkeep``.
+- No memory map: a read error would be a signal that ends the process, not an exception.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import apsw
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.files import companions, create_private, narrow
+from doorkeeper.storage.schema import check_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_BUSY_MS = 5_000
+"""How long to wait for a foreign tool that holds the database, before the change fails."""
+
+_WAL_FILE_BYTES_MAX = 64 * 1024 * 1024
+"""A WAL that grew beyond this, under a long backup, is cut when it starts over."""
+
+_CACHE_KIB = 16 * 1024
+"""Inner pages of the tables at a million bindings; leaves come from the page cache."""
+
+_SETTINGS = f"""
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA journal_size_limit = {_WAL_FILE_BYTES_MAX};
+    PRAGMA cache_size = -{_CACHE_KIB};
+    PRAGMA cell_size_check = ON;
+    PRAGMA trusted_schema = OFF;
+"""
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open a database to write, made when it is missing; it and its companions get mode 0600.
+
+    Raises:
+        StorageError: the file cannot be opened, or is no database of ours.
+
+    """
+    create_private(path)
+    for beside in companions(path):
+        narrow(beside)
+    with named(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            check_ours(connection, path)  # before the first setting that writes
+            _configure(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _configure(connection: apsw.Connection, path: Path) -> None:
+    connection.set_busy_timeout(_BUSY_MS)
+    connection.execute(_SETTINGS)
+    mode = connection.pragma("journal_mode", "wal")
+    if mode != "wal":
+        raise StorageError(f"{path}: the file system allows no WAL (journal mode {mode})")
+
+
+def connect_readonly(path: Path) -> apsw.Connection:
+    """Open a database that exists, to read; a server may be writing in it.
+
+    Raises:
+        StorageError: there is none, or it cannot be read, or is not a database.
+
+    """
+    if not path.is_file():
+        raise StorageError(f"{path}: there is no such file")
+    with named(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(_BUSY_MS)
+            check_ours(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Give SQLite's errors the name of the file.
+
+    Raises:
+        StorageError: in place of an ``apsw.Error``.
+
+    """
+    try:
+        yield
+    except apsw.Error as error:
+        raise StorageError(f"{path}: {reason(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """Return SQLite's own words, without the name of the exception's class that apsw may add."""
+    text = str(error)
+    return text.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
+
+
+def check_integrity(connection: apsw.Connection, path: Path) -> None:
+    """Read the whole database and check its structure.
+
+    Raises:
+        StorageError: it is damaged; the text has SQLite's first finding.
+
+    """
+    with named(path):
+        found = connection.pragma("integrity_check(1)")
+    if found != "ok":
+        raise StorageError(f"{path}: the database is damaged: {found}")

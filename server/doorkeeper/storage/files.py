@@ -1,0 +1,133 @@
+"""The data folder and what lies in it: names, permissions, and durable renames.
+
+data/                    0700 when it is made here; a folder that exists keeps its mode
+  doorkeeper.db          the database, 0600; SQLite gives its -wal and -shm the same mode
+  doorkeeper.lock        held while a process has the store open; it names that process
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from doorkeeper.storage.contract import StorageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATABASE_NAME = "doorkeeper.db"
+LOCK_NAME = "doorkeeper.lock"
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite puts beside a database, as suffixes of its name."""
+
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder, and those above it, where they are missing.
+
+    Raises:
+        StorageError: it cannot be made, is no folder, or cannot be written.
+
+    """
+    try:
+        made = _make(folder)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StorageError(f"{folder}: the data folder is not a folder") from error
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot make the data folder: {error.strerror}") from error
+    if made:
+        sync_folder(folder.parent)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageError(f"{folder}: the data folder is not writable")
+
+
+def _make(folder: Path) -> bool:
+    if folder.is_dir():
+        return False
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=_FOLDER_MODE)
+    return True
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file that only its owner may read; one that was wider is narrowed.
+
+    Raises:
+        StorageError: the file cannot be opened.
+
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot open: {error.strerror}") from error
+    narrow(path)
+    return descriptor
+
+
+def create_private(path: Path) -> None:
+    """Make an empty file of mode 0600, unless there is one.
+
+    Raises:
+        StorageError: it can be neither made nor opened.
+
+    """
+    os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+
+
+def narrow(path: Path) -> None:
+    """Take the file from all but its owner.
+
+    Best effort: a file of another owner, or a file system without modes, stays as it is.
+    """
+    try:
+        if path.stat().st_mode & 0o077:
+            path.chmod(_FILE_MODE)
+    except OSError:
+        return
+
+
+def companions(database: Path) -> list[Path]:
+    """Return the files that SQLite left beside a database."""
+    beside = (database.with_name(database.name + suffix) for suffix in COMPANIONS)
+    return [path for path in beside if path.exists()]
+
+
+def remove_database(database: Path) -> None:
+    """Remove a database and its companions, where they exist."""
+    for path in (*companions(database), database):
+        path.unlink(missing_ok=True)
+
+
+def sync_file(path: Path) -> None:
+    """Make the content of a file survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut.
+
+    Best effort: some network file systems refuse to sync a folder.
+    """
+    try:
+        sync_file(folder)
+    except OSError:
+        return
+
+
+def stamped(path: Path, label: str, now_ms: int) -> Path:
+    """Return a free name beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
+    time = datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    wanted = path.with_name(f"{path.name}.{label}-{time}")
+    free, number = wanted, 2
+    while free.exists():
+        free = wanted.with_name(f"{wanted.name}-{number}")
+        number += 1
+    return free

@@ -1,0 +1,58 @@
+"""One process for each data folder: a lock that the kernel drops with its holder, kill -9 too."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from typing import TYPE_CHECKING, Self
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.files import LOCK_NAME, open_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HELD_ELSEWHERE = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class DataLock:
+    """The right to write in a data folder. The file stays; the lock on it is what counts."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, folder: Path) -> Self:
+        """Take the lock, and write our process id into its file.
+
+        Raises:
+            StorageError: another process has it (the text names that process), or the file system
+                knows no locks.
+
+        """
+        path = folder / LOCK_NAME
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            if error.errno in _HELD_ELSEWHERE:
+                raise StorageError(f"{path}: the store is in use by {holder}") from error
+            raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
+        return cls(path, descriptor)
+
+    def release(self) -> None:
+        """Give the lock back. May be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _holder(descriptor: int) -> str:
+    text = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+    return f"process {text}" if text.isdigit() else "another process"
