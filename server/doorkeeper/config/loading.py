@@ -144,7 +144,7 @@ def _settings(given: Given, entries: Mapping[str, Entry]) -> Settings:
         data_dir=Path(given.text("doorkeeper.data.dir")),
         store=_store(given),
         catalog_file=Path(catalog) if catalog else None,
-        change_log_retention_days=_retention(given),
+        change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         log_format=given.text("doorkeeper.log.format"),
@@ -167,11 +167,6 @@ def _store(given: Given) -> str:
         # The text may hold a password.
         given.problem(Place("doorkeeper.store"), "allowed in this version: embedded")
     return "embedded"
-
-
-def _retention(given: Given) -> int | None:
-    days = given.number("doorkeeper.change.log.retention.days")
-    return days if days >= 0 else None
 
 
 def _per_ip(given: Given) -> dict[str, int]:

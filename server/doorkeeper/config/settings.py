@@ -81,7 +81,7 @@ class Settings:
     data_dir: Path
     store: str
     catalog_file: Path | None
-    change_log_retention_days: int | None
+    change_log_retention_days: int
     update_timeout_ms: int
     shutdown_drain_ms: int
     log_format: str

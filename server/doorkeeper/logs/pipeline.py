@@ -1,0 +1,169 @@
+"""From an event to a queued line: what structlog is configured with.
+
+log = structlog.get_logger("doorkeeper.net")
+log.info("connection refused", peer="10.0.0.7", reason="limit of one address")
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+# structlog imports rich where it is installed, for tracebacks in colours that nobody sees here.
+# That is a fifth of the start's time.
+_rich_known = "rich" in sys.modules
+if not _rich_known:
+    sys.modules["rich"] = None  # type: ignore[assignment]
+import structlog  # noqa: E402  after the line above, which is for this import
+import structlog.dev  # noqa: E402
+
+if not _rich_known:
+    del sys.modules["rich"]
+
+from doorkeeper.config.levels import LEVELS  # noqa: E402
+from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
+from doorkeeper.logs.rendering import renderer_of  # noqa: E402
+from doorkeeper.logs.secrets import hide  # noqa: E402
+from doorkeeper.logs.thresholds import Threshold, Thresholds  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+AUDIT_LOGGER: Final = "kafka.authorizer.logger"
+CLOSE_TIMEOUT_S: Final = 2.0
+"""How long the end of the process waits for a reader of the log that has stopped reading."""
+
+_LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+
+
+class _Output:
+    """Where the lines of one logger end."""
+
+    __slots__ = ("msg", "name", "threshold")
+
+    def __init__(self, name: str, threshold: Threshold, write: Callable[[bytes], None]) -> None:
+        self.name = name
+        self.threshold = threshold
+        self.msg = write
+
+
+class Logger(structlog.BoundLoggerBase):
+    """Logs events with fields, from the level that its name has."""
+
+    _logger: _Output
+
+    def enabled(self, level: int) -> bool:
+        """Say whether an event of this level would be written."""
+        return level >= self._logger.threshold.level
+
+    def trace(self, event: str, **fields: object) -> None:
+        """Log the finest detail."""
+        self._log(5, event, fields)
+
+    def debug(self, event: str, **fields: object) -> None:
+        """Log a detail."""
+        self._log(10, event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        """Log what an operator wants to know."""
+        self._log(20, event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Log what an operator should look at."""
+        self._log(30, event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        """Log what went wrong."""
+        self._log(40, event, fields)
+
+    def exception(self, event: str, **fields: object) -> None:
+        """Log what went wrong, with the traceback of the exception under way."""
+        self._log(40, event, {"exc_info": True, **fields})
+
+    def _log(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+        if level >= self._logger.threshold.level:
+            self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
+
+
+class AuditLogger:
+    """Writes the lines of Kafka's authorizer log, each as it is."""
+
+    def __init__(self, logger: Logger) -> None:
+        """Write through this logger."""
+        self._logger = logger
+
+    def enabled(self, level: int) -> bool:
+        """Say whether a line of this level would be written."""
+        return self._logger.enabled(level)
+
+    def write(self, level: int, text: str) -> None:
+        """Write a line, if its level is enabled."""
+        self._logger._log(level, text, {})  # noqa: SLF001  of the same module
+
+
+class Logs:
+    """The log of one process."""
+
+    def __init__(
+        self,
+        *,
+        descriptor: int,
+        form: str,
+        terminal: bool,
+        levels: Mapping[str, int],
+        now_ns: Callable[[], int],
+    ) -> None:
+        """Configure structlog for this process and begin to write."""
+        self._now_ns = now_ns
+        self._thresholds = Thresholds(levels)
+        self._processors: Sequence[Processor] = (
+            self._head,
+            hide,
+            structlog.processors.format_exc_info,
+            renderer_of(form, terminal=terminal),
+        )
+        self._writer = LineWriter(descriptor, self._lost_line)
+        structlog.configure(
+            processors=self._processors,
+            wrapper_class=Logger,
+            context_class=dict,
+            logger_factory=self._output,
+            cache_logger_on_first_use=True,
+        )
+        self.audit = AuditLogger(self.logger(AUDIT_LOGGER))
+
+    def logger(self, name: str) -> Logger:
+        """Return a logger."""
+        return Logger(self._output(name), self._processors, {})
+
+    def set_levels(self, levels: Mapping[str, int]) -> None:
+        """Set the levels of all loggers anew."""
+        self._thresholds.replace(levels)
+
+    def close(self) -> None:
+        """Write what waits; give up after ``CLOSE_TIMEOUT_S``."""
+        self._writer.close(CLOSE_TIMEOUT_S)
+
+    def _output(self, *names: Any) -> _Output:  # noqa: ANN401  structlog hands on what it got
+        name = str(names[0]) if names else "doorkeeper"
+        return _Output(name, self._thresholds.of(name), self._writer.write)
+
+    def _head(self, logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["timestamp_ns"] = self._now_ns()
+        event["logger"] = logger.name
+        return event
+
+    def _lost_line(self, count: int) -> bytes:
+        event: EventDict = {
+            "event": "log lines were lost because nobody read them",
+            "level": "WARN",
+            "logger": "doorkeeper.logs",
+            "timestamp_ns": self._now_ns(),
+            "lines": count,
+        }
+        return bytes(self._processors[-1](None, "", event))  # type: ignore[arg-type]
+
+
+assert set(_LEVEL_NAMES) <= set(LEVELS.values())

@@ -1,0 +1,108 @@
+"""The looks of a line: for people, for machines, and as a broker's log files have it.
+
+The events that come here carry ``event``, ``level``, ``logger``, ``timestamp_ns`` and fields.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from structlog.typing import EventDict, WrappedLogger
+
+    Renderer = Callable[[WrappedLogger, str, EventDict], bytes]
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+
+
+def renderer_of(form: str, *, terminal: bool) -> Renderer:
+    """Return the renderer of a ``doorkeeper.log.format``."""
+    if form == "auto":
+        form = "console" if terminal else "json"
+    if form == "json":
+        return as_json
+    if form == "kafka":
+        return as_kafka
+    return console(colors=terminal)
+
+
+def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
+    """Render one object: time in UTC, level, logger, event, then the fields."""
+    when, level, logger, text = _head(event)
+    stamp = datetime.fromtimestamp(when // NS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    line = {
+        "timestamp": f"{stamp}.{when // NS_PER_MS % 1000:03d}Z",
+        "level": level,
+        "logger": logger,
+        "event": text,
+        **event,
+    }
+    return _encoded(json.dumps(line, ensure_ascii=False, default=str))
+
+
+def as_kafka(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
+    """Render ``[%d] %p %m (%c)``, local time: the pattern that Kafka ships.
+
+    As there, nothing is escaped: what reads ``kafka-authorizer.log`` reads this.
+    """
+    when, level, logger, text = _head(event)
+    fields = "".join(f" {name}={value}" for name, value in event.items())
+    return _encoded(
+        f"[{_local(when)},{when // NS_PER_MS % 1000:03d}] {level} {text}{fields} ({logger})"
+    )
+
+
+def console(*, colors: bool) -> Renderer:
+    """Return the renderer for people: time, level, event, fields, logger."""
+    dim, bold, reset = ("\x1b[2m", "\x1b[1m", "\x1b[0m") if colors else ("", "", "")
+    tints = {"WARN": "\x1b[33m", "ERROR": "\x1b[31m", "FATAL": "\x1b[31m"} if colors else {}
+
+    def render(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
+        when, level, logger, text = _head(event)
+        trace = event.pop("exception", None)
+        fields = "".join(f" {name}={_shown(value)}" for name, value in event.items())
+        tint = tints.get(level, "")
+        line = (
+            f"{dim}{_local(when)}{reset} {tint}{level:<5}{reset if tint else ''}"
+            f" {bold}{_printable(text)}{reset}{fields} {dim}({logger}){reset}"
+        )
+        return _encoded(line if trace is None else f"{line}\n{trace}")
+
+    return render
+
+
+def _head(event: EventDict) -> tuple[int, str, str, str]:
+    """Take what every line begins with out of the event."""
+    return (
+        event.pop("timestamp_ns"),
+        event.pop("level"),
+        event.pop("logger"),
+        str(event.pop("event", "")),
+    )
+
+
+def _local(when_ns: int) -> str:
+    local = datetime.fromtimestamp(when_ns // NS_PER_S, UTC).astimezone()
+    return local.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    plain = text.isprintable() and text and not set(text) & set(" ='\"")
+    return text if plain else repr(text)
+
+
+def _printable(text: str) -> str:
+    """Escape what would move the cursor or begin a new line: names come from clients."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _encoded(line: str) -> bytes:
+    return line.encode("utf-8", "backslashreplace") + b"\n"
