@@ -1,0 +1,36 @@
+"""The Kafka protocol as values: frames, headers and messages, without input or output.
+
+    frames = FrameBuffer(size_max).receive(data)
+    header, at = decode_request_header(frame)
+    request, _ = DescribeAclsRequest.decode(frame, at, header.api_version)
+    answer = encode_response(header.api_key, header.api_version, header.correlation_id,
+                             DescribeAclsResponse(...).encode(header.api_version))
+
+The messages are in `doorkeeper_wire.messages.<api>`, headers in `doorkeeper_wire.headers`, API keys
+in `doorkeeper_wire.api_keys`; `doorkeeper_wire.declared` has the same messages as `construct`
+trees. Only the latter needs anything but the standard library. Nothing generated is imported from
+here, so that the generator can run when its output is missing or wrong.
+"""
+
+from doorkeeper_wire.errors import (
+    InvalidFrame,
+    Malformed,
+    Unencodable,
+    UnknownApi,
+    Unsupported,
+    WireError,
+)
+from doorkeeper_wire.framing import FrameBuffer
+from doorkeeper_wire.message import Message, Record
+
+__all__ = [
+    "FrameBuffer",
+    "InvalidFrame",
+    "Malformed",
+    "Message",
+    "Record",
+    "Unencodable",
+    "UnknownApi",
+    "Unsupported",
+    "WireError",
+]

@@ -1,0 +1,75 @@
+"""What the members of a classic consumer group tell each other through the coordinator.
+
+To the coordinator these are opaque bytes: the metadata and the assignment of a member, as
+DescribeGroups returns them. Consumers write a version as int16, then the message in it. A reader
+that knows only lower versions reads the one it knows, since later ones add at the end.
+
+Source: ConsumerProtocol of kafka-clients.
+"""
+
+from struct import Struct
+
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from doorkeeper_wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
+__all__ = [
+    "ConsumerProtocolAssignment",
+    "ConsumerProtocolSubscription",
+    "decode_assignment",
+    "decode_subscription",
+    "encode_assignment",
+    "encode_subscription",
+]
+
+_VERSION = Struct(">h")
+
+
+def encode_subscription(subscription: ConsumerProtocolSubscription, version: int) -> bytes:
+    """Return the metadata of a member: the version, then the subscription.
+
+    Raises:
+        Unencodable: when a field cannot carry its value.
+        Unsupported: when there is no such version.
+    """
+    return _VERSION.pack(version) + subscription.encode(version)
+
+
+def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:
+    """Return the subscription in the metadata of a member.
+
+    Raises:
+        Malformed: when it is none.
+    """
+    version = _read_version(data, ConsumerProtocolSubscription.MAX_VERSION)
+    return ConsumerProtocolSubscription.decode(data, _VERSION.size, version)[0]
+
+
+def encode_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
+    """Return the assignment of a member: the version, then what it was given.
+
+    Raises:
+        Unencodable: when a field cannot carry its value.
+        Unsupported: when there is no such version.
+    """
+    return _VERSION.pack(version) + assignment.encode(version)
+
+
+def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
+    """Return the assignment of a member.
+
+    Raises:
+        Malformed: when it is none.
+    """
+    version = _read_version(data, ConsumerProtocolAssignment.MAX_VERSION)
+    return ConsumerProtocolAssignment.decode(data, _VERSION.size, version)[0]
+
+
+def _read_version(data: bytes, version_max: int) -> int:
+    """Read the version; one above ours is read as ours."""
+    if len(data) < _VERSION.size:
+        raise Malformed("version", 0, f"needs 2 bytes, {len(data)} are there")
+    version: int = _VERSION.unpack_from(data)[0]
+    if version < 0:
+        raise Malformed("version", 0, f"version {version}; at least 0")
+    return min(version, version_max)

@@ -1,0 +1,28 @@
+r"""The declared codec: a `construct` tree for every message in every version.
+
+    >>> from doorkeeper_wire.declared import tree
+    >>> tree("SaslHandshakeRequest", 1).parse(b"\x00\x05PLAIN").mechanism
+    'PLAIN'
+
+The trees are what the generated code is made from, and what it is tested against. They are clear,
+not fast, and the only part of this package that needs construct.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["tree"]
+
+
+def tree(message: str, version: int) -> Any:
+    """Return the tree of a message, by its Kafka name, in a version.
+
+    Raises:
+        LookupError: when there is no such message or version.
+    """
+    contents = import_module("doorkeeper_wire.declared.contents")
+    module, constant = contents.MODULES[message]
+    versions = getattr(import_module(f"doorkeeper_wire.declared.{module}"), constant)
+    if not 0 <= version < len(versions):
+        raise LookupError(f"{message} has the versions 0 to {len(versions) - 1}, not {version}")
+    return versions[version]

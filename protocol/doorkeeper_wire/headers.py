@@ -1,0 +1,112 @@
+"""Headers: what stands before the body of each request and response.
+
+The API and its version decide which header it is: flexible versions have request header 2 and
+response header 1, the others 1 and 0. ApiVersions is the exception that lets two strangers talk:
+its response has header 0 in every version, and a request of a version that is not known is read by
+the same rule as the known ones. Request header 0 is read for nobody; its only user is long gone.
+
+Sources: RequestHeader, ResponseHeader and ApiMessageType of kafka-clients.
+"""
+
+from struct import Struct
+
+from doorkeeper_wire.api_keys import FLEXIBLE_FROM, ApiKey
+from doorkeeper_wire.errors import Malformed, UnknownApi
+from doorkeeper_wire.messages.request_header import RequestHeader
+from doorkeeper_wire.messages.response_header import ResponseHeader
+
+__all__ = [
+    "RequestHeader",
+    "ResponseHeader",
+    "decode_request_header",
+    "decode_response_header",
+    "encode_request",
+    "encode_request_header",
+    "encode_response",
+    "request_header_version",
+    "response_header_version",
+]
+
+_FIXED = Struct(">hhi")
+_SIZE = Struct(">i")
+_SIZE_AND_ID = Struct(">ii")
+_SIZE_ID_AND_NO_TAGS = Struct(">iix")
+
+
+def request_header_version(api_key: int, api_version: int) -> int:
+    """Return the version of the request header that goes with an API in a version.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+    """
+    return 2 if api_version >= FLEXIBLE_FROM[api_key] else 1
+
+
+def response_header_version(api_key: int, api_version: int) -> int:
+    """Return the version of the response header that goes with an API in a version.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+    """
+    if api_key == ApiKey.API_VERSIONS:
+        return 0
+    return 1 if api_version >= FLEXIBLE_FROM[api_key] else 0
+
+
+def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
+    """Return the header of a request, and where the body begins.
+
+    Raises:
+        Malformed: when the frame holds no header.
+        UnknownApi: when the API key is none of Kafka's.
+    """
+    if len(frame) < _FIXED.size:
+        raise Malformed("header", 0, f"needs {_FIXED.size} bytes, {len(frame)} are there")
+    api_key, api_version, correlation_id = _FIXED.unpack_from(frame)
+    if api_key not in FLEXIBLE_FROM:
+        raise UnknownApi(api_key, api_version, correlation_id)
+    return RequestHeader.decode(frame, 0, request_header_version(api_key, api_version))
+
+
+def encode_request_header(header: RequestHeader) -> bytes:
+    """Return the bytes of a request header, in the version that its API asks for.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+        Unencodable: when a field cannot carry its value.
+    """
+    return header.encode(request_header_version(header.api_key, header.api_version))
+
+
+def encode_request(header: RequestHeader, body: bytes) -> bytes:
+    """Return a whole request with its size before it: size, header, body.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+        Unencodable: when a field of the header cannot carry its value.
+    """
+    encoded = encode_request_header(header)
+    return b"".join((_SIZE.pack(len(encoded) + len(body)), encoded, body))
+
+
+def encode_response(api_key: int, api_version: int, correlation_id: int, body: bytes) -> bytes:
+    """Return a whole response with its size before it: size, header, body.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+    """
+    if response_header_version(api_key, api_version):
+        return _SIZE_ID_AND_NO_TAGS.pack(5 + len(body), correlation_id) + body
+    return _SIZE_AND_ID.pack(4 + len(body), correlation_id) + body
+
+
+def decode_response_header(
+    frame: bytes, api_key: int, api_version: int
+) -> tuple[ResponseHeader, int]:
+    """Return the header of the response to a request of ours, and where the body begins.
+
+    Raises:
+        LookupError: for an API that Kafka does not have.
+        Malformed: when the frame holds no header.
+    """
+    return ResponseHeader.decode(frame, 0, response_header_version(api_key, api_version))

@@ -1,0 +1,114 @@
+"""The layout of a message in one version, for naming the value that could not be encoded.
+
+A layout is a tuple of `(field, kind)`. A kind is a plain one ("int16", "text", "nullable text",
+"bytes", "uuid", "bool" ...), or an `Items` of texts, numbers or a struct, or a `Part`.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.reading import TEXT_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array; `of` is a plain kind or the layout of a struct."""
+
+    of: "str | Layout"
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A struct that may be null."""
+
+    of: "Layout"
+
+
+Kind: TypeAlias = str | Items | Part
+Layout: TypeAlias = tuple[tuple[str, Kind], ...]
+
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def unencodable(record: object, layout: Layout, error: Exception) -> Unencodable:
+    """Return the error that names the first field of the record that cannot be written."""
+    return _fault(record, layout, "") or Unencodable(type(record).__name__, repr(error))
+
+
+def _fault(record: object, layout: Layout, path: str) -> Unencodable | None:
+    for name, kind in layout:
+        if not hasattr(record, name):
+            return _refused(path.rstrip(".") or "message", record, "is no such struct")
+        fault = _value_fault(getattr(record, name), kind, path + name)
+        if fault:
+            return fault
+    return _tags_fault(record, path)
+
+
+def _value_fault(value: object, kind: Kind, path: str) -> Unencodable | None:
+    if isinstance(kind, str):
+        reason = _plain_fault(value, kind)
+        return _refused(path, value, reason) if reason else None
+    if isinstance(kind, Part):
+        return None if value is None else _fault(value, kind.of, path + ".")
+    if value is None:
+        return None if kind.nullable else Unencodable(path, "null, where null is not allowed")
+    if not isinstance(value, tuple | list):
+        return _refused(path, value, "is no array")
+    for item in value:
+        fault = (
+            _value_fault(item, kind.of, path)
+            if isinstance(kind.of, str)
+            else _fault(item, kind.of, path + ".")
+        )
+        if fault:
+            return fault
+    return None
+
+
+def _plain_fault(value: object, kind: str) -> str:
+    """Return what is wrong with a value of a plain kind; nothing when it can be written."""
+    kind, nullable = kind.removeprefix("nullable "), kind.startswith("nullable ")
+    if value is None:
+        return "" if nullable else "where null is not allowed"
+    if kind in _BITS:
+        bound = 1 << (_BITS[kind] - 1)
+        fits = isinstance(value, int) and -bound <= value < bound
+        return "" if fits else f"is no {kind}"
+    if kind == "text":
+        return _text_fault(value)
+    if kind == "uuid":
+        return "" if isinstance(value, bytes) and len(value) == 16 else "is not 16 bytes"
+    if kind == "bytes":
+        return "" if isinstance(value, bytes) else "is not bytes"
+    return ""
+
+
+def _text_fault(value: object) -> str:
+    if not isinstance(value, str):
+        return "is no text"
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair"
+    return "" if size <= TEXT_BYTES_MAX else f"takes {size} bytes; at most {TEXT_BYTES_MAX}"
+
+
+def _tags_fault(record: object, path: str) -> Unencodable | None:
+    found = getattr(record, "unknown_tags", ())
+    name = path + "unknown_tags"
+    previous = -1
+    for entry in found:
+        match entry:
+            case (int(tag), bytes()) if previous < tag < 0x8000_0000:
+                previous = tag
+            case _:
+                return _refused(name, found, "must be (tag, bytes) with tags that ascend")
+    return None
+
+
+def _refused(field: str, value: object, reason: str) -> Unencodable:
+    shown = repr(value)
+    return Unencodable(field, f"{shown if len(shown) <= 80 else shown[:77] + '...'} {reason}")

@@ -1,0 +1,228 @@
+"""What the generated decoders call when a value is not the short, well-formed one.
+
+A decoder reads each run of fixed-size fields with one `struct.Struct`, together with the length
+prefix of what follows: one byte where lengths are compact, an int16 or int32 where they are not.
+Short, well-formed values are then cut out in place; everything else comes here, with the length
+that the run has read: the whole of it, or the first byte of a compact one. Each function returns
+the value and where it ended, or raises `Malformed`.
+
+Lengths on the wire: compact ones are unsigned varints of the length plus one, so that 0 means
+null; the others are int16 (text) or int32 (bytes, arrays), where a negative number means null.
+An unsigned varint is at most five bytes and, as in Java, the int32 that they make: 2**31 and more
+are negative numbers. Hence a compact length of 2**32 - 1 is null, and a count of 2**31 tags none.
+
+Nothing is allocated from a claimed length: it is first compared with the bytes that are there.
+
+Sources: ByteUtils.readUnsignedVarint and ByteBufferAccessor of kafka-clients, and the read methods
+that Kafka's MessageDataGenerator writes.
+"""
+
+from struct import calcsize
+
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.java_text import JAVA
+
+TEXT_BYTES_MAX = 32767
+"""The longest text on the wire, in UTF-8 bytes, compact or not."""
+
+
+def truncated(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
+    """Return the error for a run of fixed-size fields that begins at `at` and does not fit.
+
+    `codes` are the struct codes of the fields, with spaces between.
+    """
+    field, needed = fields[-1], 0
+    for code, name in zip(codes.split(), fields, strict=True):
+        needed = calcsize(f">{code}")
+        if at + needed > len(data):
+            field = name
+            break
+        at += needed
+    return Malformed(field, at, f"needs {needed} bytes, {len(data) - at} are left")
+
+
+def uvarint(data: bytes, at: int, field: str) -> tuple[int, int]:
+    """Read an unsigned varint, as Java's int32."""
+    if at >= len(data):
+        raise Malformed(field, at, "the data ends before an unsigned varint")
+    first = data[at]
+    return (first, at + 1) if first < 0x80 else more(data, at + 1, first, field)
+
+
+def more(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
+    """Read the rest of an unsigned varint whose first byte, 128 or more, was before `at`."""
+    value = first & 0x7F
+    for shift in (7, 14, 21, 28):
+        if at >= len(data):
+            raise Malformed(field, at, "the data ends within an unsigned varint")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFF
+            return (value - 0x1_0000_0000 if value > 0x7FFFFFFF else value), at
+    raise Malformed(field, at, "an unsigned varint of more than five bytes")
+
+
+def compact_size(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
+    """Read the rest of a compact length; the size is negative for null.
+
+    Java subtracts in 32 bits, so a varint of -2**31 is the size 2**31 - 1, which never fits.
+    """
+    value, at = (first, at) if first < 0x80 else more(data, at, first, field)
+    return (value - 1 if value != -0x8000_0000 else 0x7FFFFFFF), at
+
+
+def refused_null(field: str, at: int) -> Malformed:
+    """Return the error for null where the field has none."""
+    return Malformed(field, at, "null, where null is not allowed")
+
+
+def nullable_octets(data: bytes, at: int, size: int, field: str) -> tuple[bytes | None, int]:
+    """Read `size` bytes; a negative size is null."""
+    if size < 0:
+        return None, at
+    stop = at + size
+    if stop > len(data):
+        raise Malformed(field, at, f"needs {size} bytes, {len(data) - at} are left")
+    return data[at:stop], stop
+
+
+def octets(data: bytes, at: int, size: int, field: str) -> tuple[bytes, int]:
+    """Read `size` bytes."""
+    value, stop = nullable_octets(data, at, size, field)
+    if value is None:
+        raise refused_null(field, at)
+    return value, stop
+
+
+def compact_nullable_octets(
+    data: bytes, at: int, first: int, field: str
+) -> tuple[bytes | None, int]:
+    """Read bytes behind a compact length."""
+    size, at = compact_size(data, at, first, field)
+    return nullable_octets(data, at, size, field)
+
+
+def compact_octets(data: bytes, at: int, first: int, field: str) -> tuple[bytes, int]:
+    """Read bytes behind a compact length."""
+    size, at = compact_size(data, at, first, field)
+    return octets(data, at, size, field)
+
+
+def nullable_text(data: bytes, at: int, size: int, field: str) -> tuple[str | None, int]:
+    """Read a text of `size` bytes; a negative size is null."""
+    if size > TEXT_BYTES_MAX:
+        raise Malformed(field, at, f"a text of {size} bytes; at most {TEXT_BYTES_MAX}")
+    value, at = nullable_octets(data, at, size, field)
+    return (None if value is None else value.decode("utf-8", JAVA)), at
+
+
+def text(data: bytes, at: int, size: int, field: str) -> tuple[str, int]:
+    """Read a text of `size` bytes."""
+    value, stop = nullable_text(data, at, size, field)
+    if value is None:
+        raise refused_null(field, at)
+    return value, stop
+
+
+def compact_nullable_text(data: bytes, at: int, first: int, field: str) -> tuple[str | None, int]:
+    """Read a text behind a compact length."""
+    size, at = compact_size(data, at, first, field)
+    return nullable_text(data, at, size, field)
+
+
+def compact_text(data: bytes, at: int, first: int, field: str) -> tuple[str, int]:
+    """Read a text behind a compact length."""
+    size, at = compact_size(data, at, first, field)
+    return text(data, at, size, field)
+
+
+def nullable_array(
+    data: bytes, at: int, count: int, element_bytes_min: int, field: str
+) -> tuple[int, int]:
+    """Judge the count of an array; return it, or -1 for null.
+
+    Kafka refuses a count above the number of bytes left. Elements that need more than a byte each
+    would fail later; they are refused here, before anything is allocated for them.
+    """
+    left = len(data) - at
+    if count > left // element_bytes_min:
+        raise Malformed(field, at, f"an array of {count}, but only {left} bytes are left")
+    return max(count, -1), at
+
+
+def array(data: bytes, at: int, count: int, element_bytes_min: int, field: str) -> tuple[int, int]:
+    """Judge the count of an array, as `nullable_array`; null is refused."""
+    if count < 0:
+        raise refused_null(field, at)
+    return nullable_array(data, at, count, element_bytes_min, field)
+
+
+def compact_nullable_array(
+    data: bytes, at: int, first: int, element_bytes_min: int, field: str
+) -> tuple[int, int]:
+    """Judge the compact count of an array, as `nullable_array`."""
+    count, at = compact_size(data, at, first, field)
+    return nullable_array(data, at, count, element_bytes_min, field)
+
+
+def compact_array(
+    data: bytes, at: int, first: int, element_bytes_min: int, field: str
+) -> tuple[int, int]:
+    """Judge the compact count of an array, as `array`."""
+    count, at = compact_size(data, at, first, field)
+    return array(data, at, count, element_bytes_min, field)
+
+
+def texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...], int]:
+    """Read `count` texts, each behind an int16 length."""
+    found = []
+    for _ in range(count):
+        start = at + 2
+        if start > len(data):
+            raise truncated(data, at, "h", field)
+        value, at = text(data, start, int.from_bytes(data[at:start], "big", signed=True), field)
+        found.append(value)
+    return tuple(found), at
+
+
+def compact_texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...], int]:
+    """Read `count` texts, each behind a compact length."""
+    found = []
+    for _ in range(count):
+        if at >= len(data):
+            raise truncated(data, at, "B", field)
+        value, at = compact_text(data, at + 1, data[at], field)
+        found.append(value)
+    return tuple(found), at
+
+
+def tag_count(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
+    """Read the rest of the number of tagged fields; it may be negative, which means none."""
+    return (first, at) if first < 0x80 else more(data, at, first, field)
+
+
+def tag_head(data: bytes, at: int, field: str) -> tuple[int, int, int]:
+    """Read the tag and the size of a tagged field; return them and where its value begins."""
+    tag, at = uvarint(data, at, field)
+    size, at = uvarint(data, at, field)
+    return tag, size, at
+
+
+def tag_value(data: bytes, at: int, size: int, field: str) -> tuple[bytes, int]:
+    """Read the value of a tagged field that we do not know."""
+    if size < 0:
+        raise Malformed(field, at, f"a tagged field of {size} bytes")
+    return octets(data, at, size, field)
+
+
+def tags(data: bytes, at: int, first: int, field: str) -> tuple[tuple[tuple[int, bytes], ...], int]:
+    """Read the tagged fields of a struct that knows none; they keep order and duplicates."""
+    count, at = tag_count(data, at, first, field)
+    found = []
+    for _ in range(count):
+        tag, size, at = tag_head(data, at, field)
+        value, at = tag_value(data, at, size, field)
+        found.append((tag, value))
+    return tuple(found), at

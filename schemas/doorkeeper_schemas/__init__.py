@@ -1,0 +1,10 @@
+"""Makes the codec's source from the schemas. A development tool: `python -m doorkeeper_schemas`.
+
+From the schema files to the source that is checked in:
+
+    schemas/messages/*.yaml  --reading-->  model  --trees-->  construct trees
+        trees --declaring-->            doorkeeper_wire/declared/<api>.py   the declared codec
+        trees --decoding, encoding-->   doorkeeper_wire/messages/<api>.py   the codec that runs
+    schemas/apis.yaml        --apis-->        doorkeeper_wire/api_keys.py
+    schemas/operations.yaml  --operations-->  doorkeeper/operations.py
+"""
