@@ -1,0 +1,56 @@
+"""What one principal has on one pattern: a mask for each host.
+
+Nearly every ACL is for all hosts, so a cell is a plain mask (``int``) as long as only the host
+``*`` occurs, and a persistent map from host to mask otherwise. A cell of 0 holds nothing.
+Each entry is one bit, so removing an entry clears a bit; nothing has to be recomputed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from immutables import Map
+
+from doorkeeper.acl.model import WILDCARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Cell = int | Map[str, int]
+"""A mask for the host ``*``, or a mask for each host. Masks in a map are never 0."""
+
+
+def mask_for(cell: Cell, host: str) -> int:
+    """Return what holds for a client at this address."""
+    if isinstance(cell, int):
+        return cell
+    return cell.get(WILDCARD, 0) | cell.get(host, 0)
+
+
+def masks(cell: Cell) -> Iterable[tuple[str, int]]:
+    """Return the hosts and their masks."""
+    if isinstance(cell, int):
+        return ((WILDCARD, cell),) if cell else ()
+    return cell.items()
+
+
+def with_bit(cell: Cell, host: str, bit: int) -> Cell:
+    """Return the cell with one more entry."""
+    if isinstance(cell, int):
+        if host == WILDCARD:
+            return cell | bit
+        return Map({WILDCARD: cell, host: bit}) if cell else Map({host: bit})
+    return cell.set(host, cell.get(host, 0) | bit)
+
+
+def without_bit(cell: Cell, host: str, bit: int) -> Cell:
+    """Return the cell without an entry that it holds; 0 when that was the last one."""
+    if isinstance(cell, int):
+        return cell & ~bit
+    rest = cell[host] & ~bit
+    remaining = cell.set(host, rest) if rest else cell.delete(host)
+    if not remaining:
+        return 0
+    if len(remaining) == 1 and WILDCARD in remaining:
+        return remaining[WILDCARD]
+    return remaining

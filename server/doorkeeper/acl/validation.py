@@ -1,0 +1,88 @@
+"""What the authorizer refuses to store or to search: rules and texts of the controller.
+
+The handlers refuse before that what the broker refuses: names of the cluster, empty names.
+
+Source: ``AclControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.model import (
+        AccessControlEntry,
+        AclBinding,
+        AclBindingFilter,
+        ResourcePattern,
+    )
+
+ACLS_PER_REQUEST_MAX = 10_000
+"""How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
+
+
+def check_binding(binding: AclBinding) -> ApiError | None:
+    """Return why the binding cannot be stored, or None.
+
+    Whether the operation makes sense on the resource, what the host looks like and which type
+    the principal has is not checked: a broker stores what has no effect.
+    """
+    text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)
+    if text is None and not binding.pattern.name:
+        text = "Resource name should not be empty"
+    if text is None and ":" not in binding.entry.principal:
+        text = (
+            f"Could not parse principal from `{binding.entry.principal}` (no colon is present"
+            " separating the principal type from the principal name)"
+        )
+    return None if text is None else _invalid(text)
+
+
+def _pattern_fault(pattern: ResourcePattern) -> str | None:
+    if pattern.resource_type in (ResourceType.UNKNOWN, ResourceType.ANY):
+        return f"Invalid resourceType {pattern.resource_type.name}"
+    if pattern.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+        return f"Invalid patternType {pattern.pattern_type.name}"
+    return None
+
+
+def _entry_fault(entry: AccessControlEntry) -> str | None:
+    if entry.operation in (AclOperation.UNKNOWN, AclOperation.ANY):
+        return f"Invalid operation {entry.operation.name}"
+    if entry.permission_type not in (AclPermissionType.DENY, AclPermissionType.ALLOW):
+        return f"Invalid permissionType {entry.permission_type.name}"
+    return None
+
+
+def check_filter(wanted: AclBindingFilter) -> ApiError | None:
+    """Return why nothing can be deleted by the filter, or None."""
+    pattern, entry = wanted
+    if pattern.resource_type is ResourceType.UNKNOWN or pattern.pattern_type is PatternType.UNKNOWN:
+        return _invalid("Unknown patternFilter.")
+    if (
+        entry.operation is AclOperation.UNKNOWN
+        or entry.permission_type is AclPermissionType.UNKNOWN
+    ):
+        return _invalid("Unknown entryFilter.")
+    return None
+
+
+def too_many_created() -> ApiError:
+    """Return the refusal of a whole request that would create too many ACLs."""
+    return ApiError(
+        ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+    )
+
+
+def too_many_deleted() -> ApiError:
+    """Return the refusal of a whole request that would delete too many ACLs."""
+    return _invalid(
+        f"Cannot remove more than {ACLS_PER_REQUEST_MAX} acls in a single delete operation."
+    )
+
+
+def _invalid(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)

@@ -1,0 +1,33 @@
+"""Says of new ACLs that they have no effect, or less than their author may think.
+
+A broker stores such an ACL without a word; so does this server, and its log tells of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, effects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acl.model import AclBinding
+
+
+def hints(bindings: Iterable[AclBinding]) -> Iterator[str]:
+    """Return one line for each binding whose operation does not belong to its resource type."""
+    for binding in bindings:
+        (resource_type, name, pattern_type), entry = binding
+        supported = SUPPORTED_OPERATIONS.get(resource_type, ())
+        if entry.operation is AclOperation.ALL or entry.operation in supported:
+            continue
+        acl = (
+            f"{entry.permission_type.name} {entry.operation.name} for {entry.principal}"
+            f" on {resource_type.name}:{pattern_type.name}:{name}"
+        )
+        left = ", ".join(each.name for each in effects(binding))
+        consequence = f"allows {left} only" if left else "has no effect"
+        allowed = ", ".join(each.name for each in supported)
+        yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"

@@ -1,0 +1,56 @@
+"""The configuration keys that the standard authorizer reads.
+
+Source: ``StandardAuthorizer.configure`` (4.3.1), which trims, ignores what is blank, and takes
+anything but ``true`` for false.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.model import Principal
+from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.authorizer.audit_line import Form
+
+SUPER_USERS = "super.users"
+ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
+LOG_FORMAT = "doorkeeper.authorizer.log.format"
+
+
+def read_policy(configs: Mapping[str, str]) -> Policy:
+    """Return who is a super user, and what holds where no ACL covers a resource.
+
+    Super users are separated by semicolons, because distinguished names hold commas.
+
+    Raises:
+        ValueError: a super user without a colon.
+
+    """
+    users = [user.strip() for user in configs.get(SUPER_USERS, "").split(";")]
+    for user in filter(None, users):
+        try:
+            Principal.parse(user)
+        except ValueError as error:
+            raise ValueError(f"{SUPER_USERS}: {error}") from None
+    return Policy(
+        super_users=frozenset(filter(None, users)),
+        allow_everyone=configs.get(ALLOW_EVERYONE, "").strip().lower() == "true",
+    )
+
+
+def read_form(configs: Mapping[str, str]) -> Form:
+    """Return how audit lines are rendered.
+
+    Raises:
+        ValueError: the release is none of those that changed the line.
+
+    """
+    release = configs.get(LOG_FORMAT, "").strip() or DEFAULT_FORM
+    if release not in FORMS:
+        raise ValueError(f"{LOG_FORMAT}: found {release}; allowed: {', '.join(FORMS)}")
+    return FORMS[release]

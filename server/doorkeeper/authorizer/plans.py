@@ -1,0 +1,90 @@
+"""What a request would change, worked out on a snapshot before anything happens.
+
+Both plans are pure: items are validated alone, and what is accepted is computed against the one
+state that the request starts from.
+
+Source: ``AclControlManager.createAcls`` and ``deleteAcls`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.search import find
+from doorkeeper.acl.validation import (
+    ACLS_PER_REQUEST_MAX,
+    check_binding,
+    check_filter,
+    too_many_created,
+    too_many_deleted,
+)
+from doorkeeper.storage.contract import StoredBinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.errors import ApiError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """The refusals by item, None for an accepted one, and the bindings that are new."""
+
+    refusals: tuple[ApiError | None, ...]
+    added: tuple[StoredBinding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """The refusals and the matches by item, and all bindings that go, each once."""
+
+    refusals: tuple[ApiError | None, ...]
+    matches: tuple[tuple[AclBinding, ...], ...]
+    removed: tuple[StoredBinding, ...]
+
+
+def plan_creation(
+    state: Snapshot, bindings: Sequence[AclBinding], new_id: Callable[[], str]
+) -> Creation:
+    """Work out what creating the bindings means.
+
+    One that exists, and a second one in the same request, is accepted and adds nothing.
+    Over the limit every item is refused, also those that were refused already.
+    """
+    refusals = tuple(check_binding(binding) for binding in bindings)
+    accepted = (
+        binding for binding, refusal in zip(bindings, refusals, strict=True) if refusal is None
+    )
+    new = dict.fromkeys(binding for binding in accepted if binding not in state)
+    if len(new) > ACLS_PER_REQUEST_MAX:
+        return Creation(refusals=tuple(too_many_created() for _ in bindings), added=())
+    added = tuple(StoredBinding(new_id(), binding) for binding in new)
+    return Creation(refusals=refusals, added=added)
+
+
+def plan_deletion(state: Snapshot, filters: Sequence[AclBindingFilter]) -> Deletion:
+    """Work out what deleting by the filters means.
+
+    Each filter is matched against the same state: a binding that two of them match is reported
+    under both and goes once. Over the limit every filter is refused.
+    """
+    refusals = tuple(check_filter(wanted) for wanted in filters)
+    matches = tuple(
+        tuple(find(state, wanted)) if refusal is None else ()
+        for wanted, refusal in zip(filters, refusals, strict=True)
+    )
+    removed = dict.fromkeys(binding for found in matches for binding in found)
+    if len(removed) > ACLS_PER_REQUEST_MAX:
+        return Deletion(
+            refusals=tuple(too_many_deleted() for _ in filters),
+            matches=tuple(() for _ in filters),
+            removed=(),
+        )
+    return Deletion(
+        refusals=refusals,
+        matches=matches,
+        removed=tuple(StoredBinding(state.id_of(each) or "", each) for each in removed),
+    )

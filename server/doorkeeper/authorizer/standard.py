@@ -1,0 +1,322 @@
+"""Kafka's StandardAuthorizer: its decisions, its refusals, its audit line, over a store of ours.
+
+Decisions come from one immutable snapshot by masks; the rule behind one is looked up only when its
+line is written. Changes go through a ``Timeline``: planned on what is being written, durable
+as one transaction for each request, visible as one snapshot.
+
+Source: ``org.apache.kafka.metadata.authorizer.StandardAuthorizer`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from typing import TYPE_CHECKING, TypeVar
+
+from doorkeeper.acl.by_type import allowed_on_some
+from doorkeeper.acl.decision import Decision, Policy, Question, explain
+from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS
+from doorkeeper.acl.search import find
+from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
+from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
+from doorkeeper.authorizer.contract import (
+    PROBE_NAME,
+    AclBindingDeleteResult,
+    AclCreateResult,
+    AclDeleteResult,
+    Action,
+    AuthorizationResult,
+    Authorizer,
+    check_not_filter,
+)
+from doorkeeper.authorizer.hints import hints
+from doorkeeper.authorizer.initial_load import InitialLoad
+from doorkeeper.authorizer.keys import read_form, read_policy
+from doorkeeper.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.authorizer.timeline import Timeline
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.storage.contract import Author, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.authorizer.audit import AuditSink
+    from doorkeeper.authorizer.contract import (
+        AuthorizableRequestContext,
+        AuthorizerServerInfo,
+        Endpoint,
+    )
+    from doorkeeper.storage.contract import StorageError, Store
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger("doorkeeper.authorizer")
+
+
+class AuthorizerNotReady(Exception):
+    """A decision was asked for before the ACLs were loaded, by one who is no super user."""
+
+
+def random_binding_id() -> str:
+    """Return 22 characters, URL-safe base64 of 16 random bytes; no hyphen first, as in Kafka."""
+    while True:
+        binding_id = secrets.token_urlsafe(16)
+        if not binding_id.startswith("-"):
+            return binding_id
+
+
+class StandardAuthorizer(Authorizer):
+    """Decides by ACLs, as a broker does."""
+
+    def __init__(
+        self,
+        *,
+        new_id: Callable[[], str] = random_binding_id,
+        audit: AuditSink | None = None,
+    ) -> None:
+        """Take where ids of bindings come from and where audit lines go (default: the logger)."""
+        self._new_id = new_id
+        self._audit: AuditSink = LoggerAudit() if audit is None else audit
+        self._policy = Policy()
+        self._form = FORMS[DEFAULT_FORM]
+        self._store: Store | None = None
+        self._load: InitialLoad | None = None
+        self._timeline = Timeline(None)
+        self._ready = False
+        self._writable = False
+
+    def attach(self, store: Store) -> None:
+        """Keep the ACLs in this store; before ``start``. Without one they live in memory only."""
+        self._store = store
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Read the super users, the default and the form of the audit line."""
+        self._policy = read_policy(configs)
+        self._form = read_form(configs)
+
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+        """Load the ACLs beside the loop; listeners that start early need not wait for them."""
+        loop = asyncio.get_running_loop()
+        early: asyncio.Future[None] = loop.create_future()
+        early.set_result(None)
+        self._load = InitialLoad(loop, self._loaded)
+        self._load.begin(self._store)
+        return {
+            endpoint: early
+            if endpoint.listener_name in server_info.early_start_listeners
+            else self._load.done
+            for endpoint in server_info.endpoints
+        }
+
+    def _loaded(self, snapshot: Snapshot) -> None:
+        self._timeline = Timeline(self._store, snapshot)
+        self._ready = True
+        self._writable = True
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what decisions are made from at this moment."""
+        return self._timeline.visible
+
+    @property
+    def policy(self) -> Policy:
+        """Return what decides beside the ACLs."""
+        return self._policy
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Answer each action, in order, all of them from one state.
+
+        Raises:
+            ValueError: a resource is not literal.
+            AuthorizerNotReady: the ACLs are not loaded yet.
+
+        """
+        who = context.principal
+        principal, host = f"{who.principal_type}:{who.name}", context.client_address
+        is_super = principal in self._policy.super_users
+        snapshot = self._timeline.visible
+        last: ResourcePattern | None = None
+        mask = 0
+        results = []
+        for action in actions:
+            operation, resource = action.operation, action.resource
+            if resource.pattern_type is not PatternType.LITERAL:
+                raise ValueError(
+                    f"Only literal resources are supported. Got: {resource.pattern_type.name}"
+                )
+            if is_super:
+                allowed = True
+            elif not self._ready:
+                raise AuthorizerNotReady("the ACLs are not loaded yet")
+            else:
+                # The operations of one resource are often asked for in a row (KIP-430).
+                if resource is not last:
+                    last = resource
+                    mask = snapshot.effective_mask(resource[0], resource[1], principal, host)
+                if mask & DENY_TESTS[operation]:
+                    allowed = False
+                elif mask & ALLOW_TESTS[operation]:
+                    allowed = True
+                else:
+                    allowed = self._default(snapshot, resource)
+            if allowed:
+                level = DEBUG if action.log_if_allowed else TRACE
+                results.append(AuthorizationResult.ALLOWED)
+            else:
+                level = INFO if action.log_if_denied else TRACE
+                results.append(AuthorizationResult.DENIED)
+            if self._audit.enabled(level):
+                self._audit.write(level, self._form(context, action, self.explain(context, action)))
+        return results
+
+    def _default(self, snapshot: Snapshot, resource: ResourcePattern) -> bool:
+        return self._policy.allow_everyone and not snapshot.covers(
+            resource.resource_type, resource.name
+        )
+
+    def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
+        """Return the decision on an action with the rule that made it. Nothing is audited."""
+        who = context.principal
+        question = Question(
+            f"{who.principal_type}:{who.name}",
+            context.client_address,
+            action.operation,
+            action.resource.resource_type,
+            action.resource.name,
+        )
+        return explain(self._policy, self._timeline.visible, question)
+
+    def create_acls(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
+    ) -> list[asyncio.Future[AclCreateResult]]:
+        """Create the bindings as one change.
+
+        The accepted items share one future, because they have one fate.
+        """
+        loop = asyncio.get_running_loop()
+        if not self._writable:
+            return [_completed(loop, AclCreateResult(_not_active())) for _ in bindings]
+        plan = plan_creation(self._timeline.tail, bindings, self._new_id)
+        accepted: asyncio.Future[AclCreateResult] = loop.create_future()
+
+        def settle(error: StorageError | None) -> None:
+            _complete(accepted, AclCreateResult(_not_stored(error)))
+            if error is None:
+                for hint in hints([stored.binding for stored in plan.added]):
+                    _LOG.info("%s", hint)
+
+        if None in plan.refusals:
+            self._submit(Change(author=_author(context), bindings_added=plan.added), settle)
+        return [
+            accepted if refusal is None else _completed(loop, AclCreateResult(refusal))
+            for refusal in plan.refusals
+        ]
+
+    def delete_acls(
+        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
+    ) -> list[asyncio.Future[AclDeleteResult]]:
+        """Delete what the filters match, as one change."""
+        loop = asyncio.get_running_loop()
+        if not self._writable:
+            return [_completed(loop, AclDeleteResult(_not_active())) for _ in filters]
+        plan = plan_deletion(self._timeline.tail, filters)
+        results: list[asyncio.Future[AclDeleteResult]] = [
+            loop.create_future() if refusal is None else _completed(loop, AclDeleteResult(refusal))
+            for refusal in plan.refusals
+        ]
+
+        def settle(error: StorageError | None) -> None:
+            for result, matches in zip(results, plan.matches, strict=True):
+                if error is None:
+                    deleted = tuple(AclBindingDeleteResult(binding) for binding in matches)
+                    _complete(result, AclDeleteResult(bindings=deleted))
+                else:
+                    _complete(result, AclDeleteResult(_not_stored(error)))
+
+        if None in plan.refusals:
+            self._submit(Change(author=_author(context), bindings_removed=plan.removed), settle)
+        return results
+
+    def _submit(self, change: Change, settle: Callable[[StorageError | None], None]) -> None:
+        # What changes nothing is answered at once, unless what it was planned on may still fail.
+        if change or not self._timeline.settled:
+            self._timeline.submit(change, settle)
+        else:
+            settle(None)
+
+    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+        """Return the visible bindings that the filter matches, sorted."""
+        return find(self._timeline.visible, wanted)
+
+    def acl_count(self) -> int:
+        """Return how many ACLs are visible."""
+        return self._timeline.visible.count
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+    ) -> AuthorizationResult:
+        """Answer as the contract's default does, without reading all ACLs."""
+        check_not_filter(operation, resource_type)
+        resource = ResourcePattern(resource_type, PROBE_NAME, PatternType.LITERAL)
+        probe = Action(operation, resource, resource_reference_count=0, log_if_denied=False)
+        if self.authorize(context, [probe])[0] is AuthorizationResult.ALLOWED:
+            return AuthorizationResult.ALLOWED
+        who = context.principal
+        allowed = allowed_on_some(
+            self._timeline.visible,
+            resource_type,
+            operation,
+            principal=f"{who.principal_type}:{who.name}",
+            host=context.client_address,
+        )
+        return AuthorizationResult.ALLOWED if allowed else AuthorizationResult.DENIED
+
+    def close(self) -> None:
+        """End a load under way, whose listeners get an error, and refuse changes from now on."""
+        self._writable = False
+        if self._load is not None:
+            self._load.close()
+
+
+def _author(context: AuthorizableRequestContext) -> Author:
+    who = context.principal
+    return Author(
+        principal=f"{who.principal_type}:{who.name}",
+        host=context.client_address,
+        listener=context.listener_name,
+        client_id=context.client_id,
+    )
+
+
+def _not_active() -> ApiError:
+    return ApiError(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
+
+
+def _not_stored(error: StorageError | None) -> ApiError | None:
+    if error is None:
+        return None
+    return ApiError(
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        "The ACLs are as they were: the server could not store the change. Its log says why.",
+    )
+
+
+def _completed(loop: asyncio.AbstractEventLoop, result: T) -> asyncio.Future[T]:
+    future: asyncio.Future[T] = loop.create_future()
+    future.set_result(result)
+    return future
+
+
+def _complete(future: asyncio.Future[T], result: T) -> None:
+    # One whose request was given up is cancelled, or refused: there is nobody to tell.
+    if not future.done():
+        future.set_result(result)
