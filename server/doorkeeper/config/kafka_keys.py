@@ -311,6 +311,8 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
     "share.fetch.purgatory.purge.interval.requests": ("INT", "1000"),
     "socket.connection.setup.timeout.max.ms": ("LONG", "30000"),
     "socket.connection.setup.timeout.ms": ("LONG", "10000"),
+    "socket.receive.buffer.bytes": ("INT", "102400"),
+    "socket.send.buffer.bytes": ("INT", "102400"),
     "ssl.allow.dn.changes": ("BOOLEAN", "false"),
     "ssl.allow.san.changes": ("BOOLEAN", "false"),
     "ssl.cipher.suites": ("LIST", ""),

@@ -215,7 +215,6 @@ _SASL = (
         default="524288",
         doc="The largest request, in bytes, before a client has authenticated.",
         check=at_least(1),
-        scope=Scope.LISTENER,
     ),
     Key(
         name="connections.max.reauth.ms",
@@ -278,22 +277,6 @@ _CONNECTIONS = (
         default="50",
         doc="How many connections may wait to be accepted.",
         check=at_least(1),
-    ),
-    Key(
-        name="socket.send.buffer.bytes",
-        type=KeyType.INT,
-        default="102400",
-        doc="The SO_SNDBUF of connections; -1 leaves it to the system.",
-        importance="HIGH",
-        check=at_least(-1),
-    ),
-    Key(
-        name="socket.receive.buffer.bytes",
-        type=KeyType.INT,
-        default="102400",
-        doc="The SO_RCVBUF of connections; -1 leaves it to the system.",
-        importance="HIGH",
-        check=at_least(-1),
     ),
 )
 
@@ -377,6 +360,16 @@ _OURS = (
         default="10000",
         doc="How long a stop waits for answers that are under way.",
         check=at_least(0),
+    ),
+    Key(
+        name="doorkeeper.authorizer.log.format",
+        type=KeyType.STRING,
+        default="4.2",
+        doc=(
+            "The form of the authorizer's audit line, named by the release of Kafka that brought"
+            " it: 4.2, 3.3, 2.4, 2.0 or 1.0."
+        ),
+        check=one_of("4.2", "3.3", "2.4", "2.0", "1.0"),
     ),
     Key(
         name="doorkeeper.log.format",

@@ -46,7 +46,6 @@ class Listener:
     sasl_mechanisms: tuple[str, ...] = ()
     plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
     connections_max_reauth_ms: int
-    sasl_server_max_receive_size: int
     max_connections: int
 
     @property
@@ -244,7 +243,6 @@ def _listener(
         sasl_mechanisms=mechanisms,
         plain_users=plain_users_of(given, prefix) if "PLAIN" in mechanisms else {},
         connections_max_reauth_ms=given.number("connections.max.reauth.ms", prefix, "plain"),
-        sasl_server_max_receive_size=given.number("sasl.server.max.receive.size", prefix),
         max_connections=_max_connections(given, prefix),
     )
 

@@ -71,8 +71,7 @@ class Settings:
     connections_max_idle_ms: int
     socket_request_max_bytes: int
     socket_listen_backlog_size: int
-    socket_send_buffer_bytes: int
-    socket_receive_buffer_bytes: int
+    sasl_server_max_receive_size: int
     auto_create_topics_enable: bool
     num_partitions: int
     default_replication_factor: int

@@ -24,6 +24,7 @@ from doorkeeper.config.levels import LEVELS  # noqa: E402
 from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
 from doorkeeper.logs.rendering import renderer_of  # noqa: E402
 from doorkeeper.logs.secrets import hide  # noqa: E402
+from doorkeeper.logs.standard_library import Bridge  # noqa: E402
 from doorkeeper.logs.thresholds import Threshold, Thresholds  # noqa: E402
 
 if TYPE_CHECKING:
@@ -60,29 +61,30 @@ class Logger(structlog.BoundLoggerBase):
 
     def trace(self, event: str, **fields: object) -> None:
         """Log the finest detail."""
-        self._log(5, event, fields)
+        self.write(5, event, fields)
 
     def debug(self, event: str, **fields: object) -> None:
         """Log a detail."""
-        self._log(10, event, fields)
+        self.write(10, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
         """Log what an operator wants to know."""
-        self._log(20, event, fields)
+        self.write(20, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
         """Log what an operator should look at."""
-        self._log(30, event, fields)
+        self.write(30, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
         """Log what went wrong."""
-        self._log(40, event, fields)
+        self.write(40, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
         """Log what went wrong, with the traceback of the exception under way."""
-        self._log(40, event, {"exc_info": True, **fields})
+        self.write(40, event, {"exc_info": True, **fields})
 
-    def _log(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+        """Log at a level of ``LEVELS``."""
         if level >= self._logger.threshold.level:
             self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
 
@@ -100,7 +102,7 @@ class AuditLogger:
 
     def write(self, level: int, text: str) -> None:
         """Write a line, if its level is enabled."""
-        self._logger._log(level, text, {})  # noqa: SLF001  of the same module
+        self._logger.write(level, text, {})
 
 
 class Logs:
@@ -132,6 +134,7 @@ class Logs:
             logger_factory=self._output,
             cache_logger_on_first_use=True,
         )
+        self._bridge = Bridge(self.logger, levels)
         self.audit = AuditLogger(self.logger(AUDIT_LOGGER))
 
     def logger(self, name: str) -> Logger:
@@ -141,6 +144,7 @@ class Logs:
     def set_levels(self, levels: Mapping[str, int]) -> None:
         """Set the levels of all loggers anew."""
         self._thresholds.replace(levels)
+        self._bridge.set_levels(levels)
 
     def close(self) -> None:
         """Write what waits; give up after ``CLOSE_TIMEOUT_S``."""

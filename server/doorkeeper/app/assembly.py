@@ -1,0 +1,169 @@
+"""From settings to a running server, and its orderly end.
+
+    store       opened, then everything in it is read
+    authorizer  made and configured
+    node        topics, groups, who decides
+    edge        ports bound, nobody let in
+    authorizer  started with the addresses
+    edge        each listener opens when the authorizer says so
+
+The end goes the same way back: the edge drains, the authorizer and the store close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Self
+
+import structlog
+
+from doorkeeper import registry
+from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
+from doorkeeper.app.edge import limits_of, spec_of
+from doorkeeper.app.errors import StartError
+from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.net import BindError, Server
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.embedded import EmbeddedStore
+from doorkeeper.topics import Topics, topic_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logger, Logs
+    from doorkeeper.storage.contract import Store
+
+
+class Assembly:
+    """One server with all its parts. For the loop's thread."""
+
+    def __init__(self, settings: Settings, logs: Logs, now_ms: Callable[[], int]) -> None:
+        """Prepare; nothing is opened yet."""
+        self._settings = settings
+        self._logs = logs
+        self._now_ms = now_ms
+        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._opened = AsyncExitStack()
+        self.addresses: dict[str, str] = {}
+        """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self._opened.aclose()
+
+    async def start(self) -> None:
+        """Open everything.
+
+        Raises:
+            StartError: it cannot be; what is open closes with the assembly.
+
+        """
+        settings, loop = self._settings, asyncio.get_running_loop()
+        store = self._open_store()
+        self._opened.callback(store.close)
+        self.authorizer = authorizer_of(settings, store, self._logs.audit)
+        if self.authorizer is not None:
+            self._opened.callback(self.authorizer.close)
+        self.topic_changes = TopicChanges(
+            Topics((), map(topic_of, store.topics())), store, loop, on_failure=self._not_stored
+        )
+        self.node = LiveNode(
+            settings=settings,
+            cluster_id=store.cluster_id,
+            authorizer=self.authorizer,
+            topic_changes=self.topic_changes,
+            groups={},
+            random_bytes=os.urandom,
+        )
+        self.edge = Server(
+            map(spec_of, settings.listeners),
+            limits_of(settings),
+            self.node,
+            self.authorizer,
+            self.topic_changes,
+            structlog.get_logger("doorkeeper.net"),
+            apis=registry.api,
+        )
+        try:
+            await self.edge.bind()
+        except BindError as error:
+            raise StartError(str(error)) from error
+        self._opened.push_async_callback(self._drain)
+        endpoints = self._advertise()
+        store.start(loop)
+        await self._open_listeners(self.authorizer, endpoints)
+        self.topic_changes.begin()
+
+    def _open_store(self) -> Store:
+        try:
+            return EmbeddedStore.open(
+                self._settings.data_dir,
+                now_ms=self._now_ms,
+                random_bytes=os.urandom,
+                retention_days=self._settings.change_log_retention_days,
+            )
+        except StorageError as error:
+            raise StartError(str(error)) from error
+
+    def _advertise(self) -> list[Endpoint]:
+        """Tell the node the ports that are bound; return the endpoints for the authorizer."""
+        host_name = ""
+        endpoints = []
+        for listener in self._settings.listeners:
+            if listener.advertised_host is None and not host_name:
+                host_name = socket.getfqdn()
+            port = self.edge.bound_port(listener.name)
+            broker = self.node.advertise(listener, port, host_name)
+            self.addresses[listener.name] = f"{broker.host}:{broker.port}"
+            endpoints.append(Endpoint(listener.name, listener.security_protocol, broker.host, port))
+        return endpoints
+
+    async def _open_listeners(
+        self, authorizer: Authorizer | None, endpoints: list[Endpoint]
+    ) -> None:
+        """Start the authorizer; open each listener when it may, and wait for the last."""
+        if authorizer is None:
+            for endpoint in endpoints:
+                await self._open(endpoint)
+            return
+        info = server_info(self._settings, self.node.cluster_id, endpoints)
+        waits = started(authorizer, self._settings, info)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for endpoint in endpoints:
+                    group.create_task(self._open_after(waits.get(endpoint), endpoint))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
+        # An endpoint that the authorizer does not mention waits for nothing, as in Kafka.
+        if wait is not None:
+            try:
+                # Endpoints may share a future: one that gives up must not cancel it for others.
+                await asyncio.shield(wait)
+            except Exception as error:
+                raise refused_start(self._settings, error) from error
+        await self._open(endpoint)
+
+    async def _open(self, endpoint: Endpoint) -> None:
+        try:
+            await self.edge.open(endpoint.listener_name)
+        except BindError as error:
+            raise StartError(str(error)) from error
+
+    async def _drain(self) -> None:
+        cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)
+        if cut_off:
+            self._log.warning("connections cut off", connections=cut_off)
+
+    def _not_stored(self, error: StorageError) -> None:
+        self._log.error("topics could not be stored", cause=str(error))

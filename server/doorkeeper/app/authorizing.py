@@ -1,0 +1,84 @@
+"""Making the authorizer that the configuration names, and starting it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.authorizer.loading import KEY, UnusableAuthorizer, authorizer_class
+from doorkeeper.authorizer.standard import StandardAuthorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from doorkeeper.authorizer.audit import AuditSink
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.storage.contract import Store
+
+
+def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authorizer | None:
+    """Return the configured authorizer, not started; None where there is to be none.
+
+    Raises:
+        StartError: it cannot be loaded, or refuses its configuration.
+
+    """
+    try:
+        found = authorizer_class(settings.authorizer_class_name)
+    except UnusableAuthorizer as error:
+        raise StartError(str(error)) from error
+    if found is None:
+        return None
+    name = settings.authorizer_class_name
+    try:
+        authorizer = StandardAuthorizer(audit=audit) if found is StandardAuthorizer else found()
+        if isinstance(authorizer, StandardAuthorizer):
+            authorizer.attach(store)
+        authorizer.configure(settings.originals)
+    except ValueError as error:
+        raise StartError(str(error)) from error
+    except Exception as error:
+        # A plug-in may fail in any way; the operator learns in one line which one it is.
+        raise StartError(f"{KEY}={name}: {type(error).__name__}: {error}") from error
+    return authorizer
+
+
+def server_info(
+    settings: Settings, cluster_id: str, endpoints: Sequence[Endpoint]
+) -> AuthorizerServerInfo:
+    """Return what an authorizer may know of the server."""
+    by_name = {endpoint.listener_name: endpoint for endpoint in endpoints}
+    return AuthorizerServerInfo(
+        cluster_id=cluster_id,
+        node_id=settings.node_id,
+        endpoints=tuple(endpoints),
+        inter_broker_endpoint=by_name[settings.inter_broker_listener_name],
+        early_start_listeners=settings.early_start_listeners,
+    )
+
+
+def started(
+    authorizer: Authorizer, settings: Settings, info: AuthorizerServerInfo
+) -> Mapping[Endpoint, asyncio.Future[None]]:
+    """Start an authorizer; return a future for each endpoint that must wait.
+
+    Raises:
+        StartError: it does not start.
+
+    """
+    try:
+        awaitables: Mapping[Endpoint, Awaitable[None]] = authorizer.start(info)
+        return {
+            endpoint: asyncio.ensure_future(awaitable) for endpoint, awaitable in awaitables.items()
+        }
+    except Exception as error:
+        raise refused_start(settings, error) from error
+
+
+def refused_start(settings: Settings, error: BaseException) -> StartError:
+    """Return the one line about an authorizer that does not start."""
+    text = str(error) or type(error).__name__
+    return StartError(f"{KEY}={settings.authorizer_class_name} does not start: {text}")

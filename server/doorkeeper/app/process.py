@@ -1,0 +1,134 @@
+"""The life of the process: log, event loop, signals, garbage collector, exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from doorkeeper.logs.pipeline import Logs
+
+# First the log: it keeps structlog from importing what nobody needs.
+import structlog  # isort: skip
+
+from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.process_age import process_age_ms
+from doorkeeper.app.reloading import reload
+from doorkeeper.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.net import new_runner
+from doorkeeper.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from doorkeeper.config.loading import Loaded
+    from doorkeeper.logs.pipeline import Logger
+
+STDOUT = 1
+NS_PER_MS = 1_000_000
+SIGNAL_STATUS = 128
+"""A process that a second signal ends has this status plus the signal's number, as in a shell."""
+
+
+def serve(file: Path | None, overrides: Sequence[str], loaded: Loaded) -> None:
+    """Run a server until a signal ends it.
+
+    Raises:
+        StartError: it does not start.
+
+    """
+    settings = loaded.settings
+    logs = Logs(
+        descriptor=STDOUT,
+        form=settings.log_format,
+        terminal=os.isatty(STDOUT),
+        levels=settings.log_levels,
+        now_ns=time.time_ns,
+    )
+    try:
+        with new_runner() as runner:
+            runner.run(_Process(file, overrides, loaded, logs).run())
+    finally:
+        logs.close()
+
+
+class _Process:
+    """One run of the server."""
+
+    def __init__(
+        self, file: Path | None, overrides: Sequence[str], loaded: Loaded, logs: Logs
+    ) -> None:
+        self._file = file
+        self._overrides = overrides
+        self._loaded = loaded
+        self._logs = logs
+        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Start, serve, drain."""
+        for warning in self._loaded.warnings:
+            self._log.warning(warning)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+        settings = self._loaded.settings
+        async with Assembly(settings, self._logs, lambda: time.time_ns() // NS_PER_MS) as assembly:
+            if await self._started(assembly):
+                # What lives now lives as long as the process: no collection need look at it.
+                gc.freeze()
+                loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
+                self._tell_start(assembly)
+                await self._stopping.wait()
+            self._log.info("stopping")
+        self._log.info("stopped")
+
+    async def _started(self, assembly: Assembly) -> bool:
+        """Start, unless a signal comes first; say whether the server serves."""
+        starting = asyncio.ensure_future(assembly.start())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait((starting,))
+            return False
+        starting.result()
+        return True
+
+    def _tell_start(self, assembly: Assembly) -> None:
+        settings = self._loaded.settings
+        authorizer = assembly.authorizer
+        self._log.info(
+            "started",
+            version=__version__,
+            listeners=assembly.addresses,
+            node_id=settings.node_id,
+            cluster_id=assembly.node.cluster_id,
+            authorizer=settings.authorizer_class_name or "none",
+            acls=0 if authorizer is None else authorizer.acl_count(),
+            ms=process_age_ms(),
+        )
+        if authorizer is not None:
+            return
+        text = (
+            "everything is allowed: there is no authorizer; to turn ACLs on give"
+            f" authorizer.class.name={STANDARD_AUTHORIZER}"
+        )
+        if any(listener.authenticates for listener in settings.listeners):
+            self._log.warning(text)
+        else:
+            self._log.info(text)
+
+    def _stop(self, number: int) -> None:
+        if self._stopping.is_set():
+            self._logs.close()
+            os._exit(SIGNAL_STATUS + number)
+        self._stopping.set()
+
+    def _reload(self, assembly: Assembly) -> None:
+        reload(self._file, self._overrides, assembly, self._logs)

@@ -1,0 +1,19 @@
+"""How a command that cannot go on says so: lines on stderr, and status 1."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FAILED = 1
+
+
+def fail(problems: Iterable[object]) -> NoReturn:
+    """Print each problem as one line and end the process."""
+    for problem in problems:
+        text = " ".join(str(problem).split("\n"))
+        sys.stderr.write(f"doorkeeper: {text}\n")
+    raise SystemExit(FAILED)
