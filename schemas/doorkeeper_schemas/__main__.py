@@ -16,6 +16,7 @@ from doorkeeper_schemas.apis import apis_source, read_apis
 from doorkeeper_schemas.declaring import constant, declared_source
 from doorkeeper_schemas.model import Module
 from doorkeeper_schemas.modules import messages_source
+from doorkeeper_schemas.operations import operations_source
 from doorkeeper_schemas.reading import SchemaError, read_module
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,10 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
         yield _file(_WIRE / "messages" / f"{module.name}.py", messages_source(module))
         yield _file(_WIRE / "declared" / f"{module.name}.py", declared_source(module))
     yield _file(_WIRE / "declared" / "contents.py", _contents(modules))
-    yield _file(_WIRE / "api_keys.py", apis_source(read_apis(root / "schemas/apis.yaml")))
+    apis = read_apis(root / "schemas/apis.yaml")
+    yield _file(_WIRE / "api_keys.py", apis_source(apis))
+    operations = operations_source(root / "schemas/operations.yaml", apis)
+    yield _file(ROOT / "server/doorkeeper/operations.py", operations)
 
 
 def main(arguments: list[str] | None = None) -> int:
