@@ -42,6 +42,8 @@ OPERATIONS = {
 }
 RESOURCES = {"TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"}
 
+_QUIET: tuple[dict[str, str], ...] = ({}, {"quiet": "denied"})
+
 
 def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
     """Return the source of the module, not yet formatted.
@@ -76,13 +78,11 @@ def _requirement(need: object, path: Path, name: str) -> str:
             "resource": str(resource),
             "when": str(when),
             "refusal": int(refusal),
-            **rest,
-        } if (
-            operation in OPERATIONS and resource in RESOURCES and rest in ({}, {"quiet": "denied"})
-        ):
+            **quiet,
+        } if operation in OPERATIONS and resource in RESOURCES and quiet in _QUIET:
             return (
                 f'Requirement("{operation}", "{resource}", {when!r}, log_if_allowed=True, '
-                f"log_if_denied={not rest}, refusal={refusal})"
+                f"log_if_denied={not quiet}, refusal={refusal})"
             )
         case _:
             raise SchemaError(

@@ -982,7 +982,7 @@ REQUIRED: dict[int, tuple[Requirement, ...]] = {
         Requirement(
             "CREATE",
             "TOPIC",
-            "internal topics are to be created, without CREATE on the cluster: for each; told in the group's status",
+            "internal topics are to be created, without CREATE on the cluster: for each",
             log_if_allowed=True,
             log_if_denied=True,
             refusal=0,
