@@ -1,0 +1,486 @@
+"""One connection without its socket: bytes in, answers out, in the order of the requests.
+
+    receive(data)       takes bytes, cut anywhere
+    advance(now_s)      handles the next complete frame and says what came of it:
+        bytes           the answer, ready for the socket
+        Update          the authorizer or the topics must change something first
+        Refused         an authentication failed: answer and close, both after the delay
+        Closed          nothing can be answered: close
+        None            there is no complete frame
+    finish(update, results)   makes the answer to an Update
+
+Nothing here logs, waits or knows what time it is. What somebody should read about is appended to
+``notes``, and what is only counted to ``counts``.
+
+Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.authorizer.contract import AuthorizableRequestContext
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls, RequestContext
+from doorkeeper.session import Action, Session, State
+from doorkeeper_wire.api_keys import API_NAMES, ApiKey
+from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
+from doorkeeper_wire.framing import FrameBuffer
+from doorkeeper_wire.headers import decode_request_header, encode_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from doorkeeper.api import Api
+    from doorkeeper.authn.contract import OfferedMechanism
+    from doorkeeper.limits import Limits
+    from doorkeeper.node import Node, Response
+    from doorkeeper.session import Reply
+    from doorkeeper_wire.headers import RequestHeader
+
+API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
+UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics})
+
+NOT_KAFKA: Final = (
+    "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
+    " it does not support KIP-43 or it is not a kafka client."
+)
+"""What a broker says of bytes that are no request, before anybody has authenticated."""
+
+
+class Peer(NamedTuple):
+    """The two ends of a connection, and the listener that took it."""
+
+    connection_id: str
+    host: str
+    listener_name: str
+    security_protocol: str
+    controller: bool = False
+    processor: int = 0
+    number: int = 0
+
+    @property
+    def description(self) -> str:
+        """Return the text ``Request(...)`` of a broker's refusals.
+
+        A broker prints Java's identity hash of the session here; ours is the connection's number.
+        """
+        return (
+            f"Request(processor={self.processor}, connectionId={self.connection_id},"
+            f" session=org.apache.kafka.network.Session@{self.number:x},"
+            f" listenerName=ListenerName({self.listener_name}),"
+            f" securityProtocol={self.security_protocol}, buffer=null, envelope=None)"
+        )
+
+
+class Update(NamedTuple):
+    """A request that changes something, and all that is needed to answer it."""
+
+    outcome: CreateAcls | DeleteAcls | ChangeTopics
+    context: RequestContext
+    api: Api
+    request: Any
+    header: RequestHeader
+
+
+class Refused(NamedTuple):
+    """An authentication that failed. ``answer`` may be empty; ``reason`` holds no secret."""
+
+    answer: bytes
+    reason: str
+    reauthentication: bool
+
+
+class Closed(NamedTuple):
+    """The end of a connection that did nothing right. An empty ``reason`` is worth no log line."""
+
+    reason: str
+    fields: Mapping[str, object] = {}
+
+
+class Note(NamedTuple):
+    """Something that went wrong while a request was answered."""
+
+    event: str
+    fields: Mapping[str, object]
+    error: BaseException
+
+
+class Counts:
+    """What is counted over all connections of a server."""
+
+    __slots__ = ("failed_authentications", "killed_by_expiry", "requests", "trailing_bytes")
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self.requests = 0
+        self.trailing_bytes = 0
+        self.failed_authentications = 0
+        self.killed_by_expiry = 0
+
+
+Advance = bytes | Update | Refused | Closed | None
+
+
+class Connection:
+    """The protocol's side of one connection."""
+
+    __slots__ = (
+        "_apis",
+        "_counts",
+        "_description",
+        "_ended",
+        "_fault",
+        "_frames",
+        "_input",
+        "_limits",
+        "_node",
+        "_peer",
+        "_queued",
+        "_session",
+        "notes",
+    )
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        node: Node,
+        apis: Callable[[int], Api | None],
+        mechanisms: Mapping[str, OfferedMechanism] | None,
+        limits: Limits,
+        counts: Counts,
+    ) -> None:
+        """Begin; ``mechanisms`` is None on a listener without SASL."""
+        self._peer = peer
+        self._node = node
+        self._apis = apis
+        self._limits = limits
+        self._counts = counts
+        self._session = Session(mechanisms)
+        self._input = FrameBuffer(self._frame_bytes_max)
+        self._frames: deque[bytes] = deque()
+        self._queued = 0
+        self._fault: InvalidFrame | None = None
+        self._ended = False
+        self._description = peer.description
+        self.notes: list[Note] = []
+
+    @property
+    def peer(self) -> Peer:
+        """Return who is connected to what."""
+        return self._peer
+
+    @property
+    def session(self) -> Session:
+        """Return the state of the authentication."""
+        return self._session
+
+    @property
+    def waiting(self) -> bool:
+        """Say whether ``advance`` has something to do."""
+        return bool(self._frames) or (self._fault is not None and not self._ended)
+
+    @property
+    def buffered(self) -> int:
+        """Return how many bytes are held here: complete frames and the beginning of the next."""
+        return self._queued + self._input.buffered
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the peer."""
+        if self._fault is not None or self._ended:
+            return
+        try:
+            frames = self._input.receive(data)
+        except InvalidFrame as fault:
+            self._fault = fault
+            return
+        if frames:
+            self._frames.extend(frames)
+            self._queued += sum(map(len, frames))
+
+    def advance(self, now_s: float) -> Advance:
+        """Handle the next frame; ``now_s`` is read from a steady clock."""
+        if self._ended:
+            return None
+        if not self._frames:
+            # The size behind the last frame is judged only now, by the cap that holds now.
+            self.receive(b"")
+        try:
+            result = self._next(now_s)
+        except _End as end:
+            result = end.closed
+        if isinstance(result, (Closed, Refused)):
+            self._ended = True
+            self._frames.clear()
+            self._queued = 0
+        return result
+
+    def finish(self, update: Update, results: Sequence[Any]) -> bytes | Closed:
+        """Make the answer to an update from the results of its items, which are in order."""
+        try:
+            response = update.outcome.finish(results)
+            return encoded(update.header, response)
+        except _End as end:
+            return end.closed
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            return self.refuse(update, error)
+
+    def refuse(self, update: Update, error: BaseException) -> bytes | Closed:
+        """Make the answer to an update that failed as a whole."""
+        try:
+            return self._refusal(update.api, update.request, update.header, error)
+        except _End as end:
+            return end.closed
+
+    # --- frames
+
+    def _next(self, now_s: float) -> Advance:
+        if self._frames:
+            frame = self._frames.popleft()
+            self._queued -= len(frame)
+            return self._handled(frame, now_s)
+        fault = self._fault
+        if fault is None:
+            return None
+        if not self._session.is_open:
+            return self._refused(b"", "Failing SASL authentication due to invalid receive size")
+        larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
+        raise _End(f"Invalid receive (size = {fault.size}{larger})")
+
+    def _handled(self, frame: bytes, now_s: float) -> Advance:
+        session = self._session
+        if session.takes_bare_frames:
+            result: Advance = self._bare(frame, now_s)
+        else:
+            header, offset = self._header(frame)
+            self._counts.requests += 1
+            action = session.admit(header.api_key, now_s)
+            if action is Action.SERVE:
+                return self._serve(header, _Body(frame, offset))
+            result = self._authenticate(action, header, _Body(frame, offset), now_s)
+        self._input.size_max = self._frame_bytes_max
+        return result
+
+    @property
+    def _frame_bytes_max(self) -> int:
+        limits = self._limits
+        return limits.frame_bytes_max if self._session.is_open else limits.sasl_frame_bytes_max
+
+    def _bare(self, frame: bytes, now_s: float) -> bytes | Refused:
+        """Take a frame without a header."""
+        if self._session.admit_bare() is Action.FAIL:
+            return self._replied(None, self._session.fail_changed_mechanism())
+        return self._replied(None, self._session.step(frame, now_s))
+
+    def _header(self, frame: bytes) -> tuple[RequestHeader, int]:
+        try:
+            return decode_request_header(frame)
+        except Malformed as error:
+            known = self._session.is_open
+            raise _End("malformed request header" if known else NOT_KAFKA, _where(error)) from None
+        except UnknownApi as error:
+            raise _End(
+                f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}",
+                {"api_version": error.api_version, "correlation_id": error.correlation_id},
+            ) from None
+
+    # --- requests of a client that may make them
+
+    def _serve(self, header: RequestHeader, body: _Body) -> Advance:
+        api = self._api(header)
+        if not api.min_version <= header.api_version <= api.max_version:
+            return self._unsupported(api, header)
+        request = self._decoded(api, header, body)
+        context = self._context(header)
+        try:
+            outcome: Any = api.handle(request, context, self._node)
+        except Malformed as error:
+            raise _End("malformed request", {**self._request(header), **_where(error)}) from None
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            return self._refusal(api, request, header, error)
+        if outcome.__class__ in UPDATES:
+            return Update(outcome, context, api, request, header)
+        return encoded(header, outcome)
+
+    def _api(self, header: RequestHeader) -> Api:
+        """Return the API, if it is offered on this listener."""
+        api = self._apis(header.api_key)
+        if api is None or not (api.on_controller if self._peer.controller else api.on_broker):
+            raise _End(f"Received request for disabled api with key {_key(header)}")
+        return api
+
+    def _unsupported(
+        self, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
+    ) -> bytes:
+        """Answer a version that the API does not have: only ApiVersions gets an answer, in v0."""
+        if api.key == API_VERSIONS:
+            # The body is not read: nobody knows what it holds.
+            response = api.refuse(None, header.api_version, error)
+            assert response is not None, "ApiVersions has a form for errors"
+            return encoded(header, response, version=0)
+        raise _End(
+            f"Received request for api with key {_key(header)} and unsupported version"
+            f" {header.api_version}",
+            self._request(header),
+        )
+
+    def _decoded(self, api: Api, header: RequestHeader, body: _Body) -> Any:  # noqa: ANN401 - the API's own class
+        frame, offset = body
+        try:
+            request, end = api.request.decode(frame, offset, header.api_version)
+        except Malformed as error:
+            raise _End(
+                f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
+                f" {header.api_version}",
+                {**self._request(header), **_where(error)},
+            ) from None
+        if end != len(frame):
+            self._counts.trailing_bytes += len(frame) - end
+        return request
+
+    def _context(self, header: RequestHeader) -> RequestContext:
+        peer = self._peer
+        return RequestContext(
+            AuthorizableRequestContext(
+                peer.listener_name,
+                peer.security_protocol,
+                self._session.principal,
+                peer.host,
+                header.api_key,
+                header.api_version,
+                header.client_id or "",
+                header.correlation_id,
+            ),
+            self._description,
+            peer.controller,
+        )
+
+    def _refusal(
+        self, api: Api, request: object, header: RequestHeader, error: BaseException
+    ) -> bytes:
+        """Answer a request that failed in the form of its own type."""
+        if not isinstance(error, ApiError):
+            self.notes.append(Note("a request failed", self._request(header), error))
+        response = api.refuse(request, header.api_version, error)
+        if response is None:
+            raise _End(f"{api.name} failed and has no form for errors", self._request(header))
+        return encoded(header, response)
+
+    def _request(self, header: RequestHeader) -> dict[str, object]:
+        """Return what a log line says of a request."""
+        return {
+            "api": API_NAMES[header.api_key],
+            "version": header.api_version,
+            "correlation_id": header.correlation_id,
+            "client_id": header.client_id or "",
+            "principal": str(self._session.principal),
+        }
+
+    # --- requests that have to do with authentication
+
+    def _authenticate(
+        self, action: Action, header: RequestHeader, body: _Body, now_s: float
+    ) -> Advance:
+        session, version = self._session, header.api_version
+        if action is Action.CLOSE:
+            return self._unadmitted(header, now_s)
+        if action is Action.VERSIONS:
+            return self._versions(header, body)
+        api = self._api(header)
+        if action is Action.REFUSE:
+            return self._out_of_place(api, header, body)
+        if not api.min_version <= version <= api.max_version:
+            self._unsupported(api, header)
+        request = self._decoded(api, header, body)
+        if action is Action.CHOOSE:
+            return self._replied(header, session.choose(request, version, now_s))
+        return self._replied(header, session.step(request.auth_bytes, now_s))
+
+    def _unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
+        if self._session.state(now_s) is State.EXPIRED:
+            self._counts.killed_by_expiry += 1
+            return Closed("")
+        name = ApiKey(header.api_key).name
+        return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
+
+    def _versions(self, header: RequestHeader, body: _Body) -> bytes:
+        """Answer ApiVersions to a stranger: in full, and the session moves on."""
+        api = self._api(header)
+        if not api.min_version <= header.api_version <= api.max_version:
+            self._session.versions_answered(told=False)
+            return self._unsupported(api, header)
+        request = self._decoded(api, header, body)
+        try:
+            response: Any = api.handle(request, self._context(header), self._node)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            self._session.versions_answered(told=False)
+            return self._refusal(api, request, header, error)
+        self._session.versions_answered(told=response.error_code == 0)
+        return encoded(header, response)
+
+    def _out_of_place(self, api: Api, header: RequestHeader, body: _Body) -> Refused:
+        """Refuse a request that comes where only SaslAuthenticate may: in its own form."""
+        name = ApiKey(header.api_key).name
+        text = f"Unexpected Kafka request of type {name} during SASL authentication."
+        error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
+        if api.min_version <= header.api_version <= api.max_version:
+            request = self._decoded(api, header, body)
+            return self._refused(self._refusal(api, request, header, error), text)
+        return self._refused(self._unsupported(api, header, error), text)
+
+    def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
+        """Frame what the session answers; ``header`` is None where tokens come bare."""
+        body = reply.body
+        if body is None:
+            answer = b""
+        elif isinstance(body, bytes):
+            answer = len(body).to_bytes(4) + body
+        else:
+            assert header is not None, "only bare frames have no header"
+            answer = encoded(header, body)
+        return answer if reply.failure is None else self._refused(answer, reply.failure)
+
+    def _refused(self, answer: bytes, reason: str) -> Refused:
+        self._counts.failed_authentications += 1
+        return Refused(answer, reason, self._session.reauthenticating)
+
+
+def encoded(header: RequestHeader, response: Response, *, version: int | None = None) -> bytes:
+    """Return the whole frame of an answer."""
+    if version is None:
+        version = header.api_version
+    try:
+        body = response.encode(version)
+    except Unencodable as error:
+        raise _End(
+            f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
+            {"correlation_id": header.correlation_id, "cause": str(error)},
+        ) from None
+    return encode_response(header.api_key, version, header.correlation_id, body)
+
+
+class _Body(NamedTuple):
+    """A frame, and where the body of its request begins."""
+
+    frame: bytes
+    offset: int
+
+
+class _End(Exception):
+    """Leaves whatever is under way and closes the connection."""
+
+    def __init__(self, reason: str, fields: Mapping[str, object] | None = None) -> None:
+        super().__init__(reason)
+        self.closed = Closed(reason, fields or {})
+
+
+def _where(error: Malformed) -> dict[str, object]:
+    return {"field": error.field, "offset": error.offset, "cause": error.reason}
+
+
+def _key(header: RequestHeader) -> str:
+    return f"{header.api_key} ({API_NAMES[header.api_key]})"

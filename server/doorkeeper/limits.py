@@ -1,0 +1,167 @@
+"""Every bound of the server's edge, with the reason for its number.
+
+``docs/limits.md`` is made from this table. Bounds of the ACL engine stand with the engine: they
+are Kafka's rules on requests, not on load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple
+
+UNLIMITED: Final = 2_147_483_647
+"""How Kafka's keys say that there is no limit."""
+
+
+def _bound(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - as dataclasses.field
+    metadata = {"key": key, "why": why}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The bounds; units are in the names. Those without a key are not configured, but for tests."""
+
+    frame_bytes_max: int = _bound(
+        104_857_600,
+        "Kafka's default. A frame that claims more, or a negative size, closes its connection."
+        " What is claimed is never allocated; only what has arrived is held.",
+        key="socket.request.max.bytes",
+    )
+    sasl_frame_bytes_max: int = _bound(
+        524_288,
+        "Kafka's default, for every frame of a client that has not authenticated yet: a stranger"
+        " may hold this much memory and no more.",
+        key="sasl.server.max.receive.size",
+    )
+    connections_max: int = _bound(
+        UNLIMITED,
+        "Kafka's default. At the limit nothing is accepted; peers wait in the backlog. Each"
+        " listener may have its own, by `listener.name.<l>.max.connections`.",
+        key="max.connections",
+    )
+    connections_per_ip_max: int = _bound(
+        UNLIMITED,
+        "Kafka's default. One more from the same address is accepted and closed at once.",
+        key="max.connections.per.ip",
+    )
+    connections_per_ip_overrides: Mapping[str, int] = _bound(
+        {},
+        "As above, for single addresses; 0 shuts an address out.",
+        key="max.connections.per.ip.overrides",
+    )
+    idle_ms: int = _bound(
+        600_000,
+        "Kafka's default. Without any traffic for this long a connection is closed, also during"
+        " authentication and while an answer is pending: half-open peers end here.",
+        key="connections.max.idle.ms",
+    )
+    failed_authentication_delay_ms: int = _bound(
+        100,
+        "Kafka's default. librdkafka tries a wrong password about 20 times a second without it.",
+        key="connection.failed.authentication.delay.ms",
+    )
+    backlog: int = _bound(
+        50,
+        "Kafka's default: connections that the kernel keeps until they are accepted.",
+        key="socket.listen.backlog.size",
+    )
+    update_timeout_ms: int = _bound(
+        30_000,
+        "Half of the 60 s after which Java's admin client gives up: the client hears of error 7"
+        " rather than nothing.",
+        key="doorkeeper.update.timeout.ms",
+    )
+    queued_in_bytes_max: int = _bound(
+        268_435_456,
+        "Bytes received and not yet answered, over all connections: two and a half frames of the"
+        " largest size, or the unfinished 512 kB of five hundred strangers. Beyond it the"
+        " connection that holds most is closed, so that many half-sent frames never add up to the"
+        " machine's memory.",
+    )
+    queued_out_bytes_max: int = _bound(
+        268_435_456,
+        "Answers that peers do not take, over all connections. A million ACLs make an answer of"
+        " about 33 MB: eight clients may be slow with it at a time. Beyond it the connection that"
+        " holds most is closed.",
+    )
+    frames_per_turn: int = _bound(
+        64,
+        "Pipelined requests of one connection that are answered before others have their turn: at"
+        " 5 to 20 us each about a millisecond. One read of 256 kB may hold eight thousand.",
+    )
+    out_bytes_per_turn: int = _bound(
+        1_048_576,
+        "Bytes of answers after which that turn ends too, so that requests for long answers do not"
+        " pile up before the first byte leaves.",
+    )
+    sweeps_per_idle_time: int = _bound(
+        20,
+        "One timer for all connections looks this often in each idle time, and at least every 5 s:"
+        " a connection is closed at most 5 % late, and a look at ten thousand takes a millisecond.",
+    )
+    accept_retry_ms: int = _bound(
+        250,
+        "How long accepting rests when the process has no descriptor left. Peers wait in the"
+        " backlog, and one that closes makes room.",
+    )
+
+
+SWEEP_INTERVAL_S_MAX: Final = 5.0
+"""The sweep for idle connections is not rarer than this, whatever the idle time."""
+
+
+class Bound(NamedTuple):
+    """One row of ``docs/limits.md``; ``key`` is empty for what is not configured."""
+
+    name: str
+    default: str
+    key: str
+    why: str
+
+
+def bounds() -> list[Bound]:
+    """Return every bound with its default."""
+    defaults = Limits()
+    return [
+        Bound(item.name, _text(getattr(defaults, item.name)), **item.metadata)
+        for item in fields(Limits)
+    ]
+
+
+def bounds_as_markdown() -> str:
+    """Return the text of ``docs/limits.md``."""
+    rows = [
+        f"| `{row.name}` | {row.default} | {f'`{row.key}`' if row.key else 'fixed'} | {row.why} |"
+        for row in bounds()
+    ]
+    return "\n".join(
+        [
+            "# Limits",
+            "",
+            "What the server's edge bears, and why. Made from `server/doorkeeper/limits.py`:",
+            "`python -m doorkeeper.limits > docs/limits.md`.",
+            "",
+            "On each connection one change is under way at a time; the requests behind it wait,",
+            "and the server reads no further until it is answered. It also stops reading while a",
+            "peer does not take its answers.",
+            "",
+            "| limit | default | key | why |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _text(value: object) -> str:
+    if value == UNLIMITED:
+        return "none"
+    return f"{value:_}".replace("_", " ") if isinstance(value, int) else "none"
+
+
+if __name__ == "__main__":
+    print(bounds_as_markdown(), end="")  # noqa: T201 - the output is the file

@@ -1,0 +1,105 @@
+"""Binding listeners, and addresses as Java writes them.
+
+ACLs name hosts by the text of Java's ``InetAddress.getHostAddress``: IPv4 as four numbers, also
+where the socket is an IPv6 one (``::ffff:10.0.0.7`` is ``10.0.0.7``); IPv6 as eight groups in
+lower case without leading zeros and never shortened (``0:0:0:0:0:0:0:1``), followed by ``%`` and
+the number of the interface where the address is local to one.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Any, Final
+
+MAPPED_PREFIX: Final = bytes(10) + b"\xff\xff"
+
+REASONS: Final = {
+    errno.EADDRINUSE: "the port is in use by another process",
+    errno.EACCES: "not permitted (ports below 1024 need a privilege)",
+    errno.EADDRNOTAVAIL: "this machine has no such address",
+}
+
+
+class BindError(Exception):
+    """A listener cannot have its address; the text names both, and the reason."""
+
+
+def java_host_address(socket_address: tuple[Any, ...]) -> str:
+    """Return the host of a socket's address as Java prints it."""
+    host = str(socket_address[0])
+    if ":" not in host:
+        return host
+    packed = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+    if packed.startswith(MAPPED_PREFIX):
+        return socket.inet_ntop(socket.AF_INET, packed[12:])
+    text = ":".join(f"{int.from_bytes(packed[at : at + 2]):x}" for at in range(0, 16, 2))
+    scope = socket_address[3] if len(socket_address) > 3 else 0
+    return f"{text}%{scope}" if scope else text
+
+
+def connection_id(
+    local: tuple[Any, ...], remote: tuple[Any, ...], processor: int, number: int
+) -> str:
+    """Return ``localHost:localPort-remoteHost:remotePort-processor-index``, as brokers log it."""
+    return (
+        f"{java_host_address(local)}:{local[1]}-{java_host_address(remote)}:{remote[1]}"
+        f"-{processor}-{number}"
+    )
+
+
+def bound_socket(name: str, host: str, port: int) -> socket.socket:
+    """Return a socket that has the address and does not listen yet: connecting to it is refused.
+
+    ``localhost`` is 127.0.0.1 and nothing else, as for Java; an empty host is every address, of
+    IPv4 and IPv6.
+
+    Raises:
+        BindError: the address cannot be had.
+
+    """
+    try:
+        family, address = _resolved(host, port)
+        return _bound(family, address, dual_stack=not host)
+    except OSError as error:
+        raise bind_error(name, host, port, error) from None
+
+
+def bind_error(name: str, host: str, port: int, error: OSError) -> BindError:
+    """Return the one line that says why a listener has no socket."""
+    if isinstance(error, socket.gaierror):
+        reason = "the host is unknown"
+    else:
+        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
+    shown = f"[{host}]" if ":" in host else host
+    return BindError(f"listener {name}: cannot bind {shown}:{port}: {reason}")
+
+
+def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
+    if host == "localhost":
+        return socket.AF_INET, ("127.0.0.1", port)
+    if not host:
+        if socket.has_dualstack_ipv6():
+            return socket.AF_INET6, ("::", port)
+        return socket.AF_INET, ("0.0.0.0", port)  # noqa: S104 - that is what an empty host says
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # Java takes the first address of a host, and those of IPv4 first.
+    found.sort(key=lambda entry: entry[0] != socket.AF_INET)
+    return found[0][0], found[0][4]
+
+
+def _bound(
+    family: socket.AddressFamily, address: tuple[Any, ...], *, dual_stack: bool
+) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setblocking(False)
+        if address[1] != 0:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not dual_stack)
+        bound.bind(address)
+    except BaseException:
+        bound.close()
+        raise
+    return bound

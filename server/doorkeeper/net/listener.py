@@ -1,0 +1,130 @@
+"""Accepting connections on one address, by a loop of our own.
+
+``loop.create_server`` accepts as fast as it can, and cannot change its mind. This loop waits for
+room before it accepts, lets only so many in from one address, rests when the process has no
+descriptor left, and will take another TLS context for the next connection without a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.net.addresses import bind_error, bound_socket, java_host_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.net.admission import Admission
+    from doorkeeper.net.spec import ListenerSpec, Logger
+
+OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What ``accept`` says when this process, or the machine, can take no more."""
+
+
+class Listener:
+    """One bound address."""
+
+    __slots__ = ("_accepting", "_admission", "_logger", "_make", "_socket", "port", "spec")
+
+    def __init__(
+        self,
+        spec: ListenerSpec,
+        *,
+        admission: Admission,
+        make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], asyncio.Protocol],
+        logger: Logger,
+    ) -> None:
+        """Bind; nobody can connect yet.
+
+        Raises:
+            BindError: the address cannot be had.
+
+        """
+        self.spec = spec
+        self._admission = admission
+        self._make = make
+        self._logger = logger
+        self._accepting: asyncio.Task[None] | None = None
+        self._socket = bound_socket(spec.name, spec.host, spec.port)
+        self.port: int = self._socket.getsockname()[1]
+
+    def open(self) -> None:
+        """Listen, and accept from now on.
+
+        Raises:
+            BindError: another process listens on the address by now.
+
+        """
+        if self._accepting is not None:
+            return
+        try:
+            self._socket.listen(self._admission.limits.backlog)
+        except OSError as error:
+            raise bind_error(self.spec.name, self.spec.host, self.port, error) from None
+        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+
+    async def close(self) -> None:
+        """Accept no more, and free the address."""
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
+        self._socket.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        resting = False
+        while True:
+            await self._admission.room(self.spec)
+            try:
+                accepted, address = await loop.sock_accept(self._socket)
+            except OSError as error:
+                if error.errno in OUT_OF_DESCRIPTORS:
+                    resting = await self._rest(error, resting=resting)
+                continue
+            if resting:
+                resting = False
+                self._logger.info("accepting again", listener=self.spec.name)
+            await self._take(accepted, address)
+
+    async def _rest(self, error: OSError, *, resting: bool) -> bool:
+        if not resting:
+            self._logger.error(
+                "no descriptors left: accepting pauses until connections close",
+                listener=self.spec.name,
+                cause=error.strerror,
+                connections=self._admission.total,
+            )
+        await asyncio.sleep(self._admission.limits.accept_retry_ms / 1000)
+        return True
+
+    async def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
+        """Make a connection of an accepted socket, or close it."""
+        host = java_host_address(address)
+        if not self._admission.enter(self.spec, host):
+            accepted.close()
+            self._logger.info(
+                "rejected connection: its address has the configured maximum already",
+                listener=self.spec.name,
+                host=host,
+                maximum=self._admission.most_from(host),
+            )
+            return
+        try:
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            shell = self._make(self.spec, accepted, address)
+        except OSError as error:
+            # The peer is gone already.
+            accepted.close()
+            self._admission.leave(self.spec, host)
+            self._logger.debug("accepting failed", listener=self.spec.name, cause=str(error))
+            return
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
+        except OSError as error:
+            accepted.close()
+            shell.connection_lost(error)

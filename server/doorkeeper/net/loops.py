@@ -1,0 +1,27 @@
+"""The event loop: uvloop where it is installed, else asyncio's own."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import Final
+
+LOOPS: Final = ("auto", "uvloop", "asyncio")
+"""What may be asked for; ``auto`` takes uvloop if it is there."""
+
+
+def new_runner(loop: str = "auto") -> asyncio.Runner:
+    """Return a runner whose loop is of this kind.
+
+    Raises:
+        ValueError: no such kind.
+        ImportError: uvloop was asked for by name and is not installed.
+
+    """
+    if loop not in LOOPS:
+        raise ValueError(f"event loop {loop}: one of {', '.join(LOOPS)}")
+    if loop == "asyncio" or (loop == "auto" and find_spec("uvloop") is None):
+        return asyncio.Runner()
+    import uvloop  # noqa: PLC0415 - it need not be installed
+
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -1,0 +1,210 @@
+"""All listeners and their connections: bind, open, drain."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.authn.mechanisms import offered_mechanisms
+from doorkeeper.connection import Connection, Counts, Peer
+from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
+from doorkeeper.net.addresses import connection_id, java_host_address
+from doorkeeper.net.admission import Admission
+from doorkeeper.net.ledger import Ledger
+from doorkeeper.net.listener import Listener
+from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.updates import UnderWay
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterable
+
+    from doorkeeper.api import Api
+    from doorkeeper.authn.mechanisms import SaslConfig
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.limits import Limits
+    from doorkeeper.net.spec import ListenerSpec, Logger, Services
+    from doorkeeper.node import Node
+
+
+class Server:
+    """The server's edge. Everything is called from the event loop's thread.
+
+    ``bind`` reserves the ports; ``open`` lets clients in, listener by listener; ``drain`` ends it.
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[ListenerSpec],
+        limits: Limits,
+        node: Node,
+        authorizer: Authorizer | None,
+        services: Services,
+        logger: Logger,
+        *,
+        apis: Callable[[int], Api | None],
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
+
+        Raises:
+            ValueError: a listener enables a SASL mechanism that this server does not know.
+
+        """
+        self._specs = tuple(specs)
+        self._limits = limits
+        self._node = node
+        self._authorizer = authorizer
+        self._services = services
+        self._logger = logger
+        self._apis = apis
+        self._clock = clock
+        self._mechanisms = {
+            spec.name: offered_mechanisms(spec.sasl) if spec.sasl else None for spec in self._specs
+        }
+        self._listeners: dict[str, Listener] = {}
+        self._shells: dict[Shell, ListenerSpec] = {}
+        self._number = 0
+        self._empty = asyncio.Event()
+        self._admission = Admission(limits)
+        self._around: Surroundings | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self.counts = Counts()
+
+    async def bind(self) -> None:
+        """Reserve every listener's port; connecting is refused until ``open``.
+
+        Raises:
+            BindError: an address cannot be had; nothing stays bound.
+
+        """
+        loop = asyncio.get_running_loop()
+        self._around = Surroundings(
+            loop,
+            self._clock or loop.time,
+            self._limits,
+            self._authorizer,
+            self._services,
+            self._logger,
+            Ledger(self._limits.queued_in_bytes_max),
+            Ledger(self._limits.queued_out_bytes_max),
+            UnderWay(),
+            self._lost,
+        )
+        try:
+            for spec in self._specs:
+                self._listeners[spec.name] = Listener(
+                    spec, admission=self._admission, make=self._shell, logger=self._logger
+                )
+        except BaseException:
+            for listener in self._listeners.values():
+                await listener.close()
+            self._listeners.clear()
+            raise
+        self._sweep()
+
+    def bound_port(self, listener_name: str) -> int:
+        """Return the port that a listener has; known after ``bind``."""
+        return self._listeners[listener_name].port
+
+    async def open(self, listener_name: str) -> None:
+        """Let clients in on a listener.
+
+        Raises:
+            BindError: another process listens on its address by now.
+
+        """
+        self._listeners[listener_name].open()
+
+    def use_sasl(self, listener_name: str, config: SaslConfig) -> None:
+        """Let the listener's next connections authenticate by this configuration."""
+        self._mechanisms[listener_name] = offered_mechanisms(config)
+
+    @property
+    def connections(self) -> int:
+        """Return how many connections there are."""
+        return self._admission.total
+
+    def connections_on(self, listener_name: str) -> int:
+        """Return how many connections a listener has."""
+        return self._admission.on_listener(listener_name)
+
+    @property
+    def updates_under_way(self) -> int:
+        """Return how many updates the authorizer or the topics have not completed."""
+        return len(self._around.updates) if self._around else 0
+
+    async def drain(self, timeout_s: float) -> int:
+        """Accept no more, answer what was received, wait for updates, close everything.
+
+        Returns how many connections had to be cut off after the time.
+        """
+        for listener in self._listeners.values():
+            await listener.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        # Two turns of the loop read what the kernel has already received.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for shell in list(self._shells):
+            shell.drain()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._all_done()
+        except TimeoutError:
+            pass
+        left = list(self._shells)
+        for shell in left:
+            shell.abort("connection cut off: the server stops")
+        if left:
+            await asyncio.sleep(0)
+        return len(left)
+
+    async def _all_done(self) -> None:
+        while self._shells:
+            self._empty.clear()
+            await self._empty.wait()
+        assert self._around is not None
+        await self._around.updates.none()
+
+    def _shell(
+        self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
+    ) -> Shell:
+        """Make the two sides of a connection."""
+        assert self._around is not None, "bound before anything is accepted"
+        number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
+        peer = Peer(
+            connection_id(accepted.getsockname(), address, 0, number),
+            java_host_address(address),
+            spec.name,
+            spec.security_protocol,
+            controller=spec.controller,
+            number=number,
+        )
+        connection = Connection(
+            peer,
+            node=self._node,
+            apis=self._apis,
+            mechanisms=self._mechanisms[spec.name],
+            limits=self._limits,
+            counts=self.counts,
+        )
+        shell = Shell(connection, self._around)
+        self._shells[shell] = spec
+        self._logger.debug("connection accepted", connection=peer.connection_id)
+        return shell
+
+    def _lost(self, shell: Shell) -> None:
+        self._admission.leave(self._shells.pop(shell), shell.connection.peer.host)
+        if not self._shells:
+            self._empty.set()
+
+    def _sweep(self) -> None:
+        """Close what has been idle for too long; come back."""
+        assert self._around is not None
+        idle_s = self._limits.idle_ms / 1000
+        deadline_s = self._around.clock() - idle_s
+        for shell in [one for one in self._shells if one.last_active_s < deadline_s]:
+            shell.abort("connection closed: idle for too long")
+        interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
+        self._sweeper = self._around.loop.call_later(interval_s, self._sweep)

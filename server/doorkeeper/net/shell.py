@@ -1,0 +1,348 @@
+"""One connection's socket: reads, hands over, writes, and waits where something must wait.
+
+Answers are made inside ``data_received`` and leave in one write; there is no task and no queue
+per connection. A connection is held, and not read from, while
+
+    an update is under way          its answer comes before the next request's
+    its peer does not take answers  the write buffer is not empty
+    an authentication has failed    the answer and the end come after the delay
+    others have their turn          it has more requests than one turn allows
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
+from doorkeeper.connection import Closed, Refused
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.net.updates import Items, UnderWay
+from doorkeeper.node import ChangeTopics, CreateAcls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.connection import Connection, Update
+    from doorkeeper.limits import Limits
+    from doorkeeper.net.ledger import Ledger
+    from doorkeeper.net.spec import Logger, Services
+
+
+class Surroundings(NamedTuple):
+    """What all connections of a server share. ``clock`` gives seconds and is steady."""
+
+    loop: asyncio.AbstractEventLoop
+    clock: Callable[[], float]
+    limits: Limits
+    authorizer: Authorizer | None
+    services: Services
+    logger: Logger
+    incoming: Ledger[Shell]
+    outgoing: Ledger[Shell]
+    updates: UnderWay
+    lost: Callable[[Shell], None]
+
+
+class Shell(asyncio.Protocol):
+    """The socket's side of one connection."""
+
+    __slots__ = (
+        "_around",
+        "_connection",
+        "_delayed",
+        "_draining",
+        "_end",
+        "_in_turn",
+        "_items",
+        "_reading",
+        "_transport",
+        "_write_full",
+        "last_active_s",
+    )
+
+    def __init__(self, connection: Connection, around: Surroundings) -> None:
+        """Wait for the transport."""
+        self._connection = connection
+        self._around = around
+        self._transport: asyncio.Transport | None = None
+        self._items: Items[Any] | None = None
+        self._delayed: asyncio.TimerHandle | None = None
+        self._in_turn: asyncio.Handle | None = None
+        self._end: Closed | Refused | None = None
+        self._write_full = False
+        self._reading = True
+        self._draining = False
+        self.last_active_s = around.clock()
+
+    @property
+    def connection(self) -> Connection:
+        """Return the protocol's side."""
+        return self._connection
+
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer what is complete."""
+        self.last_active_s = now_s = self._around.clock()
+        self._connection.receive(data)
+        self._work(now_s)
+
+    def eof_received(self) -> bool:
+        """Answer what came before the peer ended its side, then end ours."""
+        self.drain()
+        return True
+
+    def pause_writing(self) -> None:
+        """Stop to answer: the peer does not take what there is."""
+        self._write_full = True
+        assert self._transport is not None
+        size = self._transport.get_write_buffer_size()
+        if self._around.outgoing.hold(self, size):
+            self._relieve(self._around.outgoing, "answers that peers do not take")
+
+    def resume_writing(self) -> None:
+        """Go on: everything has left."""
+        self._write_full = False
+        self._around.outgoing.hold(self, 0)
+        self.last_active_s = now_s = self._around.clock()
+        self._work(now_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget everything; an update under way goes on without an answer."""
+        around = self._around
+        self._transport = None
+        self._items = None
+        for timer in (self._delayed, self._in_turn):
+            if timer is not None:
+                timer.cancel()
+        self._delayed = self._in_turn = None
+        around.incoming.hold(self, 0)
+        around.outgoing.hold(self, 0)
+        around.logger.debug("connection closed", connection=self._id, cause=str(exc or ""))
+        around.lost(self)
+
+    # --- what the server calls
+
+    def drain(self) -> None:
+        """Answer what was received, then close."""
+        self._draining = True
+        self._settle()
+
+    def abort(self, reason: str) -> None:
+        """Close now, whatever is under way."""
+        if self._transport is not None:
+            self._around.logger.debug(reason, connection=self._id)
+            self._transport.abort()
+
+    # --- the work
+
+    @property
+    def _id(self) -> str:
+        return self._connection.peer.connection_id
+
+    @property
+    def _held(self) -> bool:
+        return self._write_full or self._items is not None or self._end is not None
+
+    def _work(self, now_s: float) -> None:
+        """Answer requests until there is none, the turn is over, or one has to wait."""
+        limits, advance = self._around.limits, self._connection.advance
+        answers: list[bytes] = []
+        left, room = limits.frames_per_turn, limits.out_bytes_per_turn
+        while left and room > 0 and not self._held:
+            result = advance(now_s)
+            if result is None:
+                break
+            left -= 1
+            answer = result if isinstance(result, bytes) else self._other(result)
+            if answer:
+                room -= len(answer)
+                answers.append(answer)
+        if answers:
+            self._write(answers)
+        if self._connection.notes:
+            self._tell_notes()
+        self._settle(turn_over=not left or room <= 0)
+
+    def _other(self, result: Update | Refused | Closed) -> bytes | None:
+        """Take what is no plain answer; return an answer if there is one after all."""
+        if isinstance(result, (Closed, Refused)):
+            self._end = result
+            return None
+        try:
+            items = self._begun(result)
+        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+            return self._answer_of(self._connection.refuse(result, error))
+        if isinstance(result.outcome, ChangeTopics) and not result.outcome.wait:
+            self._follow(items, None)
+            return self._answer_of(self._connection.finish(result, ()))
+        if items.done():
+            return self._completed(result, items)
+        self._items = items
+        self._follow(items, result)
+        return None
+
+    def _begun(self, update: Update) -> Items[Any]:
+        """Start an update; return its items."""
+        around, outcome, context = self._around, update.outcome, update.context
+        if isinstance(outcome, ChangeTopics):
+            count = len(outcome.created) + len(outcome.deleted)
+            return Items(
+                [around.services.change_topics(outcome, context)],
+                lambda error: [error] * count,
+                around.loop,
+            )
+        if around.authorizer is None:
+            raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+        items: Items[Any]
+        if isinstance(outcome, CreateAcls):
+            expected = len(outcome.bindings)
+            created = around.authorizer.create_acls(context.authorizable, outcome.bindings)
+            items = Items(created, AclCreateResult, around.loop)
+        else:
+            expected = len(outcome.filters)
+            deleted = around.authorizer.delete_acls(context.authorizable, outcome.filters)
+            items = Items(deleted, AclDeleteResult, around.loop)
+        if len(items) != expected:
+            raise ValueError(
+                f"the authorizer returned {len(items)} awaitables for {expected} items"
+            )
+        return items
+
+    def _follow(self, items: Items[Any], update: Update | None) -> None:
+        """Come back when the items are complete; without an update only failures are told."""
+        around = self._around
+        around.updates.add(items)
+
+        def on_done() -> None:
+            around.updates.discard(items)
+            if update is None:
+                items.results()
+                self._tell_errors(items)
+            elif self._items is items:
+                self._items = None
+                self._resume(self._completed(update, items))
+            else:
+                items.results()
+
+        items.when_done(on_done, around.loop, around.limits.update_timeout_ms / 1000)
+
+    def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
+        results = items.results()
+        self._tell_errors(items)
+        if isinstance(update.outcome, ChangeTopics):
+            results = results[0]
+        return self._answer_of(self._connection.finish(update, results))
+
+    def _answer_of(self, made: bytes | Closed) -> bytes | None:
+        if isinstance(made, bytes):
+            return made
+        self._end = made
+        return None
+
+    def _resume(self, answer: bytes | None) -> None:
+        """Write the answer that was waited for, and go on with the requests behind it."""
+        if answer:
+            self._write([answer])
+        self._work(self._around.clock())
+
+    def _write(self, answers: list[bytes]) -> None:
+        if self._transport is not None:
+            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+
+    # --- between two pieces of work
+
+    def _settle(self, *, turn_over: bool = False) -> None:
+        """Leave everything in order: the end, the next turn, reading, what is held."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if isinstance(self._end, Closed):
+            self._tell_end(self._end)
+            transport.close()
+            return
+        if isinstance(self._end, Refused) and self._delayed is None:
+            self._delay(self._end)
+        more = (turn_over or self._connection.waiting) and not self._held
+        if more and self._in_turn is None:
+            self._in_turn = self._around.loop.call_soon(self._next_turn)
+        idle = not self._held and not more
+        if self._draining and idle:
+            transport.close()
+            return
+        self._read(transport, wanted=idle)
+        held = self._connection.buffered
+        if self._around.incoming.hold(self, held):
+            self._relieve(self._around.incoming, "bytes received and not yet answered")
+
+    def _read(self, transport: asyncio.Transport, *, wanted: bool) -> None:
+        if wanted is self._reading:
+            return
+        self._reading = wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def _next_turn(self) -> None:
+        self._in_turn = None
+        self._work(self._around.clock())
+
+    def _delay(self, end: Refused) -> None:
+        """Answer a failed authentication, and close, after the delay."""
+        event = "failed re-authentication" if end.reauthentication else "failed authentication"
+        self._around.logger.info(event, connection=self._id, reason=end.reason)
+        delay_s = self._around.limits.failed_authentication_delay_ms / 1000
+        self._delayed = self._around.loop.call_later(delay_s, self._refuse, end)
+
+    def _refuse(self, end: Refused) -> None:
+        if self._transport is not None:
+            if end.answer:
+                self._transport.write(end.answer)
+            self._transport.close()
+
+    def _relieve(self, ledger: Ledger[Shell], what: str) -> None:
+        """Close the connection that holds most."""
+        victim = ledger.largest()
+        self._around.logger.warning(
+            "too many bytes held: closing the connection that holds most",
+            what=what,
+            connection=victim.connection.peer.connection_id,
+            bytes=ledger.held_by(victim),
+            bytes_of_all=ledger.total,
+            bytes_max=ledger.bytes_max,
+        )
+        ledger.hold(victim, 0)
+        victim.abort("connection closed to free memory")
+
+    # --- what is told
+
+    def _tell_end(self, end: Closed) -> None:
+        if end.reason:
+            self._around.logger.warning(
+                "closing connection", connection=self._id, reason=end.reason, **end.fields
+            )
+
+    def _tell_errors(self, items: Items[Any]) -> None:
+        if items.errors:
+            self._around.logger.error(
+                "items of an update failed",
+                connection=self._id,
+                failed=len(items.errors),
+                items=len(items),
+                exc_info=items.errors[0],
+            )
+
+    def _tell_notes(self) -> None:
+        notes, self._connection.notes = self._connection.notes, []
+        for note in notes:
+            self._around.logger.error(
+                note.event, connection=self._id, **note.fields, exc_info=note.error
+            )

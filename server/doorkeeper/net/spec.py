@@ -1,0 +1,63 @@
+"""What the server's edge is told, and what it asks of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from doorkeeper.limits import UNLIMITED
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from doorkeeper.authn.mechanisms import SaslConfig
+    from doorkeeper.errors import ApiError
+    from doorkeeper.node import ChangeTopics, RequestContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerSpec:
+    """One listener, as the configuration describes it.
+
+    ``host`` may be empty: every address of the machine. Port 0 takes a free one. ``controller``
+    says that the listener is named in ``controller.listener.names``. ``sasl`` is None where
+    clients do not authenticate.
+    """
+
+    name: str
+    security_protocol: str
+    host: str
+    port: int
+    controller: bool = False
+    sasl: SaslConfig | None = None
+    max_connections: int = UNLIMITED
+
+
+class Services(Protocol):
+    """What the node does for connections besides authorizing."""
+
+    def change_topics(
+        self, change: ChangeTopics, context: RequestContext
+    ) -> Awaitable[Sequence[ApiError | None]]:
+        """Make and delete topics; the results are those of ``created``, then of ``deleted``."""
+        ...
+
+
+class Logger(Protocol):
+    """A structured log: an event in plain words, and its fields."""
+
+    def debug(self, event: str, **fields: object) -> object:
+        """Tell developers."""
+        ...
+
+    def info(self, event: str, **fields: object) -> object:
+        """Tell operators."""
+        ...
+
+    def warning(self, event: str, **fields: object) -> object:
+        """Tell operators that something is wrong outside."""
+        ...
+
+    def error(self, event: str, **fields: object) -> object:
+        """Tell operators that something is wrong here; ``exc_info`` may carry the exception."""
+        ...
