@@ -2,12 +2,16 @@
 
 The buffer does no input or output, and holds no more than has arrived: a size is a promise of the
 peer, nothing is allocated for it, and a frame above the cap is refused before it is gathered.
-Chunks are kept as they came and joined once, when a frame is whole.
+Chunks are kept as they came and joined once, when a frame is whole; small ones are gathered first,
+so that a peer which sends byte by byte costs no more than its bytes.
 """
 
 from doorkeeper_wire.errors import InvalidFrame
 
 _PREFIX_BYTES = 4
+
+_CHUNK_BYTES_MIN = 4096
+"""A smaller chunk is appended to the one before it: as an object it would outweigh its bytes."""
 
 
 class FrameBuffer:
@@ -23,21 +27,34 @@ class FrameBuffer:
         self.size_max = size_max
         self.buffered = 0
         """How many bytes are held and not yet part of a frame."""
-        self._chunks: list[bytes] = []
+        self._chunks: list[bytes | bytearray] = []
         self._size = -1
         self._needed = _PREFIX_BYTES
 
     def receive(self, data: bytes) -> list[bytes]:
         """Take what has arrived; return the frames that are whole now, without their prefix.
 
+        Frames before an invalid one are returned first; the next call, with or without data,
+        judges it again, by the cap of then.
+
         Raises:
-            InvalidFrame: for a size that is negative or above the cap. Frames before it are lost.
+            InvalidFrame: for a size that is negative or above the cap.
         """
-        self._chunks.append(data)
-        self.buffered += len(data)
+        if data:
+            self._keep(data)
         if self.buffered < self._needed:
             return []
-        return self._cut(data if len(self._chunks) == 1 else b"".join(self._chunks))
+        return self._cut(b"".join(self._chunks))
+
+    def _keep(self, data: bytes) -> None:
+        chunks = self._chunks
+        if len(data) < _CHUNK_BYTES_MIN and chunks and len(chunks[-1]) < _CHUNK_BYTES_MIN:
+            if not isinstance(chunks[-1], bytearray):
+                chunks[-1] = bytearray(chunks[-1])
+            chunks[-1] += data
+        else:
+            chunks.append(data)
+        self.buffered += len(data)
 
     def _cut(self, held: bytes) -> list[bytes]:
         """Return the whole frames of what is held, and keep the rest."""
@@ -48,7 +65,13 @@ class FrameBuffer:
                 if end - at < _PREFIX_BYTES:
                     self._needed = _PREFIX_BYTES
                     break
-                self._size = self._checked(held[at : at + _PREFIX_BYTES])
+                size = int.from_bytes(held[at : at + _PREFIX_BYTES], "big", signed=True)
+                if not 0 <= size <= self.size_max:
+                    if not frames:
+                        raise InvalidFrame(size, self.size_max)
+                    self._needed = _PREFIX_BYTES
+                    break
+                self._size = size
                 at += _PREFIX_BYTES
             if end - at < self._size:
                 self._needed = self._size
@@ -60,9 +83,3 @@ class FrameBuffer:
         self._chunks = [rest] if rest else []
         self.buffered = len(rest)
         return frames
-
-    def _checked(self, prefix: bytes) -> int:
-        size = int.from_bytes(prefix, "big", signed=True)
-        if not 0 <= size <= self.size_max:
-            raise InvalidFrame(size, self.size_max)
-        return size
