@@ -103,6 +103,10 @@ class Topics(Protocol):
         """Return all names, sorted."""
         ...
 
+    def colliding(self, name: str) -> str | None:
+        """Return a topic whose name differs from this one at most in dots and underscores."""
+        ...
+
 
 class AuthorizerReads(Protocol):
     """The part of an authorizer that handlers may call."""
@@ -158,6 +162,10 @@ class Node(Protocol):
     @property
     def settings(self) -> Settings:
         """Return the configuration."""
+        ...
+
+    def new_topic_id(self) -> bytes:
+        """Return an id (16 bytes) for a topic to be made, never given before."""
         ...
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:

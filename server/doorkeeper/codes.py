@@ -1,0 +1,239 @@
+"""Wire codes to domain values and back: the only module that knows both.
+
+Messages carry Kafka's codes as they came, one signed byte each. Three kinds need telling apart:
+
+    0               the code of UNKNOWN itself: the request is taken as malformed and not answered
+    1 and, for
+    pattern types, 2  ANY and MATCH: for filters only
+    any other number  what Kafka does not know becomes UNKNOWN; what happens then is up to the API
+
+Source: the broker's request classes of the three ACL APIs (``validate`` and the conversions).
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from doorkeeper.errors import answer_of
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
+from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
+    from doorkeeper_wire.messages.create_acls import AclCreation
+    from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter
+    from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
+
+_RESOURCE_TYPES = {member.value: member for member in ResourceType}
+_PATTERN_TYPES = {member.value: member for member in PatternType}
+_OPERATIONS = {member.value: member for member in AclOperation}
+_PERMISSION_TYPES = {member.value: member for member in AclPermissionType}
+
+
+class UnknownElements(Malformed):
+    """A request of an ACL API that contains the code 0: the connection is closed, unanswered."""
+
+    def __init__(self, field: str, text: str) -> None:
+        """Keep the field and the broker's text for its log; the offset is not known any more."""
+        super().__init__(field, -1, text)
+
+
+class NotIndefinite(ValueError):
+    """An ACL to create has ANY or MATCH in it, which only filters may have."""
+
+
+def resource_type(code: int) -> ResourceType:
+    """Return the resource type of a code; UNKNOWN for a code that Kafka does not know."""
+    return _RESOURCE_TYPES.get(code, ResourceType.UNKNOWN)
+
+
+def pattern_type(code: int) -> PatternType:
+    """Return the pattern type of a code; UNKNOWN for a code that Kafka does not know."""
+    return _PATTERN_TYPES.get(code, PatternType.UNKNOWN)
+
+
+def operation(code: int) -> AclOperation:
+    """Return the operation of a code; UNKNOWN for a code that Kafka does not know."""
+    return _OPERATIONS.get(code, AclOperation.UNKNOWN)
+
+
+def permission_type(code: int) -> AclPermissionType:
+    """Return the permission type of a code; UNKNOWN for a code that Kafka does not know."""
+    return _PERMISSION_TYPES.get(code, AclPermissionType.UNKNOWN)
+
+
+def check_describe(request: DescribeAclsRequest) -> None:
+    """Refuse a DescribeAcls request with a code 0 in it.
+
+    Raises:
+        UnknownElements: with the broker's log text.
+
+    """
+    field = _unknown_of_filter(request)
+    if field is not None:
+        raise UnknownElements(field, f"DescribeAclsRequest contains UNKNOWN elements: {request}")
+
+
+def check_creations(creations: Iterable[AclCreation]) -> None:
+    """Refuse a CreateAcls request with a code 0 in any of its rows.
+
+    Raises:
+        UnknownElements: with the broker's log text.
+
+    """
+    for creation in creations:
+        field = _unknown_of_creation(creation)
+        if field is not None:
+            raise UnknownElements(field, f"CreatableAcls contain unknown elements: {creation}")
+
+
+def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
+    """Refuse a DeleteAcls request with a code 0 in any of its filters.
+
+    Raises:
+        UnknownElements: with the broker's log text.
+
+    """
+    for wanted in filters:
+        field = _unknown_of_filter(wanted)
+        if field is not None:
+            raise UnknownElements(field, f"Filters contain UNKNOWN elements, filters: {wanted}")
+
+
+def _unknown_of_filter(wanted: DescribeAclsRequest | DeleteAclsFilter) -> str | None:
+    if wanted.pattern_type_filter == PatternType.UNKNOWN:
+        return "pattern_type_filter"
+    if wanted.resource_type_filter == ResourceType.UNKNOWN:
+        return "resource_type_filter"
+    return _unknown_of_entry(wanted.operation, wanted.permission_type)
+
+
+def _unknown_of_creation(creation: AclCreation) -> str | None:
+    if creation.resource_pattern_type == PatternType.UNKNOWN:
+        return "resource_pattern_type"
+    if creation.resource_type == ResourceType.UNKNOWN:
+        return "resource_type"
+    return _unknown_of_entry(creation.operation, creation.permission_type)
+
+
+def _unknown_of_entry(operation_code: int, permission_code: int) -> str | None:
+    if operation_code == AclOperation.UNKNOWN:
+        return "operation"
+    return "permission_type" if permission_code == AclPermissionType.UNKNOWN else None
+
+
+def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilter:
+    """Return the filter that a request, or one row of a request, asks with."""
+    return AclBindingFilter(
+        ResourcePatternFilter(
+            resource_type(wanted.resource_type_filter),
+            wanted.resource_name_filter,
+            pattern_type(wanted.pattern_type_filter),
+        ),
+        AccessControlEntryFilter(
+            wanted.principal_filter,
+            wanted.host_filter,
+            operation(wanted.operation),
+            permission_type(wanted.permission_type),
+        ),
+    )
+
+
+def binding_of(creation: AclCreation) -> AclBinding:
+    """Return the ACL that a row of CreateAcls describes; unknown codes become UNKNOWN.
+
+    Raises:
+        NotIndefinite: an element is ANY or MATCH.
+
+    """
+    binding = AclBinding(
+        ResourcePattern(
+            resource_type(creation.resource_type),
+            creation.resource_name,
+            pattern_type(creation.resource_pattern_type),
+        ),
+        AccessControlEntry(
+            creation.principal,
+            creation.host,
+            operation(creation.operation),
+            permission_type(creation.permission_type),
+        ),
+    )
+    pattern, entry = binding
+    if (
+        pattern.resource_type is ResourceType.ANY
+        or pattern.pattern_type in (PatternType.ANY, PatternType.MATCH)
+        or entry.operation is AclOperation.ANY
+        or entry.permission_type is AclPermissionType.ANY
+    ):
+        raise NotIndefinite(f"an ACL must not contain ANY or MATCH: {binding}")
+    return binding
+
+
+def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...]:
+    """Return the rows of a DescribeAcls answer: a row for each pattern, with its entries.
+
+    Both are sorted, each binding occurs once: O(n log n), and O(n) for what is sorted already.
+    """
+    return tuple(_resources(sorted(set(bindings))))
+
+
+def _resources(bindings: Iterable[AclBinding]) -> Iterator[DescribeAclsResource]:
+    for pattern, of_pattern in groupby(bindings, key=attrgetter("pattern")):
+        yield DescribeAclsResource(
+            resource_type=pattern.resource_type.value,
+            resource_name=pattern.name,
+            pattern_type=pattern.pattern_type.value,
+            acls=tuple(
+                AclDescription(
+                    principal=entry.principal,
+                    host=entry.host,
+                    operation=entry.operation.value,
+                    permission_type=entry.permission_type.value,
+                )
+                for _, entry in of_pattern
+            ),
+        )
+
+
+def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
+    """Return the row that answers one filter of DeleteAcls."""
+    if result.error is not None:
+        code, text = answer_of(result.error)
+        return DeleteAclsFilterResult(error_code=code.value, error_message=text)
+    return DeleteAclsFilterResult(
+        error_message=None, matching_acls=tuple(map(_matching_acl, result.bindings))
+    )
+
+
+def _matching_acl(result: AclBindingDeleteResult) -> DeleteAclsMatchingAcl:
+    pattern, entry = result.binding
+    code, text = (0, None) if result.error is None else answer_of(result.error)
+    return DeleteAclsMatchingAcl(
+        error_code=int(code),
+        error_message=text,
+        resource_type=pattern.resource_type.value,
+        resource_name=pattern.name,
+        pattern_type=pattern.pattern_type.value,
+        principal=entry.principal,
+        host=entry.host,
+        operation=entry.operation.value,
+        permission_type=entry.permission_type.value,
+    )

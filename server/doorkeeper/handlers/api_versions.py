@@ -1,0 +1,119 @@
+"""ApiVersions (18), versions 0-5: which APIs and versions this listener serves.
+
+Needs no permission, and is answered before authentication too.
+
+    v0-2  a request without fields
+    v3    the client's software name and version, which must have the form of names (else 42);
+          the answer names the features of the server
+    v4    features whose lowest level is 0 may be named too (KAFKA-17011); there are none here
+    v5    the cluster and the node that the client means to talk to (KIP-1242): both or neither
+          (else 42); where one is not ours the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for
+          brokers only
+
+A version beyond these is answered in the layout of version 0, with error 35 and the range of this
+API alone; the client asks again with a version that is served.
+
+Source: KIP-35, KIP-511, KIP-584, KIP-1242; ``handleApiVersionsRequest`` of the broker 4.4.0.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper_wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+_SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+
+METADATA_VERSIONS = (7, 30)
+"""The range of the feature ``metadata.version`` of a broker 4.3: 3.3-IV3 to 4.3-IV0.
+
+Clients derive the age of the cluster from it: kafka-ui shows its ACL editor only then.
+"""
+
+FEATURES_EPOCH = 0
+"""Features never change here; the epoch only has to be known, that is not negative."""
+
+
+def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> ApiVersionsResponse:
+    """List the APIs of this kind of listener."""
+    version = context.authorizable.request_version
+    if not ApiVersionsRequest.MIN_VERSION <= version <= ApiVersionsRequest.MAX_VERSION:
+        return refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION))
+    if not _is_valid(request, version):
+        return refuse(request, version, ApiError(ErrorCode.INVALID_REQUEST))
+    if not context.controller_listener and _is_misrouted(request, node):
+        return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
+    lowest, highest = METADATA_VERSIONS
+    return ApiVersionsResponse(
+        api_keys=tuple(
+            ApiVersion(
+                api_key=api.api_key, min_version=api.min_version, max_version=api.max_version
+            )
+            for api in node.api_ranges(controller=context.controller_listener)
+        ),
+        supported_features=(
+            SupportedFeatureKey(name="metadata.version", min_version=lowest, max_version=highest),
+        ),
+        finalized_features_epoch=FEATURES_EPOCH,
+        finalized_features=(
+            FinalizedFeatureKey(
+                name="metadata.version", max_version_level=highest, min_version_level=highest
+            ),
+        ),
+    )
+
+
+def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
+        return False
+    return version < 3 or (
+        _SOFTWARE_TEXT.fullmatch(request.client_software_name) is not None
+        and _SOFTWARE_TEXT.fullmatch(request.client_software_version) is not None
+    )
+
+
+def _is_misrouted(request: ApiVersionsRequest, node: Node) -> bool:
+    return request.cluster_id is not None and (
+        request.cluster_id != node.cluster_id or request.node_id != node.node_id
+    )
+
+
+def refuse(
+    request: ApiVersionsRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> ApiVersionsResponse:
+    """Answer an error; one of an unknown version with the range that is known."""
+    code, _ = answer_of(error)
+    if code is not ErrorCode.UNSUPPORTED_VERSION:
+        return ApiVersionsResponse(error_code=code.value)
+    own = ApiVersion(
+        api_key=ApiVersionsRequest.API_KEY,
+        min_version=ApiVersionsRequest.MIN_VERSION,
+        max_version=ApiVersionsRequest.MAX_VERSION,
+    )
+    return ApiVersionsResponse(error_code=code.value, api_keys=(own,))
+
+
+API = Api(
+    key=18,
+    name="ApiVersions",
+    min_version=0,
+    max_version=5,
+    request=ApiVersionsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,212 @@
+"""CreateTopics (19), versions 0-7: makes topics; each is answered alone.
+
+Needs CREATE on the cluster, else CREATE on the topic (else 29). Settings are told to a caller with
+DESCRIBE_CONFIGS on the topic; another one gets TopicConfigErrorCode 29 beside the success.
+
+    v1  validate_only, texts        v5  flexible; partitions, replication factor and settings of
+    v2  throttle time                   the new topic
+    v4  -1 for the server's defaults (taken in every version)       v7  the topic's id
+
+Topics live in the store: a name, a number of partitions, a replication factor, settings. They are
+made at once, so a time-out of 0 or less is the only one that strikes (7 in every row, nothing is
+made). A topic that the catalog declares exists (36). Names that occur twice are refused. More than
+10,000 partitions, or records of a controller, refuse the whole request with 44.
+
+Rows come in this order: those that could be tried; doubled names; those not allowed.
+
+Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.node import ChangeTopics
+from doorkeeper.permissions import allowed_names, is_allowed
+from doorkeeper.topic_configs import effective
+from doorkeeper.topic_creation import (
+    PARTITIONS_PER_REQUEST_MAX,
+    RECORDS_PER_REQUEST_MAX,
+    WantedTopic,
+    partitions_of,
+    planned,
+    records_of,
+)
+from doorkeeper.topic_names import CLUSTER_METADATA_TOPIC
+from doorkeeper_wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from doorkeeper.node import Node, Outcome, RequestContext
+    from doorkeeper.storage.contract import StoredTopic
+
+_TOPIC_CONFIG = 1
+_DEFAULT_CONFIG = 5
+
+
+class _Sorted(NamedTuple):
+    """The topics of a request: which to try, whose settings to tell, and the other rows."""
+
+    tried: list[CreatableTopic]
+    describable: frozenset[str]
+    refused: list[CreatableTopicResult]
+
+
+def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
+    """Check each topic; hand those that can be made to the shell."""
+    topics = _sorted_out(request.topics, context, node)
+    if request.timeout_ms <= 0:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    wanted = [_wanted(topic) for topic in topics.tried]
+    if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
+    brokers = node.brokers(context.authorizable.listener_name)
+    broker_ids = sorted(broker.node_id for broker in brokers)
+    plans = [_plan(each, node, broker_ids) for each in wanted]
+    created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
+    if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+        )
+    finish = _finishing(topics, plans)
+    if request.validate_only or not created:
+        return finish([None] * len(created))
+    return ChangeTopics(created=created, finish=finish)
+
+
+def _sorted_out(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
+    counts = Counter(topic.name for topic in topics)
+    names = [n for n, count in counts.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
+    allowed = frozenset(names)
+    if not is_allowed(
+        node, context, AclOperation.CREATE, ResourceType.CLUSTER, log_if_denied=False
+    ):
+        allowed = allowed_names(node, context, AclOperation.CREATE, ResourceType.TOPIC, names)
+    describable = allowed_names(
+        node,
+        context,
+        AclOperation.DESCRIBE_CONFIGS,
+        ResourceType.TOPIC,
+        names,
+        log_if_denied=False,
+    )
+    return _Sorted(
+        [topic for topic in topics if topic.name in allowed],
+        describable,
+        list(_refused(counts, allowed)),
+    )
+
+
+def _refused(counts: Counter[str], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
+    for name, count in counts.items():
+        if count > 1:
+            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    for name, count in counts.items():
+        if count > 1 or name in allowed:
+            continue
+        if name == CLUSTER_METADATA_TOPIC:
+            text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
+            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, text))
+        else:
+            error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+            yield _row_of_error(name, error)
+
+
+def _wanted(topic: CreatableTopic) -> WantedTopic:
+    return WantedTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        tuple((each.partition_index, each.broker_ids) for each in topic.assignments),
+        tuple((config.name, config.value) for config in topic.configs),
+    )
+
+
+def _plan(wanted: WantedTopic, node: Node, broker_ids: Sequence[int]) -> StoredTopic | ApiError:
+    try:
+        return planned(wanted, node, broker_ids)
+    except ApiError as error:
+        return error
+
+
+def _finishing(
+    topics: _Sorted, plans: Sequence[StoredTopic | ApiError]
+) -> Callable[[Sequence[ApiError | None]], CreateTopicsResponse]:
+    def finish(results: Sequence[ApiError | None]) -> CreateTopicsResponse:
+        answers = iter(results)
+        rows = []
+        for topic, plan in zip(topics.tried, plans, strict=True):
+            error = plan if isinstance(plan, ApiError) else next(answers)
+            if error is not None:
+                rows.append(_row_of_error(topic.name, error))
+            elif not isinstance(plan, ApiError):
+                rows.append(_row_of_success(plan, told=topic.name in topics.describable))
+        return CreateTopicsResponse(topics=(*rows, *topics.refused))
+
+    return finish
+
+
+def _row_of_success(topic: StoredTopic, *, told: bool) -> CreatableTopicResult:
+    if not told:
+        return CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            error_message=None,
+            topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED.value,
+        )
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        error_message=None,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=tuple(
+            CreatableTopicConfigs(
+                name=name,
+                value=value,
+                config_source=_TOPIC_CONFIG if name in topic.configs else _DEFAULT_CONFIG,
+            )
+            for name, value in effective(topic.configs).items()
+        ),
+    )
+
+
+def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
+    code, text = answer_of(error)
+    return CreatableTopicResult(name=name, error_code=code.value, error_message=text)
+
+
+def refuse(
+    request: CreateTopicsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> CreateTopicsResponse:
+    """Answer the same error in every row: the answer has no place for an error of its own."""
+    return CreateTopicsResponse(
+        topics=tuple(_row_of_error(topic.name, error) for topic in request.topics)
+    )
+
+
+API = Api(
+    key=19,
+    name="CreateTopics",
+    min_version=0,
+    max_version=7,
+    request=CreateTopicsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

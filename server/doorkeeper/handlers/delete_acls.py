@@ -1,0 +1,74 @@
+"""DeleteAcls (31), versions 0-3: removes what filters match; each is answered alone, in order.
+
+Needs ALTER on the cluster.
+
+    v0  knows LITERAL patterns only: it neither sees nor removes others
+    v1  the pattern type (KIP-290)
+    v2  flexible
+    v3  the resource type USER; nothing refuses it in older versions
+
+In this order: code 0 in any filter closes the connection; a caller without the permission gets 31
+for every filter; without an authorizer every filter gets 54. All other checks are the authorizer's.
+A filter that matches nothing is success; an ACL that two filters match stands under both. The ACLs
+under a filter are sorted.
+
+Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.api import Api
+from doorkeeper.codes import check_filters, filter_of, filter_result
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.node import DeleteAcls
+from doorkeeper.permissions import require_on_cluster
+from doorkeeper_wire.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.authorizer.contract import AclDeleteResult
+    from doorkeeper.node import Node, RequestContext
+
+
+def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> DeleteAcls:
+    """Hand the filters to the authorizer."""
+    check_filters(request.filters)
+    require_on_cluster(node, context, AclOperation.ALTER)
+    if node.authorizer is None:
+        raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    return DeleteAcls(filters=tuple(map(filter_of, request.filters)), finish=_finish)
+
+
+def _finish(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
+    return DeleteAclsResponse(filter_results=tuple(map(filter_result, results)))
+
+
+def refuse(
+    request: DeleteAclsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DeleteAclsResponse:
+    """Answer the same error for every filter: the answer has no place for an error of its own."""
+    code, text = answer_of(error)
+    row = DeleteAclsFilterResult(error_code=code.value, error_message=text)
+    return DeleteAclsResponse(filter_results=(row,) * len(request.filters))
+
+
+API = Api(
+    key=31,
+    name="DeleteAcls",
+    min_version=0,
+    max_version=3,
+    request=DeleteAclsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

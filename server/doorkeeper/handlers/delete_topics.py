@@ -1,0 +1,215 @@
+"""DeleteTopics (20), versions 0-6: forgets topics; each is answered alone. Their ACLs stay.
+
+Needs DELETE on the cluster, else DELETE on the topic. A caller that may not describe a topic gets
+29 whether it exists or not; one that asked by id does not learn the name.
+
+    v1  throttle time     v4  flexible     v5  texts     v6  topics by name or by id
+
+Every error of a row carries a text, also the stock text of its code. Names and ids that occur twice
+are refused, as is a name whose id stands in the same request. A topic that the catalog declares
+cannot be deleted (44); the text names the file. ``delete.topic.enable=false`` refuses everything
+with 73 (42 before v3). A time-out of 0 or less is 7 in every row, and nothing is deleted.
+
+A broker shuffles the rows, so that their places tell nothing. Here they have the order of the
+request, which tells as little: first what cannot be asked, then what is asked by id, then by name.
+
+Source: ``ControllerApis.deleteTopics`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.node import ChangeTopics
+from doorkeeper.permissions import allowed_names, is_allowed
+from doorkeeper_wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.node import Node, Outcome, RequestContext, Topic
+
+ZERO_ID = bytes(16)
+
+
+def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
+    """Check each topic; hand those that can be deleted to the shell."""
+    version = context.authorizable.request_version
+    rights = _Rights(node, context)
+    if not node.settings.delete_topic_enable:
+        if version < 3:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
+        raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
+    asked = _Asked(_states(request))
+    known = {topic_id: node.topics.by_id(topic_id) for topic_id in asked.ids}
+    rights.ask([*asked.names, *(topic.name for topic in known.values() if topic is not None)])
+    if request.timeout_ms <= 0:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    rows = asked.rows
+    doomed: dict[bytes, Topic] = {}
+    for topic_id, topic in known.items():
+        if topic is None:
+            rows.append(_row(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
+        elif topic.name in rights.deletable:
+            doomed[topic_id] = topic
+        else:
+            name = topic.name if topic.name in rights.describable else None
+            rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    for name in asked.names:
+        _by_name(name, node, rights, doomed, rows)
+    return _deleting(doomed, rows)
+
+
+def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    return [*(DeleteTopicState(name=name) for name in request.topic_names), *request.topics]
+
+
+class _Asked:
+    """What a request asks for: distinct names, distinct ids, and rows for what cannot be asked."""
+
+    __slots__ = ("ids", "names", "rows")
+
+    def __init__(self, states: Sequence[DeleteTopicState]) -> None:
+        names = Counter(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
+        ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
+        self.names = [name for name, count in names.items() if count == 1]
+        self.ids = [topic_id for topic_id, count in ids.items() if count == 1]
+        self.rows: list[DeletableTopicResult] = []
+        for state in states:
+            if state.name is None and state.topic_id == ZERO_ID:
+                self._refuse(None, ZERO_ID, "Neither topic name nor id were specified.")
+            elif state.name is not None and state.topic_id != ZERO_ID:
+                text = "You may not specify both topic name and topic id."
+                self._refuse(state.name, state.topic_id, text)
+        for name, count in names.items():
+            if count > 1:
+                self._refuse(name, ZERO_ID, "Duplicate topic name.")
+        for topic_id, count in ids.items():
+            if count > 1:
+                self._refuse(None, topic_id, "Duplicate topic id.")
+
+    def _refuse(self, name: str | None, topic_id: bytes, text: str) -> None:
+        self.rows.append(_row(name, topic_id, ErrorCode.INVALID_REQUEST, text))
+
+
+class _Rights:
+    """What the caller may describe and delete; the cluster is asked first, and at once."""
+
+    __slots__ = ("_context", "_everything", "_node", "deletable", "describable")
+
+    def __init__(self, node: Node, context: RequestContext) -> None:
+        self._node = node
+        self._context = context
+        self._everything = is_allowed(
+            node, context, AclOperation.DELETE, ResourceType.CLUSTER, log_if_denied=False
+        )
+        self.describable: frozenset[str] = frozenset()
+        self.deletable: frozenset[str] = frozenset()
+
+    def ask(self, names: Sequence[str]) -> None:
+        distinct = list(dict.fromkeys(names))
+        if self._everything:
+            self.describable = self.deletable = frozenset(distinct)
+            return
+        self.describable, self.deletable = (
+            allowed_names(self._node, self._context, operation, ResourceType.TOPIC, distinct)
+            for operation in (AclOperation.DESCRIBE, AclOperation.DELETE)
+        )
+
+
+def _by_name(
+    name: str,
+    node: Node,
+    rights: _Rights,
+    doomed: dict[bytes, Topic],
+    rows: list[DeletableTopicResult],
+) -> None:
+    """Add one topic to those to delete, or a row that says why not."""
+    topic = node.topics.get(name)
+    if name not in rights.describable:
+        rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    elif topic is None:
+        rows.append(_row(name, ZERO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    elif name not in rights.deletable:
+        rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    elif doomed.pop(topic.topic_id, None) is not None:
+        text = "The provided topic name maps to an ID that was already supplied."
+        rows.append(_row(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
+    else:
+        doomed[topic.topic_id] = topic
+
+
+def _deleting(doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]) -> Outcome:
+    topics = [topic for topic in doomed.values() if topic.origin is None]
+    declared = [
+        _row(
+            topic.name,
+            topic.topic_id,
+            ErrorCode.POLICY_VIOLATION,
+            f"Topic '{topic.name}' cannot be deleted: it is declared in {topic.origin}.",
+        )
+        for topic in doomed.values()
+        if topic.origin is not None
+    ]
+
+    def finish(results: Sequence[ApiError | None]) -> DeleteTopicsResponse:
+        deleted = [
+            _row(topic.name, topic.topic_id)
+            if error is None
+            else _row(topic.name, topic.topic_id, error.code, error.message)
+            for topic, error in zip(topics, results, strict=True)
+        ]
+        return DeleteTopicsResponse(responses=(*rows, *declared, *deleted))
+
+    if not topics:
+        return finish([])
+    return ChangeTopics(deleted=tuple(topic.name for topic in topics), finish=finish)
+
+
+def _row(
+    name: str | None,
+    topic_id: bytes,
+    code: ErrorCode = ErrorCode.NONE,
+    text: str | None = None,
+) -> DeletableTopicResult:
+    if code is not ErrorCode.NONE and text is None:
+        text = STOCK_TEXTS.get(code)
+    return DeletableTopicResult(
+        name=name, topic_id=topic_id, error_code=code.value, error_message=text
+    )
+
+
+def refuse(
+    request: DeleteTopicsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DeleteTopicsResponse:
+    """Answer the same error in every row, without a text."""
+    code, _ = answer_of(error)
+    return DeleteTopicsResponse(
+        responses=tuple(
+            DeletableTopicResult(name=state.name, topic_id=state.topic_id, error_code=code.value)
+            for state in _states(request)
+        )
+    )
+
+
+API = Api(
+    key=20,
+    name="DeleteTopics",
+    min_version=0,
+    max_version=6,
+    request=DeleteTopicsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

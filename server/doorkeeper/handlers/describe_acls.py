@@ -1,0 +1,64 @@
+"""DescribeAcls (29), versions 0-3: the stored ACLs that a filter selects.
+
+Needs DESCRIBE on the cluster.
+
+    v0  knows LITERAL patterns only; the pattern type of the filter is LITERAL
+    v1  the pattern type (KIP-290): ANY for all, MATCH for every pattern that covers the name
+    v2  flexible
+    v3  the resource type USER; nothing refuses it in older versions
+
+In this order: code 0 in the filter closes the connection; a caller without the permission gets 31;
+without an authorizer the answer is 54. An unknown code is a filter that matches nothing. The answer
+has one row for each resource pattern and is sorted; it is never cut into pages.
+
+Source: the broker's ``AclApis.handleDescribeAcls`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.api import Api
+from doorkeeper.codes import check_describe, described, filter_of
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.permissions import require_on_cluster
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+
+def handle(
+    request: DescribeAclsRequest, context: RequestContext, node: Node
+) -> DescribeAclsResponse:
+    """List what the filter matches."""
+    check_describe(request)
+    require_on_cluster(node, context, AclOperation.DESCRIBE)
+    if node.authorizer is None:
+        raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+    return DescribeAclsResponse(
+        error_message="", resources=described(node.authorizer.acls(filter_of(request)))
+    )
+
+
+def refuse(
+    request: DescribeAclsRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> DescribeAclsResponse:
+    """Answer an error for the whole request."""
+    code, text = answer_of(error)
+    return DescribeAclsResponse(error_code=code.value, error_message=text)
+
+
+API = Api(
+    key=29,
+    name="DescribeAcls",
+    min_version=0,
+    max_version=3,
+    request=DescribeAclsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,101 @@
+"""DescribeCluster (60), versions 0-2: the cluster's id, controller and nodes (KIP-700).
+
+A listener for brokers answers anybody; a listener for controllers asks for ALTER on the cluster.
+
+    v0  the brokers
+    v1  the endpoint type (KIP-919): 1 for brokers, 2 for controllers. A listener answers its own
+        kind only: another kind is 114, a type that does not exist 115 (both 42 in version 0)
+    v2  fenced brokers may be listed too; there are none here
+
+The mask of the cluster is 0 for a caller that asks for it without DESCRIBE on the cluster. The
+controller is -1 where it is none of the nodes that are listed.
+
+Source: the broker's ``AuthHelper.computeDescribeClusterResponse`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.permissions import (
+    OPERATIONS_NOT_COMPUTED,
+    cluster_operations,
+    require_on_cluster,
+)
+from doorkeeper_wire.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+_ENDPOINT_TYPES = {1: "BROKER", 2: "CONTROLLER"}
+
+
+def handle(
+    request: DescribeClusterRequest, context: RequestContext, node: Node
+) -> DescribeClusterResponse:
+    """Describe the nodes of this listener's kind."""
+    if context.controller_listener:
+        require_on_cluster(node, context, AclOperation.ALTER)
+    own_type = 2 if context.controller_listener else 1
+    _check_endpoint_type(request, context.authorizable.request_version, own_type)
+    mask = OPERATIONS_NOT_COMPUTED
+    if request.include_cluster_authorized_operations:
+        mask = cluster_operations(node, context)
+    brokers = node.brokers(context.authorizable.listener_name)
+    is_listed = any(broker.node_id == node.controller_id for broker in brokers)
+    return DescribeClusterResponse(
+        endpoint_type=own_type,
+        cluster_id=node.cluster_id,
+        controller_id=node.controller_id if is_listed else -1,
+        brokers=tuple(
+            DescribeClusterBroker(
+                broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+            )
+            for broker in brokers
+        ),
+        cluster_authorized_operations=mask,
+    )
+
+
+def _check_endpoint_type(request: DescribeClusterRequest, version: int, own_type: int) -> None:
+    wanted = request.endpoint_type
+    if wanted == own_type:
+        return
+    if wanted not in _ENDPOINT_TYPES:
+        code, text = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {wanted}"
+    else:
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        text = (
+            f"The request was sent to an endpoint of type {_ENDPOINT_TYPES[own_type]}, but we"
+            f" wanted an endpoint of type {_ENDPOINT_TYPES[wanted]}"
+        )
+    raise ApiError(ErrorCode.INVALID_REQUEST if version == 0 else code, text)
+
+
+def refuse(
+    request: DescribeClusterRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> DescribeClusterResponse:
+    """Answer an error for the whole request."""
+    code, text = answer_of(error)
+    return DescribeClusterResponse(error_code=code.value, error_message=text)
+
+
+API = Api(
+    key=60,
+    name="DescribeCluster",
+    min_version=0,
+    max_version=2,
+    request=DescribeClusterRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,312 @@
+"""DescribeConfigs (32), versions 0-4: the settings of brokers, topics and other resources.
+
+Needs DESCRIBE_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the
+topic (29); on the group (30). Resources without it come last.
+
+    v0  knows only whether a value is the default      v1  where it comes from, and its synonyms
+    v3  types, documentation                           v4  flexible
+
+    broker         this node's id: the real configuration, without what is secret (null); no name:
+                   the defaults of the cluster, of which there are none; another id is 42
+    broker logger  the levels of the logs, by logger
+    topic          what was given at its creation, over the defaults
+    group, client metrics   the defaults
+
+Resource types here are not the codes of ACLs. An unknown type refuses the whole request with 42.
+
+Source: the broker's ``ConfigHelper`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.permissions import is_allowed
+from doorkeeper.topic_configs import TOPIC_CONFIGS, shown
+from doorkeeper.topic_names import reason_invalid
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from doorkeeper.config.settings import DescribedKey
+    from doorkeeper.config.values import KeyType
+    from doorkeeper.group_configs import FixedConfig
+    from doorkeeper.node import Node, RequestContext, Topic
+    from doorkeeper.topic_configs import TopicConfig
+
+    Rows = Iterable[DescribeConfigsResourceResult]
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_TOPIC_CONFIG, _DEFAULT_CONFIG, _LOGGER_CONFIG = 1, 5, 6
+
+_PROTECTED: Mapping[int, tuple[ResourceType, ErrorCode]] = {
+    TOPIC: (ResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    BROKER: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+    BROKER_LOGGER: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+    CLIENT_METRICS: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+    GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+}
+
+_LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
+_LEVELS |= {logging.ERROR: "ERROR", logging.CRITICAL: "FATAL"}
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+def handle(
+    request: DescribeConfigsRequest, context: RequestContext, node: Node
+) -> DescribeConfigsResponse:
+    """Describe each resource that the caller may see."""
+    allowed, refused = [], []
+    for resource in request.resources:
+        if resource.resource_type not in _PROTECTED:
+            raise ApiError(ErrorCode.INVALID_REQUEST)
+        protected, code = _PROTECTED[resource.resource_type]
+        is_cluster = protected is ResourceType.CLUSTER
+        name = CLUSTER_NAME if is_cluster else resource.resource_name
+        if is_allowed(node, context, AclOperation.DESCRIBE_CONFIGS, protected, name):
+            allowed.append(resource)
+        else:
+            refused.append(_failed(resource, code, STOCK_TEXTS[code]))
+    told = _Told(request, context.authorizable.request_version)
+    return DescribeConfigsResponse(
+        results=(*(_described(resource, node, told) for resource in allowed), *refused)
+    )
+
+
+class _Told:
+    """How much of each setting an answer tells."""
+
+    __slots__ = ("documentation", "is_version_0", "synonyms")
+
+    def __init__(self, request: DescribeConfigsRequest, version: int) -> None:
+        self.is_version_0 = version == 0
+        self.synonyms = request.include_synonyms
+        self.documentation = request.include_documentation
+
+    def row(
+        self,
+        name: str,
+        value: str | None,
+        key_type: KeyType,
+        synonyms: Iterable[tuple[str, str | None, int]],
+        doc: str,
+        *,
+        source: int,
+        read_only: bool = False,
+        sensitive: bool = False,
+    ) -> DescribeConfigsResourceResult:
+        """Return the row of one setting."""
+        return DescribeConfigsResourceResult(
+            name=name,
+            value=value,
+            read_only=read_only,
+            config_source=source,
+            is_default=self.is_version_0 and source == _DEFAULT_CONFIG,
+            is_sensitive=sensitive,
+            synonyms=tuple(
+                DescribeConfigsSynonym(name=synonym, value=its_value, source=its_source)
+                for synonym, its_value, its_source in synonyms
+            )
+            if self.synonyms
+            else (),
+            config_type=key_type.value,
+            documentation=doc if self.documentation else None,
+        )
+
+
+def _described(resource: DescribeConfigsResource, node: Node, told: _Told) -> DescribeConfigsResult:
+    try:
+        rows = _DESCRIBERS[resource.resource_type](resource.resource_name, node, told)
+    except ApiError as error:
+        code, text = answer_of(error)
+        return _failed(resource, code, text)
+    keys = resource.configuration_keys
+    return DescribeConfigsResult(
+        error_message="",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=tuple(row for row in rows if not keys or row.name in keys),
+    )
+
+
+def _failed(
+    resource: DescribeConfigsResource, code: ErrorCode, text: str | None
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=code.value,
+        error_message=text,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _topic(name: str, node: Node, told: _Told) -> Rows:
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    topic = node.topics.get(name)
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+    return _rows_of_topic(topic, told)
+
+
+def _rows_of_topic(topic: Topic, told: _Told) -> Iterator[DescribeConfigsResourceResult]:
+    for config in TOPIC_CONFIGS.values():
+        given = topic.configs.get(config.name)
+        if given is not None:
+            yield _given(config, shown(config, given), told)
+        elif config.default is not None:
+            yield told.row(
+                config.name,
+                config.default,
+                config.type,
+                _default_synonyms(config.synonym, config.default),
+                config.doc,
+                source=_DEFAULT_CONFIG,
+            )
+
+
+def _given(config: TopicConfig, value: str, told: _Told) -> DescribeConfigsResourceResult:
+    return told.row(
+        config.name,
+        value,
+        config.type,
+        [
+            (config.name, value, _TOPIC_CONFIG),
+            *_default_synonyms(config.synonym, config.default),
+        ],
+        config.doc,
+        source=_TOPIC_CONFIG,
+    )
+
+
+def _default_synonyms(
+    synonym: str | None, default: str | None
+) -> list[tuple[str, str | None, int]]:
+    return [] if synonym is None else [(synonym, default, _DEFAULT_CONFIG)]
+
+
+def _broker(name: str, node: Node, told: _Told) -> Rows:
+    if not name:
+        return ()
+    if _broker_id(name) != node.node_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
+        )
+    return (_key(key, told) for key in node.settings.described())
+
+
+def _key(key: DescribedKey, told: _Told) -> DescribeConfigsResourceResult:
+    return told.row(
+        key.name,
+        key.value,
+        key.type,
+        [(synonym.name, synonym.value, synonym.source.value) for synonym in key.synonyms],
+        key.doc,
+        source=key.source.value,
+        read_only=key.read_only,
+        sensitive=key.sensitive,
+    )
+
+
+def _broker_logger(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    if _broker_id(name) != node.node_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node.node_id} but received {name}",
+        )
+    levels = {"root": logging.INFO, **node.settings.log_levels}
+    return (
+        DescribeConfigsResourceResult(
+            name=logger,
+            value=_LEVELS.get(level, str(level)),
+            config_source=_LOGGER_CONFIG,
+            documentation="",
+        )
+        for logger, level in sorted(levels.items())
+    )
+
+
+def _broker_id(name: str) -> int:
+    if _WHOLE.fullmatch(name) is None:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        )
+    return int(name)
+
+
+def _client_metrics(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+    if not name:
+        text = "Client metrics subscription name must not be empty"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    return (_fixed(config, told) for config in CLIENT_METRICS_CONFIGS)
+
+
+def _group(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+    return (_fixed(config, told) for config in GROUP_CONFIGS)
+
+
+def _fixed(config: FixedConfig, told: _Told) -> DescribeConfigsResourceResult:
+    return told.row(
+        config.name,
+        config.value,
+        config.type,
+        _default_synonyms(config.synonym, config.value),
+        config.doc,
+        source=_DEFAULT_CONFIG,
+    )
+
+
+_DESCRIBERS: Mapping[int, Callable[[str, Node, _Told], Rows]] = {
+    TOPIC: _topic,
+    BROKER: _broker,
+    BROKER_LOGGER: _broker_logger,
+    CLIENT_METRICS: _client_metrics,
+    GROUP: _group,
+}
+
+
+def refuse(
+    request: DescribeConfigsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DescribeConfigsResponse:
+    """Answer the same error for every resource, with the stock text of its code."""
+    code, _ = answer_of(error)
+    text = STOCK_TEXTS.get(code)
+    return DescribeConfigsResponse(
+        results=tuple(_failed(resource, code, text) for resource in request.resources)
+    )
+
+
+API = Api(
+    key=32,
+    name="DescribeConfigs",
+    min_version=0,
+    max_version=4,
+    request=DescribeConfigsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

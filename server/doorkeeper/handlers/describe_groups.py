@@ -1,0 +1,128 @@
+"""DescribeGroups (15), versions 0-6: the state and the members of groups.
+
+Needs DESCRIBE on each group. Those without it come first, with 30 and nothing else; the others
+follow in the order of the request.
+
+    v3  masks of authorized operations     v4  instance ids of members     v5  flexible
+    v6  a group that does not exist is 69 with a text; before, it is Dead with error 0 and a mask
+
+A group that is not stable tells neither its protocol nor what its members want and have.
+
+Groups of the new protocol (type ``consumer``) are described too, as if they were classic: a broker
+sends their readers to another API, which is not served here.
+
+Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.permissions import OPERATIONS_NOT_COMPUTED, authorized_operations, is_allowed
+from doorkeeper_wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Group, GroupMember, Node, RequestContext
+
+_SETTLED = frozenset({"Stable", "Assigning", "Reconciling"})
+"""The states in which members have assignments; the last two are of the new protocol."""
+
+
+def handle(
+    request: DescribeGroupsRequest, context: RequestContext, node: Node
+) -> DescribeGroupsResponse:
+    """Describe each group that the caller may describe."""
+    version = context.authorizable.request_version
+    allowed, refused = [], []
+    for group_id in request.groups:
+        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.GROUP, group_id):
+            allowed.append(group_id)
+        else:
+            refused.append(_refused(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+
+    def mask(group_id: str) -> int:
+        if version < 3 or not request.include_authorized_operations:
+            return OPERATIONS_NOT_COMPUTED
+        return authorized_operations(node, context, ResourceType.GROUP, group_id)
+
+    described = []
+    for group_id in allowed:
+        group = node.groups.get(group_id)
+        if group is not None:
+            described.append(_described(group, mask(group_id)))
+        elif version >= 6:
+            described.append(_not_found(group_id))
+        else:
+            described.append(
+                DescribedGroup(
+                    group_id=group_id, group_state="Dead", authorized_operations=mask(group_id)
+                )
+            )
+    return DescribeGroupsResponse(groups=(*refused, *described))
+
+
+def _described(group: Group, mask: int) -> DescribedGroup:
+    settled = group.state in _SETTLED
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol if settled else "",
+        members=tuple(_member(member, settled=settled) for member in group.members),
+        authorized_operations=mask,
+    )
+
+
+def _member(member: GroupMember, *, settled: bool) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata if settled else b"",
+        member_assignment=member.assignment if settled else b"",
+    )
+
+
+def _not_found(group_id: str) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND.value,
+        error_message=f"Group {group_id} not found.",
+        group_id=group_id,
+        group_state="Dead",
+    )
+
+
+def _refused(group_id: str, code: ErrorCode) -> DescribedGroup:
+    return DescribedGroup(error_code=code.value, group_id=group_id)
+
+
+def refuse(
+    request: DescribeGroupsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DescribeGroupsResponse:
+    """Answer the same error for every group."""
+    code, _ = answer_of(error)
+    return DescribeGroupsResponse(
+        groups=tuple(_refused(group_id, code) for group_id in request.groups)
+    )
+
+
+API = Api(
+    key=15,
+    name="DescribeGroups",
+    min_version=0,
+    max_version=6,
+    request=DescribeGroupsRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,165 @@
+"""DescribeTopicPartitions (75), version 0: topics and their partitions, a page at a time (KIP-966).
+
+Needs DESCRIBE on each topic. A named topic without it is answered with 29 after all others; a list
+of all topics leaves it out. Both are audited as denials. Masks are always computed.
+
+Topics come sorted by name. A page holds at most as many partitions as asked for, at least 1 and at
+most ``max.request.partition.size.limit``; the cursor names the next topic and partition. The caller
+is asked about only as far as the page goes.
+
+A cursor must name a topic of the list, if there is one, and no negative partition (42).
+
+Source: ``DescribeTopicPartitionsRequestHandler`` and ``KRaftMetadataCache`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.permissions import authorized_operations, is_allowed
+from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topics import replicas_of
+from doorkeeper_wire.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.node import Node, RequestContext, Topic
+
+
+def handle(
+    request: DescribeTopicPartitionsRequest, context: RequestContext, node: Node
+) -> DescribeTopicPartitionsResponse:
+    """Describe topics from the cursor on, until the page is full."""
+    cursor = request.cursor
+    names = _names(request, node)
+    if cursor is not None and cursor.partition_index < 0:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor}",
+        )
+    brokers = node.brokers(context.authorizable.listener_name)
+    broker_ids = sorted(broker.node_id for broker in brokers)
+    remaining = _page_size(request, node)
+    described: list[DescribeTopicPartitionsResponseTopic] = []
+    refused: list[DescribeTopicPartitionsResponseTopic] = []
+    next_cursor: Cursor | None = None
+    for name in names:
+        if not is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
+            if request.topics:
+                refused.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            continue
+        if remaining == 0:
+            next_cursor = Cursor(topic_name=name, partition_index=0)
+            break
+        mask = authorized_operations(node, context, ResourceType.TOPIC, name)
+        topic = node.topics.get(name)
+        if topic is None:
+            described.append(_missing(name, mask))
+            continue
+        begin = cursor.partition_index if cursor and cursor.topic_name == name else 0
+        end = min(topic.partitions, begin + remaining)
+        described.append(_described(topic, range(begin, end), broker_ids, mask))
+        remaining -= max(end - begin, 0)
+        if end < topic.partitions:
+            next_cursor = Cursor(topic_name=name, partition_index=end)
+            break
+    return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
+
+
+def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
+    """Return the names from the cursor on, sorted.
+
+    Raises:
+        ApiError: INVALID_REQUEST where the cursor's topic is not in the list.
+
+    """
+    first = "" if request.cursor is None else request.cursor.topic_name
+    if not request.topics:
+        return [name for name in node.topics.names() if name >= first]
+    names = sorted({topic.name for topic in request.topics if topic.name >= first})
+    if request.cursor is not None and first not in names:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {first}",
+        )
+    return names
+
+
+def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
+    limit = min(node.settings.max_request_partition_size_limit, request.response_partition_limit)
+    return max(limit, 1)
+
+
+def _described(
+    topic: Topic, indexes: Iterable[int], broker_ids: Sequence[int], mask: int
+) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=tuple(_partition(topic, index, broker_ids) for index in indexes),
+        topic_authorized_operations=mask,
+    )
+
+
+def _partition(
+    topic: Topic, index: int, broker_ids: Sequence[int]
+) -> DescribeTopicPartitionsResponsePartition:
+    replicas = tuple(replicas_of(index, topic.replication_factor, broker_ids))
+    return DescribeTopicPartitionsResponsePartition(
+        partition_index=index,
+        leader_id=replicas[0],
+        leader_epoch=0,
+        replica_nodes=replicas,
+        isr_nodes=replicas,
+        eligible_leader_replicas=(),
+        last_known_elr=(),
+    )
+
+
+def _missing(name: str, mask: int) -> DescribeTopicPartitionsResponseTopic:
+    is_legal = reason_invalid(name) is None
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code.value,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=mask,
+    )
+
+
+def _refused(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=code.value, name=name)
+
+
+def refuse(
+    request: DescribeTopicPartitionsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DescribeTopicPartitionsResponse:
+    """Answer the same error for every topic asked for."""
+    code, _ = answer_of(error)
+    return DescribeTopicPartitionsResponse(
+        topics=tuple(_refused(topic.name, code) for topic in request.topics)
+    )
+
+
+API = Api(
+    key=75,
+    name="DescribeTopicPartitions",
+    min_version=0,
+    max_version=0,
+    request=DescribeTopicPartitionsRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,142 @@
+"""FindCoordinator (10), versions 0-6: which node looks after a group or a transactional id.
+
+Needs DESCRIBE on the group (30), DESCRIBE on the transactional id (53), or, for a share group,
+CLUSTER_ACTION on the cluster (31 for the whole request).
+
+    v0  one group        v1  the type of the key; texts: the stock text of every code, NONE included
+    v3  flexible         v4  several keys; texts are empty
+    v6  share groups (type 2; before, 42): keys of the form group:topicId:partition
+
+Every key has this node as its coordinator, which must be one of Metadata's brokers, and at once: a
+broker answers 15 until it has made its internal topics. An unknown type of key is 42 for all.
+
+Source: ``handleFindCoordinatorRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.node import Broker
+from doorkeeper.permissions import is_allowed, require_on_cluster
+from doorkeeper_wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+NO_NODE = Broker(-1, "", -1)
+_SHARE_KEY = re.compile(r"[^:]+:[A-Za-z0-9_-]{22}:[0-9]+")
+
+
+def handle(
+    request: FindCoordinatorRequest, context: RequestContext, node: Node
+) -> FindCoordinatorResponse:
+    """Name the coordinator of each key that the caller may describe."""
+    own = _own_address(context, node)
+    key_type = request.key_type
+    if context.authorizable.request_version >= 4:
+        return FindCoordinatorResponse(
+            coordinators=tuple(
+                _row(key, _error_of(key_type, key, context, node), own)
+                for key in request.coordinator_keys
+            )
+        )
+    code = _error_of(key_type, request.key, context, node)
+    if code is not ErrorCode.NONE:
+        raise ApiError(code)
+    return FindCoordinatorResponse(
+        error_message=STOCK_TEXTS[ErrorCode.NONE],
+        node_id=own.node_id,
+        host=own.host,
+        port=own.port,
+    )
+
+
+def _own_address(context: RequestContext, node: Node) -> Broker:
+    brokers = node.brokers(context.authorizable.listener_name)
+    return next((broker for broker in brokers if broker.node_id == node.node_id), brokers[0])
+
+
+def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> ErrorCode:
+    """Return why a key has no coordinator.
+
+    Raises:
+        ApiError: what refuses the whole request.
+
+    """
+    if key_type == GROUP:
+        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.GROUP, key):
+            return ErrorCode.NONE
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    if key_type == TRANSACTION:
+        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, key):
+            return ErrorCode.NONE
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if key_type != SHARE:
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    if context.authorizable.request_version < 6:
+        return ErrorCode.INVALID_REQUEST
+    require_on_cluster(node, context, AclOperation.CLUSTER_ACTION)
+    is_share_key = _SHARE_KEY.fullmatch(key) is not None
+    return ErrorCode.NONE if is_share_key else ErrorCode.INVALID_REQUEST
+
+
+def _row(key: str, code: ErrorCode, own: Broker) -> Coordinator:
+    found = own if code is ErrorCode.NONE else NO_NODE
+    return Coordinator(
+        key=key,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+        error_code=code.value,
+        error_message="",
+    )
+
+
+def refuse(
+    request: FindCoordinatorRequest, version: int, error: BaseException
+) -> FindCoordinatorResponse:
+    """Answer an error for all keys, with the stock text of its code."""
+    code, _ = answer_of(error)
+    text = STOCK_TEXTS.get(code)
+    if version < 4:
+        return FindCoordinatorResponse(
+            error_code=code.value,
+            error_message=text,
+            node_id=NO_NODE.node_id,
+            host=NO_NODE.host,
+            port=NO_NODE.port,
+        )
+    return FindCoordinatorResponse(
+        coordinators=tuple(
+            Coordinator(
+                key=key,
+                node_id=NO_NODE.node_id,
+                host=NO_NODE.host,
+                port=NO_NODE.port,
+                error_code=code.value,
+                error_message=text,
+            )
+            for key in request.coordinator_keys
+        )
+    )
+
+
+API = Api(
+    key=10,
+    name="FindCoordinator",
+    min_version=0,
+    max_version=6,
+    request=FindCoordinatorRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,90 @@
+"""ListGroups (16), versions 0-5: the groups of this node.
+
+DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows that one; what is not shown is
+left out without an error, and without a word in the audit.
+
+    v3  flexible     v4  states, and a filter by state (KIP-518)
+    v5  types, and a filter by type (KIP-848)
+
+Filters are compared without regard to case; a state or type that does not exist matches nothing.
+Groups are sorted by id.
+
+Source: ``handleListGroupsRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import answer_of
+from doorkeeper.permissions import is_allowed
+from doorkeeper_wire.messages.list_groups import (
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Group, Node, RequestContext
+
+
+def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> ListGroupsResponse:
+    """List the groups that the filters and the caller's rights select."""
+    shows_all = is_allowed(
+        node, context, AclOperation.DESCRIBE, ResourceType.CLUSTER, log_if_denied=False
+    )
+    states = {state.lower() for state in request.states_filter}
+    types = {group_type.lower() for group_type in request.types_filter}
+    selected = (
+        group
+        for group in sorted(node.groups.values(), key=lambda each: each.group_id)
+        if (not states or group.state.lower() in states)
+        and (not types or group.group_type.lower() in types)
+    )
+    return ListGroupsResponse(
+        groups=tuple(
+            _row(group)
+            for group in selected
+            if shows_all
+            or is_allowed(
+                node,
+                context,
+                AclOperation.DESCRIBE,
+                ResourceType.GROUP,
+                group.group_id,
+                log_if_denied=False,
+            )
+        )
+    )
+
+
+def _row(group: Group) -> ListedGroup:
+    return ListedGroup(
+        group_id=group.group_id,
+        protocol_type=group.protocol_type,
+        group_state=group.state,
+        group_type=group.group_type,
+    )
+
+
+def refuse(
+    request: ListGroupsRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> ListGroupsResponse:
+    """Answer an error for the whole request."""
+    code, _ = answer_of(error)
+    return ListGroupsResponse(error_code=code.value)
+
+
+API = Api(
+    key=16,
+    name="ListGroups",
+    min_version=0,
+    max_version=5,
+    request=ListGroupsRequest,
+    handle=handle,
+    refuse=refuse,
+)

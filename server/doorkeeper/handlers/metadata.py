@@ -1,0 +1,244 @@
+"""Metadata (3), versions 0-13: the nodes, the topics, their partitions.
+
+Needs DESCRIBE on each topic; without it a named topic is answered with 29 and nothing else, whether
+it exists or not, and "all topics" leaves it out without a word in the audit.
+
+    v0   an empty list means all topics
+    v1   null means all topics, an empty list none; racks, the controller, internal topics
+    v2   the cluster's id          v5  offline replicas          v7  leader epochs
+    v4   the client says whether topics may be created; before, they always may
+    v8   masks of authorized operations, of topics and (to v10) of the cluster
+    v9   flexible
+    v10  topic ids in the answer   v12  topics asked by id
+    v13  an error for the whole answer
+
+Where any topic is asked by id, names are not looked at. An id that is unknown is answered with 100,
+one of a topic that the caller may not describe with 29 and no name.
+
+A topic that is missing is created, if ``auto.create.topics.enable`` and the client allow it, for a
+caller with CREATE on the cluster, else on the topic (else 29). It is answered with 3 all the same:
+the client asks again. An illegal name is answered with 17.
+
+Topics come in this order: unknown ids; those that exist; those that do not; those that may not be
+created; those that may not be described; each part sorted by name.
+
+Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.node import ChangeTopics
+from doorkeeper.permissions import (
+    OPERATIONS_NOT_COMPUTED,
+    allowed_names,
+    authorized_operations,
+    cluster_operations,
+    is_allowed,
+)
+from doorkeeper.topic_creation import created_automatically
+from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topics import replicas_of
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.node import Broker, Node, Outcome, RequestContext, Topic
+
+ZERO_ID = bytes(16)
+
+
+def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Outcome:
+    """Describe the cluster and the topics that the request and the caller's rights select."""
+    version = context.authorizable.request_version
+    wants_all = request.topics is None or (version == 0 and not request.topics)
+    ids = _ids(request, version)
+    unknown_ids = [topic_id for topic_id in ids if node.topics.by_id(topic_id) is None]
+    names = list(node.topics.names()) if wants_all else _names(request, node, ids)
+    describable = allowed_names(
+        node,
+        context,
+        AclOperation.DESCRIBE,
+        ResourceType.TOPIC,
+        names,
+        log_if_denied=not wants_all,
+    )
+    shown = [name for name in names if name in describable]
+    missing = [name for name in shown if node.topics.get(name) is None]
+    may_create = request.allow_auto_topic_creation and node.settings.auto_create_topics_enable
+    not_creatable = _not_creatable(node, context, missing) if may_create and missing else set()
+    missing = [name for name in missing if name not in not_creatable]
+    cluster_mask = OPERATIONS_NOT_COMPUTED
+    if 8 <= version <= 10 and request.include_cluster_authorized_operations:
+        cluster_mask = cluster_operations(node, context)
+    brokers = node.brokers(context.authorizable.listener_name)
+    broker_ids = sorted(broker.node_id for broker in brokers)
+
+    def mask(name: str) -> int:
+        if version < 8 or not request.include_topic_authorized_operations:
+            return OPERATIONS_NOT_COMPUTED
+        return authorized_operations(node, context, ResourceType.TOPIC, name)
+
+    topics = [
+        *(_refused(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
+        *(
+            _described(topic, broker_ids, mask(topic.name))
+            for topic in map(node.topics.get, shown)
+            if topic is not None
+        ),
+        *(_missing(name, mask(name)) for name in missing),
+        *(
+            _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
+            for name in sorted(not_creatable)
+        ),
+    ]
+    if not wants_all:
+        hidden = (name for name in names if name not in describable)
+        topics.extend(_hidden(node, name, by_id=bool(ids)) for name in hidden)
+    response = MetadataResponse(
+        brokers=tuple(map(_broker, brokers)),
+        cluster_id=node.cluster_id,
+        controller_id=node.controller_id,
+        topics=tuple(topics),
+        cluster_authorized_operations=cluster_mask,
+    )
+    created = created_automatically(missing, node, broker_ids) if may_create else ()
+    if not created:
+        return response
+    return ChangeTopics(created=created, finish=lambda _: response, wait=False)
+
+
+def _ids(request: MetadataRequest, version: int) -> list[bytes]:
+    """Return the distinct topic ids asked for, sorted.
+
+    Raises:
+        ApiError: INVALID_REQUEST where the version knows no ids, or no topics without name.
+
+    """
+    topics = request.topics or ()
+    if version < 12:
+        for topic in topics:
+            if topic.name is None:
+                text = f"Topic name can not be null for version {version}"
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)
+            if topic.topic_id != ZERO_ID:
+                text = f"Topic IDs are not supported in requests for version {version}"
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    return sorted({topic.topic_id for topic in topics} - {ZERO_ID})
+
+
+def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[str]:
+    """Return the distinct names meant, sorted.
+
+    Raises:
+        TypeError: a topic has neither name nor id; the broker stumbles over it too, and answers -1.
+
+    """
+    by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
+    if ids:
+        return sorted(set(by_id))
+    names = {topic.name for topic in request.topics or ()}
+    if None in names:
+        raise TypeError("a topic has neither name nor id")
+    return sorted(name for name in names if name is not None)
+
+
+def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) -> set[str]:
+    if is_allowed(node, context, AclOperation.CREATE, ResourceType.CLUSTER, log_if_denied=False):
+        return set()
+    creatable = allowed_names(node, context, AclOperation.CREATE, ResourceType.TOPIC, missing)
+    return set(missing) - creatable
+
+
+def _described(topic: Topic, broker_ids: Sequence[int], mask: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=tuple(_partitions(topic, broker_ids)),
+        topic_authorized_operations=mask,
+    )
+
+
+def _partitions(topic: Topic, broker_ids: Sequence[int]) -> Iterable[MetadataResponsePartition]:
+    for index in range(topic.partitions):
+        replicas = tuple(replicas_of(index, topic.replication_factor, broker_ids))
+        yield MetadataResponsePartition(
+            partition_index=index,
+            leader_id=replicas[0],
+            leader_epoch=0,
+            replica_nodes=replicas,
+            isr_nodes=replicas,
+        )
+
+
+def _missing(name: str, mask: int) -> MetadataResponseTopic:
+    is_legal = reason_invalid(name) is None
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return MetadataResponseTopic(
+        error_code=code.value,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=mask,
+    )
+
+
+def _hidden(node: Node, name: str, *, by_id: bool) -> MetadataResponseTopic:
+    topic = node.topics.get(name) if by_id else None
+    if topic is None:
+        return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
+    return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.topic_id)
+
+
+def _refused(
+    code: ErrorCode, name: str | None, topic_id: bytes = ZERO_ID, *, internal: bool = False
+) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=code.value, name=name, topic_id=topic_id, is_internal=internal
+    )
+
+
+def _broker(broker: Broker) -> MetadataResponseBroker:
+    return MetadataResponseBroker(
+        node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+    )
+
+
+def refuse(
+    request: MetadataRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> MetadataResponse:
+    """Answer an error in every row asked for, and (from v13) at the top; the rest is empty."""
+    code, _ = answer_of(error)
+    return MetadataResponse(
+        error_code=code.value,
+        topics=tuple(
+            MetadataResponseTopic(
+                error_code=code.value, name=topic.name or "", topic_id=topic.topic_id
+            )
+            for topic in request.topics or ()
+        ),
+    )
+
+
+API = Api(
+    key=3,
+    name="Metadata",
+    min_version=0,
+    max_version=13,
+    request=MetadataRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,99 @@
+"""All APIs that this server speaks, by key.
+
+ApiVersions is answered from this table, so what it says is what is served.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.handlers import (
+    api_versions,
+    create_acls,
+    create_topics,
+    delete_acls,
+    delete_topics,
+    describe_acls,
+    describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_topic_partitions,
+    find_coordinator,
+    list_groups,
+    metadata,
+    sasl_authenticate,
+    sasl_handshake,
+)
+from doorkeeper.node import ApiRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.api import Api
+
+
+class RegisteredTwice(ValueError):
+    """Two handlers claim one API key."""
+
+
+def by_key(apis: Iterable[Api]) -> dict[int, Api]:
+    """Return APIs by key, in the order of the keys.
+
+    Raises:
+        RegisteredTwice: a key occurs twice.
+
+    """
+    table: dict[int, Api] = {}
+    for each in sorted(apis, key=lambda one: one.key):
+        if each.key in table:
+            raise RegisteredTwice(f"key {each.key}: {table[each.key].name} and {each.name}")
+        table[each.key] = each
+    return table
+
+
+APIS: dict[int, Api] = by_key(
+    module.API
+    for module in (
+        api_versions,
+        create_acls,
+        create_topics,
+        delete_acls,
+        delete_topics,
+        describe_acls,
+        describe_cluster,
+        describe_configs,
+        describe_groups,
+        describe_topic_partitions,
+        find_coordinator,
+        list_groups,
+        metadata,
+        sasl_authenticate,
+        sasl_handshake,
+    )
+)
+"""Every API by key."""
+
+
+def api(key: int) -> Api | None:
+    """Return the API of a key; None for one that is not served."""
+    return APIS.get(key)
+
+
+def is_offered(each: Api, *, controller: bool) -> bool:
+    """Say whether listeners of a kind answer an API."""
+    return each.on_controller if controller else each.on_broker
+
+
+_RANGES = {
+    controller: tuple(
+        ApiRange(each.key, each.min_version, each.max_version)
+        for each in APIS.values()
+        if is_offered(each, controller=controller)
+    )
+    for controller in (False, True)
+}
+
+
+def api_ranges(*, controller: bool) -> tuple[ApiRange, ...]:
+    """Return what ApiVersions lists on listeners of a kind, by key."""
+    return _RANGES[controller]

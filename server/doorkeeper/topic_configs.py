@@ -1,0 +1,440 @@
+"""The settings that a topic can be given: names, types, defaults, what a value may be.
+
+They have no effect here, but they are checked, kept and told as a broker does, so that a tool that
+creates a topic with a misspelt setting hears of it.
+
+Source: the broker's ``LogConfig`` and ``TopicConfig`` (4.3.1); the texts of errors are those of its
+``ConfigDef``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.config.values import INT_MAX, LONG_MAX, KeyType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Value = bool | int | float | str | tuple[str, ...]
+    Check = Callable[[str, Value], None]
+
+
+class InvalidConfig(ValueError):
+    """A setting that a topic cannot have; the text is the broker's."""
+
+
+class TopicConfig(NamedTuple):
+    """One setting. ``synonym`` is the server's key with the same meaning, None if it has none.
+
+    A setting of default None is told only where it was given.
+    """
+
+    name: str
+    type: KeyType
+    default: str | None
+    doc: str
+    synonym: str | None = None
+    check: Check | None = None
+
+
+def _invalid(name: str, value: object, reason: str) -> InvalidConfig:
+    return InvalidConfig(f"Invalid value {value} for configuration {name}: {reason}")
+
+
+def _at_least(low: int) -> Check:
+    def check(name: str, value: Value) -> None:
+        if isinstance(value, (int, float)) and value < low:
+            raise _invalid(name, value, f"Value must be at least {low}")
+
+    return check
+
+
+def _between(low: int, high: int) -> Check:
+    at_least = _at_least(low)
+
+    def check(name: str, value: Value) -> None:
+        at_least(name, value)
+        if isinstance(value, (int, float)) and value > high:
+            raise _invalid(name, value, f"Value must be no more than {high}")
+
+    return check
+
+
+def _one_of(*allowed: str) -> Check:
+    def check(name: str, value: Value) -> None:
+        for item in value if isinstance(value, tuple) else (value,):
+            if item not in allowed:
+                raise _invalid(name, item, f"String must be one of: {', '.join(allowed)}")
+
+    return check
+
+
+def _gzip_level(name: str, value: Value) -> None:
+    if value != -1 and not (isinstance(value, int) and 1 <= value <= 9):
+        raise _invalid(name, value, "Value must be between 1 and 9 or equal to -1")
+
+
+_REPLICA = re.compile(r"[0-9]+:[0-9]+")
+
+
+def _throttled(name: str, value: Value) -> None:
+    items = value if isinstance(value, tuple) else ()
+    if items == ("*",) or all(_REPLICA.fullmatch(item) for item in items):
+        return
+    raise _invalid(
+        name,
+        f"[{', '.join(items)}]",
+        f"{name} must be the literal '*' or a list of replicas in the following format:"
+        " [partitionId]:[brokerId],[partitionId]:[brokerId],...",
+    )
+
+
+_BOOLEAN, _STRING, _INT = KeyType.BOOLEAN, KeyType.STRING, KeyType.INT
+_LONG, _DOUBLE, _LIST = KeyType.LONG, KeyType.DOUBLE, KeyType.LIST
+_NOT_NEGATIVE = _at_least(0)
+_FOREVER = str(LONG_MAX)
+
+_ROWS = (
+    TopicConfig(
+        "cleanup.policy",
+        _LIST,
+        "delete",
+        "What happens to old segments: delete them, compact them, both, or (empty) keep them.",
+        "log.cleanup.policy",
+        _one_of("compact", "delete"),
+    ),
+    TopicConfig(
+        "compression.gzip.level",
+        _INT,
+        "-1",
+        "The level where compression.type is gzip; -1 is gzip's own default.",
+        "compression.gzip.level",
+        _gzip_level,
+    ),
+    TopicConfig(
+        "compression.lz4.level",
+        _INT,
+        "9",
+        "The level where compression.type is lz4.",
+        "compression.lz4.level",
+        _between(1, 17),
+    ),
+    TopicConfig(
+        "compression.type",
+        _STRING,
+        "producer",
+        "How batches are compressed in the log; producer keeps what the producer chose.",
+        "compression.type",
+        _one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+    ),
+    TopicConfig(
+        "compression.zstd.level",
+        _INT,
+        "3",
+        "The level where compression.type is zstd.",
+        "compression.zstd.level",
+        _between(-131072, 22),
+    ),
+    TopicConfig(
+        "delete.retention.ms",
+        _LONG,
+        "86400000",
+        "For how long a compacted topic keeps the marks of deleted keys.",
+        "log.cleaner.delete.retention.ms",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "file.delete.delay.ms",
+        _LONG,
+        "60000",
+        "How long a segment's file outlives its segment.",
+        "log.segment.delete.delay.ms",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "flush.messages",
+        _LONG,
+        _FOREVER,
+        "After how many records the log is forced to disk.",
+        "log.flush.interval.messages",
+        _at_least(1),
+    ),
+    TopicConfig(
+        "flush.ms",
+        _LONG,
+        _FOREVER,
+        "After how long the log is forced to disk.",
+        None,
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "follower.replication.throttled.replicas",
+        _LIST,
+        "",
+        "Replicas whose followers are throttled: partition:broker pairs, or *.",
+        None,
+        _throttled,
+    ),
+    TopicConfig(
+        "index.interval.bytes",
+        _INT,
+        "4096",
+        "After how many bytes of the log its index gets an entry.",
+        "log.index.interval.bytes",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "internal.segment.bytes",
+        _INT,
+        None,
+        "As segment.bytes, without its lower bound; for tests of brokers.",
+    ),
+    TopicConfig(
+        "leader.replication.throttled.replicas",
+        _LIST,
+        "",
+        "Replicas whose leaders are throttled: partition:broker pairs, or *.",
+        None,
+        _throttled,
+    ),
+    TopicConfig(
+        "local.retention.bytes",
+        _LONG,
+        "-2",
+        "How large the local part of a tiered log may grow; -2 stands for retention.bytes.",
+        "log.local.retention.bytes",
+        _at_least(-2),
+    ),
+    TopicConfig(
+        "local.retention.ms",
+        _LONG,
+        "-2",
+        "How long the local part of a tiered log is kept; -2 stands for retention.ms.",
+        "log.local.retention.ms",
+        _at_least(-2),
+    ),
+    TopicConfig(
+        "max.compaction.lag.ms",
+        _LONG,
+        _FOREVER,
+        "After how long a record must be compacted at the latest.",
+        "log.cleaner.max.compaction.lag.ms",
+        _at_least(1),
+    ),
+    TopicConfig(
+        "max.message.bytes",
+        _INT,
+        "1048588",
+        "The largest batch that is taken, compressed.",
+        "message.max.bytes",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "message.timestamp.after.max.ms",
+        _LONG,
+        "3600000",
+        "How far ahead of the broker's clock a record may be.",
+        "log.message.timestamp.after.max.ms",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "message.timestamp.before.max.ms",
+        _LONG,
+        _FOREVER,
+        "How far behind the broker's clock a record may be.",
+        "log.message.timestamp.before.max.ms",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "message.timestamp.type",
+        _STRING,
+        "CreateTime",
+        "Whose time a record carries: the producer's or the log's.",
+        "log.message.timestamp.type",
+        _one_of("CreateTime", "LogAppendTime"),
+    ),
+    TopicConfig(
+        "min.cleanable.dirty.ratio",
+        _DOUBLE,
+        "0.5",
+        "Which share of the log must be dirty before it is compacted.",
+        "log.cleaner.min.cleanable.ratio",
+        _between(0, 1),
+    ),
+    TopicConfig(
+        "min.compaction.lag.ms",
+        _LONG,
+        "0",
+        "For how long a record is not compacted.",
+        "log.cleaner.min.compaction.lag.ms",
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "min.insync.replicas",
+        _INT,
+        "1",
+        "How many replicas must have a record before a producer with acks=all is answered.",
+        "min.insync.replicas",
+        _at_least(1),
+    ),
+    TopicConfig(
+        "preallocate",
+        _BOOLEAN,
+        "false",
+        "Whether a new segment's file gets its full size at once.",
+        "log.preallocate",
+    ),
+    TopicConfig(
+        "remote.log.copy.disable",
+        _BOOLEAN,
+        "false",
+        "Whether nothing more is copied to tiered storage.",
+    ),
+    TopicConfig(
+        "remote.log.delete.on.disable",
+        _BOOLEAN,
+        "false",
+        "Whether the tiered part of the log goes when tiered storage is turned off.",
+    ),
+    TopicConfig(
+        "remote.storage.enable",
+        _BOOLEAN,
+        "false",
+        "Whether the log may be tiered; no server without tiered storage takes true.",
+    ),
+    TopicConfig(
+        "retention.bytes",
+        _LONG,
+        "-1",
+        "How large a partition may grow before old segments go; -1 for no limit.",
+        "log.retention.bytes",
+    ),
+    TopicConfig(
+        "retention.ms",
+        _LONG,
+        "604800000",
+        "How long records are kept; -1 for ever.",
+        None,
+        _at_least(-1),
+    ),
+    TopicConfig(
+        "segment.bytes",
+        _INT,
+        "1073741824",
+        "The size of a segment's file.",
+        "log.segment.bytes",
+        _at_least(1024 * 1024),
+    ),
+    TopicConfig(
+        "segment.index.bytes",
+        _INT,
+        "10485760",
+        "The size of a segment's index.",
+        "log.index.size.max.bytes",
+        _at_least(4),
+    ),
+    TopicConfig(
+        "segment.jitter.ms",
+        _LONG,
+        "0",
+        "By how much the time of a new segment may vary.",
+        None,
+        _NOT_NEGATIVE,
+    ),
+    TopicConfig(
+        "segment.ms",
+        _LONG,
+        "604800000",
+        "After how long a new segment begins although the old one is not full.",
+        None,
+        _at_least(1),
+    ),
+    TopicConfig(
+        "unclean.leader.election.enable",
+        _BOOLEAN,
+        "false",
+        "Whether a replica that is not in sync may lead, at the price of lost records.",
+        "unclean.leader.election.enable",
+    ),
+)
+
+TOPIC_CONFIGS: dict[str, TopicConfig] = {row.name: row for row in _ROWS}
+"""All settings by name, sorted."""
+
+_BOUNDS = {_INT: (-(2**31), INT_MAX), _LONG: (-(2**63), LONG_MAX)}
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
+
+
+def _typed(config: TopicConfig, text: str) -> Value:
+    """Return the value of a text.
+
+    Raises:
+        InvalidConfig: it is none of the type.
+
+    """
+    trimmed = text.strip()
+    if config.type is _BOOLEAN:
+        if trimmed.lower() not in ("true", "false"):
+            raise _invalid(config.name, text, "Expected value to be either true or false")
+        return trimmed.lower() == "true"
+    if config.type is _LIST:
+        return tuple(part.strip() for part in trimmed.split(",")) if trimmed else ()
+    if config.type is _STRING:
+        return trimmed
+    try:
+        if config.type is _DOUBLE:
+            return float(trimmed)
+        low, high = _BOUNDS[config.type]
+        if _WHOLE.fullmatch(trimmed) and low <= int(trimmed) <= high:
+            return int(trimmed)
+    except ValueError:
+        pass
+    raise _invalid(config.name, text, f"Not a number of type {config.type.name}")
+
+
+def shown(config: TopicConfig, text: str) -> str:
+    """Return the text of a valid value as DescribeConfigs tells it: trimmed, in one spelling."""
+    value = _typed(config, text)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def check_configs(given: Mapping[str, str]) -> None:
+    """Check the settings of one topic: the names, then each value, then what must fit together.
+
+    Raises:
+        InvalidConfig: the first fault.
+
+    """
+    for name in given:
+        if name not in TOPIC_CONFIGS:
+            raise InvalidConfig(f"Unknown topic config name: {name}")
+    values: dict[str, Value] = {}
+    for name, text in given.items():
+        config = TOPIC_CONFIGS[name]
+        values[name] = _typed(config, text)
+        if config.check is not None:
+            config.check(name, values[name])
+    if values.get("remote.storage.enable") is True:
+        raise InvalidConfig(
+            "Tiered Storage functionality is disabled in the broker."
+            " Topic cannot be configured with remote log storage."
+        )
+    lag_min, lag_max = values.get("min.compaction.lag.ms", 0), values.get("max.compaction.lag.ms")
+    if isinstance(lag_min, int) and isinstance(lag_max, int) and lag_min > lag_max:
+        raise InvalidConfig(
+            f"conflict topic config setting min.compaction.lag.ms ({lag_min}) >"
+            f" max.compaction.lag.ms ({lag_max})"
+        )
+
+
+def effective(given: Mapping[str, str]) -> dict[str, str]:
+    """Return all settings of a topic, sorted: what was given, as given, over the defaults."""
+    return {
+        name: given.get(name, config.default or "")
+        for name, config in TOPIC_CONFIGS.items()
+        if name in given or config.default is not None
+    }

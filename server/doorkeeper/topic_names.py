@@ -1,0 +1,44 @@
+"""Which names a topic may have, and which names belong to Kafka itself.
+
+Source: the broker's ``org.apache.kafka.common.internals.Topic`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+"""The log of the controllers; nobody may create it."""
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""The topics in which a broker keeps its own state."""
+
+NAME_LENGTH_MAX = 249
+"""A topic's folder also holds a partition number, and file names end at 255 characters."""
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]*")
+
+
+def reason_invalid(name: str) -> str | None:
+    """Return why a name is illegal for a topic, as the broker words it; None for a legal one."""
+    reason = None
+    if not name:
+        reason = "the empty string is not allowed"
+    elif name in (".", ".."):
+        reason = f"'{name}' is not allowed"
+    elif len(name) > NAME_LENGTH_MAX:
+        reason = f"the length of '{name}' is longer than the max allowed length {NAME_LENGTH_MAX}"
+    elif _LEGAL.fullmatch(name) is None:
+        reason = (
+            f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_'"
+            " and '-'"
+        )
+    return None if reason is None else f"Topic name is invalid: {reason}"
+
+
+def unified(name: str) -> str | None:
+    """Return the name under which two names collide in Kafka's metrics; None if none could.
+
+    ``a.b`` and ``a_b`` are the same there, so only one of them may exist.
+    """
+    return name.replace(".", "_") if "." in name or "_" in name else None
