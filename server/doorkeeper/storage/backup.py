@@ -132,7 +132,10 @@ def _set_aside(path: Path, now_ms: int) -> Path:
     aside = stamped(path, "before-restore", now_ms)
     for beside in companions(path):
         beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
-    os.link(path, aside)
+    try:
+        os.link(path, aside)
+    except OSError:  # a file system without hard links
+        path.replace(aside)
     return aside
 
 

@@ -4,6 +4,7 @@
 - ``synchronous=FULL``: each commit syncs the WAL. NORMAL loses acknowledged commits in a power cut.
 - No automatic checkpoint: it would run inside a commit, before the acknowledgement. See
   ``upkeep``.
+- Nothing temporary in files: the data folder is the only one that must be writable.
 - No memory map: a read error would be a signal that ends the process, not an exception.
 """
 
@@ -38,6 +39,7 @@ _SETTINGS = f"""
     PRAGMA journal_size_limit = {_WAL_FILE_BYTES_MAX};
     PRAGMA cache_size = -{_CACHE_KIB};
     PRAGMA cell_size_check = ON;
+    PRAGMA temp_store = MEMORY;
     PRAGMA trusted_schema = OFF;
 """
 
@@ -119,6 +121,6 @@ def check_integrity(connection: apsw.Connection, path: Path) -> None:
 
     """
     with named(path):
-        found = connection.pragma("integrity_check(1)")
+        found = connection.pragma("integrity_check", 1)
     if found != "ok":
         raise StorageError(f"{path}: the database is damaged: {found}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.storage.contract import StorageError
@@ -36,14 +37,13 @@ class DataLock:
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         except OSError as error:
             holder = _holder(descriptor)
             os.close(descriptor)
             if error.errno in _HELD_ELSEWHERE:
                 raise StorageError(f"{path}: the store is in use by {holder}") from error
             raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
+        _sign(descriptor)
         return cls(path, descriptor)
 
     def release(self) -> None:
@@ -51,6 +51,13 @@ class DataLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _sign(descriptor: int) -> None:
+    """Write our process id; a full disk is no reason to refuse the start."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
 def _holder(descriptor: int) -> str:

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.storage.backup import backup, restore
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.migrations import Migration
+from testkit.stores import (
+    NOW_MS,
+    adding,
+    fill,
+    numbers_in,
+    open_store,
+    started_store,
+    submitting,
+)
+
+BACKUP = """
+import sys
+from pathlib import Path
+from doorkeeper.storage.backup import backup
+backup(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def now_ms() -> int:
+    return NOW_MS
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "doorkeeper.backup"
+
+
+async def test_another_process_backs_up_a_running_store(data_dir: Path, target: Path) -> None:
+    """While the store is open and written, a backup has all that was acknowledged before it."""
+    store = started_store(data_dir)
+    await submitting(store, adding(1, 2))
+
+    subprocess.run([sys.executable, "-c", BACKUP, str(data_dir), str(target)], check=True)
+    result = await submitting(store, adding(3))
+    store.close()
+
+    assert result == 2
+    assert target.stat().st_mode & 0o777 == 0o600
+    restore(target, data_dir.with_name("other"), now_ms=now_ms)
+    assert numbers_in(data_dir.with_name("other")) == [1, 2]
+
+
+async def test_a_store_at_rest_is_backed_up(data_dir: Path, target: Path) -> None:
+    """No server needs to run; progress ends with all pages."""
+    await fill(data_dir, adding(*range(3000)))
+    calls: list[tuple[int, int]] = []
+
+    backup(data_dir, target, progress=lambda done, pages: calls.append((done, pages)))
+
+    assert calls[-1][0] == calls[-1][1] > 0
+    assert sorted(path.name for path in target.parent.iterdir()) == ["data", target.name]
+
+
+async def test_a_store_that_was_killed_is_backed_up_with_its_wal(
+    data_dir: Path, target: Path
+) -> None:
+    """What lies in the WAL only is in the backup too."""
+    store = started_store(data_dir)
+    await submitting(store, adding(1, 2))
+    killed = data_dir.with_name("killed")
+    shutil.copytree(data_dir, killed)  # what a kill leaves: all files as they are
+    (killed / "doorkeeper.db-shm").unlink()
+    store.close()
+
+    backup(killed, target)
+    restore(target, data_dir.with_name("other"), now_ms=now_ms)
+
+    assert numbers_in(data_dir.with_name("other")) == [1, 2]
+
+
+async def test_a_backup_overwrites_only_when_told(data_dir: Path, target: Path) -> None:
+    """An existing file stops the backup, untouched, unless overwriting was asked for."""
+    await fill(data_dir, adding(1))
+    target.write_text("yesterday")
+
+    with pytest.raises(StorageError) as raised:
+        backup(data_dir, target)
+    assert str(raised.value) == f"{target}: the file exists, and overwriting was not asked for"
+    assert target.read_text() == "yesterday"
+
+    backup(data_dir, target, overwrite=True)
+    assert target.read_bytes().startswith(b"SQLite format 3\0")
+
+
+async def test_a_backup_onto_the_store_itself_is_refused(data_dir: Path) -> None:
+    """Even when overwriting was asked for."""
+    await fill(data_dir, adding(1))
+
+    with pytest.raises(StorageError, match="this is the store itself"):
+        backup(data_dir, data_dir / DATABASE_NAME, overwrite=True)
+
+
+async def test_a_target_must_be_a_file_in_a_folder(data_dir: Path, tmp_path: Path) -> None:
+    """A folder, or a name in a folder that does not exist, is refused with its name."""
+    await fill(data_dir, adding(1))
+
+    with pytest.raises(StorageError, match="this is a folder; give the name of a file"):
+        backup(data_dir, tmp_path)
+    with pytest.raises(StorageError, match="nowhere: there is no such folder"):
+        backup(data_dir, tmp_path / "nowhere" / "backup")
+
+
+def test_where_no_store_is_nothing_is_backed_up(data_dir: Path, target: Path) -> None:
+    """The error names the folder; the folder is not made."""
+    with pytest.raises(StorageError) as raised:
+        backup(data_dir, target)
+
+    assert str(raised.value) == f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder"
+    assert not data_dir.exists()
+
+
+async def test_restoring_keeps_the_previous_store_aside(data_dir: Path, target: Path) -> None:
+    """The store is as it was at the backup, its revision too; the one replaced can be opened."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    await fill(data_dir, adding(2), adding(3))
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+
+    assert numbers_in(data_dir) == [1]
+    assert aside == data_dir / "doorkeeper.db.before-restore-20261014T174640Z"
+    assert (data_dir / DATABASE_NAME).stat().st_mode & 0o777 == 0o600
+    other = data_dir.with_name("other")
+    restore(aside, other, now_ms=now_ms)
+    assert numbers_in(other) == [1, 2, 3]
+    store = open_store(data_dir)
+    assert store.revision == 1
+    store.close()
+
+
+async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
+    data_dir: Path, target: Path
+) -> None:
+    """The WAL belongs to the previous store: it goes aside with it, and loses nothing."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = started_store(data_dir)
+    await submitting(store, adding(2))
+    killed = data_dir.with_name("killed")
+    shutil.copytree(data_dir, killed)
+    store.close()
+    assert (killed / "doorkeeper.db-wal").stat().st_size > 0
+
+    aside = restore(target, killed, now_ms=now_ms)
+
+    assert numbers_in(killed) == [1]
+    assert aside is not None
+    restore(aside, data_dir.with_name("other"), now_ms=now_ms)
+    assert numbers_in(data_dir.with_name("other")) == [1, 2]
+
+
+async def test_a_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path) -> None:
+    """What cannot be opened is set aside byte for byte."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    (data_dir / DATABASE_NAME).write_bytes(b"scrambled" * 1000)
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+
+    assert numbers_in(data_dir) == [1]
+    assert aside is not None
+    assert aside.read_bytes() == b"scrambled" * 1000
+
+
+async def test_restoring_is_refused_while_a_server_holds_the_store(
+    data_dir: Path, target: Path
+) -> None:
+    """The error names the process; the store is not touched."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = open_store(data_dir)
+
+    with pytest.raises(StorageError, match=f"the store is in use by process {os.getpid()}"):
+        restore(target, data_dir, now_ms=now_ms)
+
+    store.close()
+    assert sorted(path.name for path in data_dir.iterdir()) == ["doorkeeper.db", "doorkeeper.lock"]
+
+
+async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None:
+    """A backup whose pages were overwritten is refused before the store is touched."""
+    await fill(data_dir, adding(*range(3000)))
+    backup(data_dir, target)
+    content = bytearray(target.read_bytes())
+    content[40_960:81_920] = os.urandom(40_960)
+    target.write_bytes(content)
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.backup: "):
+        restore(target, data_dir, now_ms=now_ms)
+
+    assert len(numbers_in(data_dir)) == 3000
+
+
+def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) -> None:
+    """A backup that this version could not open does not replace a store that it can."""
+    newer = Migration(2, lambda connection: connection.pragma("user_version", 2))
+    open_store(data_dir.with_name("newer"), migrations=(newer,)).close()
+    shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
+
+    with pytest.raises(StorageError, match="schema version 2, made by a newer Doorkeeper"):
+        restore(target, data_dir, now_ms=now_ms)
+
+    assert not data_dir.exists()
+
+
+def test_a_restore_needs_a_store_as_its_source(data_dir: Path, target: Path) -> None:
+    """A missing file, an empty one, and the store itself are refused."""
+    with pytest.raises(StorageError, match="there is no such file"):
+        restore(target, data_dir, now_ms=now_ms)
+    target.touch()
+    with pytest.raises(StorageError, match="the store is empty"):
+        restore(target, data_dir, now_ms=now_ms)
+    open_store(data_dir).close()
+    with pytest.raises(StorageError, match="this is the store itself"):
+        restore(data_dir / DATABASE_NAME, data_dir, now_ms=now_ms)
+
+
+async def test_restoring_makes_a_store_where_there_was_none(data_dir: Path, target: Path) -> None:
+    """A new machine: the folder is made, nothing is set aside, the cluster id is the backup's."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = open_store(data_dir)
+    store.close()
+
+    aside = restore(target, data_dir.with_name("new"), now_ms=now_ms)
+
+    restored = open_store(data_dir.with_name("new"))
+    assert aside is None
+    assert restored.cluster_id == store.cluster_id
+    restored.close()

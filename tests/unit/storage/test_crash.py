@@ -1,0 +1,84 @@
+"""Kill -9 in the midst of commits, again and again: what was acknowledged stays."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.storage.database import check_integrity, connect_readonly
+from doorkeeper.storage.files import DATABASE_NAME
+from testkit.stores import binding, open_store, query
+
+ROUND_NUMBERS = 1_000_000
+"""Each round adds bindings from a range of its own."""
+
+
+def acknowledged_until_killed(data_dir: Path, first: int, lines: int) -> list[str]:
+    """Let a process write until it acknowledged so many changes, kill it, return all it said."""
+    command = [sys.executable, "-m", "testkit.store_under_load", str(data_dir), str(first)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(lines)]
+        process.kill()
+        said += process.stdout.readlines()
+    assert all(line.endswith("\n") for line in said), said[-3:]
+    return [line.rstrip("\n") for line in said]
+
+
+def replayed(data_dir: Path) -> set[object]:
+    """Return the ids that are left when the change log is followed from its beginning."""
+    ids: set[object] = set()
+    log = query(data_dir, "SELECT kind, binding_id FROM change_log ORDER BY revision, item")
+    for kind, binding_id in log:
+        if kind == 1:
+            assert binding_id not in ids
+            ids.add(binding_id)
+        else:
+            ids.remove(binding_id)
+    return ids
+
+
+def check(data_dir: Path, acknowledged: list[str]) -> None:
+    """Compare a store with what was acknowledged, and with itself."""
+    store = open_store(data_dir)
+    stored = list(store.bindings())
+    revision = store.revision
+    store.close()
+    reader = connect_readonly(data_dir / DATABASE_NAME)
+    check_integrity(reader, data_dir / DATABASE_NAME)
+    reader.close()
+
+    log = query(data_dir, "SELECT kind, binding_id, revision FROM change_log ORDER BY revision")
+    assert [number for _, _, number in log] == list(range(1, revision + 1))
+    said = {f"{'+' if kind == 1 else '-'}{int(str(key))} {number}" for kind, key, number in log}
+    assert set(acknowledged) <= said
+    assert {found.binding_id for found in stored} == replayed(data_dir)
+    assert all(found == binding(int(found.binding_id)) for found in stored)
+
+
+def kill_and_compare(data_dir: Path, rounds: int) -> None:
+    chance = random.Random(rounds)
+    acknowledged: list[str] = []
+    for number in range(rounds):
+        lines = chance.randrange(1, 1500)
+        acknowledged += acknowledged_until_killed(data_dir, number * ROUND_NUMBERS, lines)
+        check(data_dir, acknowledged)
+    assert len(acknowledged) >= rounds
+
+
+def test_nothing_acknowledged_is_lost_in_three_kills(data_dir: Path) -> None:
+    """Every acknowledged change is there with its revision; the log has no gap and is the state."""
+    kill_and_compare(data_dir, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_nothing_acknowledged_is_lost_in_25_kills(data_dir: Path) -> None:
+    """As with three kills, on one store that is killed 25 times."""
+    kill_and_compare(data_dir, 25)

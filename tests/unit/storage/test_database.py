@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import apsw
+import pytest
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.database import (
+    check_integrity,
+    connect,
+    connect_readonly,
+    named,
+    reason,
+)
+
+
+def test_each_commit_is_synced_and_the_wal_is_used(tmp_path: Path) -> None:
+    """WAL and synchronous=FULL (2), no checkpoint inside a commit, no memory map."""
+    connection = connect(tmp_path / "doorkeeper.db")
+
+    assert connection.pragma("journal_mode") == "wal"
+    assert connection.pragma("synchronous") == 2
+    assert connection.pragma("wal_autocheckpoint") == 0
+    assert connection.pragma("mmap_size") == 0
+    connection.close()
+
+
+def test_the_database_and_its_companions_are_private(tmp_path: Path) -> None:
+    """All files get mode 0600, also those that a crash left with another mode."""
+    path = tmp_path / "doorkeeper.db"
+    path.touch(0o644)
+    connection = connect(path)
+    connection.execute("CREATE TABLE t (c)")
+
+    modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+
+    assert modes == dict.fromkeys(
+        ("doorkeeper.db", "doorkeeper.db-wal", "doorkeeper.db-shm"), 0o600
+    )
+    connection.close()
+
+
+@pytest.mark.parametrize("opening", [connect, connect_readonly])
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, opening: object) -> None:
+    """The error names the file and says that it is not a database; the file is not touched."""
+    path = tmp_path / "doorkeeper.db"
+    path.write_bytes(b"Dear diary, " * 100)
+    assert callable(opening)
+
+    with pytest.raises(StorageError) as raised:
+        opening(path)
+
+    assert str(raised.value) == f"{path}: file is not a database"
+    assert path.read_bytes() == b"Dear diary, " * 100
+
+
+def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path) -> None:
+    """A database without our mark is not even switched to WAL."""
+    path = tmp_path / "doorkeeper.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE recipes (name)")
+    other.close()
+    before = path.read_bytes()
+
+    with pytest.raises(StorageError, match="not a store of Doorkeeper"):
+        connect(path)
+
+    assert path.read_bytes() == before
+
+
+def test_reading_needs_a_file(tmp_path: Path) -> None:
+    """Opening to read makes nothing."""
+    path = tmp_path / "doorkeeper.db"
+
+    with pytest.raises(StorageError) as raised:
+        connect_readonly(path)
+
+    assert str(raised.value) == f"{path}: there is no such file"
+    assert not path.exists()
+
+
+def test_errors_get_the_name_of_the_file() -> None:
+    """Inside ``named``, SQLite's words come with the file's name."""
+    path = Path("data/doorkeeper.db")
+
+    with pytest.raises(StorageError) as raised, named(path):
+        raise apsw.FullError("database or disk is full")
+
+    assert str(raised.value) == "data/doorkeeper.db: database or disk is full"
+
+
+def test_an_error_without_words_gives_its_class() -> None:
+    """A reason is never empty."""
+    assert reason(apsw.BusyError("BusyError: database is locked")) == "database is locked"
+    assert reason(MemoryError()) == "MemoryError"
+
+
+def test_damage_is_found(tmp_path: Path) -> None:
+    """A table whose pages were overwritten fails the integrity check, by its file's name."""
+    path = tmp_path / "doorkeeper.db"
+    connection = connect(path)
+    connection.execute("CREATE TABLE t (c); INSERT INTO t VALUES (zeroblob(9000))")
+    check_integrity(connection, path)
+    connection.close()
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = b"\x0d" * 4096
+    path.write_bytes(content)
+    damaged = apsw.Connection(str(path))
+
+    with pytest.raises(StorageError) as raised:
+        check_integrity(damaged, path)
+
+    assert str(raised.value).startswith(f"{path}: the database is damaged: ")
+    damaged.close()

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from doorkeeper.storage import schema
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.migrations import MIGRATIONS, Migration, newest_version
+from testkit.stores import adding, fill, numbers_in, open_store, query
+
+
+def run(statement: str) -> Callable[[apsw.Connection], None]:
+    def apply(connection: apsw.Connection) -> None:
+        connection.execute(statement)
+
+    return apply
+
+
+NOTES = Migration(2, run("CREATE TABLE notes (text); INSERT INTO notes VALUES ('two')"))
+MORE_NOTES = Migration(3, run("INSERT INTO notes VALUES ('three')"))
+BROKEN = Migration(3, run("INSERT INTO nowhere VALUES (1)"))
+
+
+def versions(data_dir: Path) -> list[tuple[object, ...]]:
+    return query(data_dir, "SELECT value FROM meta WHERE key = 'schema_version'")
+
+
+def copies(data_dir: Path) -> list[str]:
+    return sorted(path.name for path in data_dir.iterdir() if "backup" in path.name)
+
+
+def test_migrations_have_versions_in_order() -> None:
+    """The shipped migrations count from 2 on, without a gap."""
+    assert [step.version for step in MIGRATIONS] == list(range(2, 2 + len(MIGRATIONS)))
+    assert newest_version() == 1 + len(MIGRATIONS)
+
+
+async def test_an_older_store_is_copied_and_migrated(data_dir: Path) -> None:
+    """All missing steps run, once, in order; the copy beside the store is the old one."""
+    await fill(data_dir, adding(1, 2))
+
+    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
+    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
+
+    assert versions(data_dir) == [(3,)]
+    assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
+    assert query(data_dir, "SELECT count(*) FROM bindings") == [(2,)]
+    assert copies(data_dir) == ["doorkeeper.db.v1-backup-20261014T174640Z"]
+    copy = apsw.Connection(str(data_dir / copies(data_dir)[0]))
+    assert schema.version(copy) == 1
+    assert copy.execute("SELECT count(*) FROM bindings").get == 2
+    copy.close()
+
+
+async def test_the_copy_is_private(data_dir: Path) -> None:
+    """The copy of an old store has mode 0600, as the store has."""
+    await fill(data_dir, adding(1))
+
+    open_store(data_dir, migrations=(NOTES,)).close()
+
+    assert (data_dir / copies(data_dir)[0]).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_new_store_takes_the_same_steps_without_a_copy(data_dir: Path) -> None:
+    """A new store is the first version plus every migration; there is nothing to copy."""
+    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
+
+    assert versions(data_dir) == [(3,)]
+    assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
+    assert copies(data_dir) == []
+
+
+async def test_a_step_that_fails_undoes_the_steps_before_it(data_dir: Path) -> None:
+    """All steps are one transaction: the store stays at its version, whole, and opens again."""
+    await fill(data_dir, adding(1))
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.db: no such table: nowhere"):
+        open_store(data_dir, migrations=(NOTES, BROKEN))
+
+    assert versions(data_dir) == [(1,)]
+    assert query(data_dir, "SELECT name FROM sqlite_schema WHERE name = 'notes'") == []
+    assert numbers_in(data_dir) == [1]
+
+
+CRASH = f"""
+import os, signal, sys
+from pathlib import Path
+from doorkeeper.storage.migrations import Migration
+from testkit.stores import open_store
+
+def half(connection):
+    connection.execute("CREATE TABLE notes (text); DELETE FROM bindings; DELETE FROM meta")
+    os.kill(os.getpid(), {signal.SIGKILL:d})
+
+open_store(Path(sys.argv[1]), migrations=(Migration(2, half),))
+"""
+
+
+async def test_a_crash_in_the_middle_leaves_the_old_store(data_dir: Path) -> None:
+    """A process killed in the midst of a step leaves the store as it was; the next one migrates."""
+    await fill(data_dir, adding(1, 2))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    child = subprocess.run(
+        [sys.executable, "-c", CRASH, str(data_dir)], env=environment, check=False
+    )
+
+    assert child.returncode == -signal.SIGKILL
+    assert numbers_in(data_dir) == [1, 2]
+    assert versions(data_dir) == [(1,)]
+    open_store(data_dir, migrations=(NOTES,)).close()
+    assert versions(data_dir) == [(2,)]
+
+
+def test_a_newer_store_is_refused_untouched(data_dir: Path) -> None:
+    """The error says which version was found and which can be read; nothing is copied."""
+    open_store(data_dir, migrations=(NOTES,)).close()
+    before = (data_dir / DATABASE_NAME).read_bytes()
+
+    with pytest.raises(StorageError) as raised:
+        open_store(data_dir)
+
+    assert f"{data_dir / DATABASE_NAME}: the store has schema version 2" in str(raised.value)
+    assert "reads schema versions up to 1" in str(raised.value)
+    assert (data_dir / DATABASE_NAME).read_bytes() == before
+    assert copies(data_dir) == []

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from doorkeeper.storage import schema
+from doorkeeper.storage.database import connect
+from doorkeeper.storage.rows import append, log_rows
+from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, PRUNE_INTERVAL_MS, Upkeep, prune
+from testkit.stores import NOW_MS, adding
+
+if TYPE_CHECKING:
+    import apsw
+
+DAY_MS = 86_400_000
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.ms = NOW_MS
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
+    connection = connect(tmp_path / "doorkeeper.db")
+    connection.execute(schema.TABLES)
+    yield connection
+    connection.close()
+
+
+def log(connection: apsw.Connection, *times_ms: int, items: int = 1) -> None:
+    """Write one revision for each time, of so many items."""
+    first = schema.last_revision(connection) + 1
+    for revision, time_ms in enumerate(times_ms, first):
+        numbers = range(revision * 10_000, revision * 10_000 + items)
+        append(connection, log_rows(adding(*numbers), revision, time_ms))
+
+
+def revisions(connection: apsw.Connection) -> list[object]:
+    found = connection.execute("SELECT DISTINCT revision FROM change_log ORDER BY revision")
+    return [revision for (revision,) in found]
+
+
+def test_old_revisions_go(connection: apsw.Connection) -> None:
+    """Revisions older than the bound go, those of the bound and after stay."""
+    log(connection, 10, 20, 30, 40)
+
+    assert prune(connection, before_ms=30)
+
+    assert revisions(connection) == [3, 4]
+    assert not prune(connection, before_ms=30)
+
+
+def test_bindings_stay_when_their_row_in_the_log_goes(connection: apsw.Connection) -> None:
+    """Pruning touches the log only."""
+    log(connection, 10, 20, 30)
+
+    prune(connection, before_ms=30)
+
+    assert connection.execute("SELECT count(*) FROM bindings").get == 3
+
+
+def test_the_newest_revision_stays_for_ever(connection: apsw.Connection) -> None:
+    """However old all are, the last one stays: the store counts on from it."""
+    log(connection, 10, 20, 30)
+
+    prune(connection, before_ms=1000)
+
+    assert revisions(connection) == [3]
+    assert schema.last_revision(connection) == 3
+
+
+def test_a_revision_goes_as_a_whole(connection: apsw.Connection) -> None:
+    """A batch that ends inside a revision takes all of it."""
+    log(connection, 10, 20, 30, items=7)
+
+    prune(connection, before_ms=30, rows=10)
+
+    assert revisions(connection) == [3]
+    assert connection.execute("SELECT count(*) FROM change_log").get == 7
+
+
+def test_a_clock_set_back_leaves_no_gap(connection: apsw.Connection) -> None:
+    """An old time after a young one stays, so that the log's numbers stay without a gap."""
+    log(connection, 10, 99, 20, 99)
+
+    prune(connection, before_ms=50)
+
+    assert revisions(connection) == [2, 3, 4]
+
+
+def test_batches_are_small(connection: apsw.Connection) -> None:
+    """A batch deletes about as many rows as it was told, and says that there may be more."""
+    log(connection, *range(100))
+
+    assert prune(connection, before_ms=1000, rows=10)
+
+    assert len(revisions(connection)) == 90
+
+
+def test_an_empty_log_needs_no_pruning(connection: apsw.Connection) -> None:
+    """A new store is pruned without harm."""
+    assert not prune(connection, before_ms=1000)
+
+
+def test_pruning_is_off_without_a_limit(connection: apsw.Connection) -> None:
+    """With -1 days the log keeps all."""
+    log(connection, 10, 20)
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
+
+    assert not upkeep.when_idle()
+
+    assert revisions(connection) == [1, 2]
+
+
+def test_pruning_runs_once_an_hour(connection: apsw.Connection) -> None:
+    """When a batch finds nothing more, the next one is due after the interval."""
+    clock = Clock()
+    upkeep = Upkeep(connection, now_ms=clock, retention_days=5)
+    log(connection, NOW_MS - 6 * DAY_MS, NOW_MS - 5 * DAY_MS, NOW_MS)
+
+    assert upkeep.when_idle()
+    assert not upkeep.when_idle()
+    assert revisions(connection) == [2, 3]
+
+    clock.ms += PRUNE_INTERVAL_MS - 1
+    assert not upkeep.when_idle()
+    clock.ms += 1
+    assert upkeep.when_idle()
+    assert revisions(connection) == [3]
+
+
+def test_a_prune_that_fails_is_said_and_waits_for_its_next_turn(
+    connection: apsw.Connection,
+) -> None:
+    """An error becomes one line in the log of the server, not an exception."""
+    log(connection, 10, NOW_MS)
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=0)
+    connection.pragma("query_only", True)
+
+    with capture_logs() as lines:
+        assert not upkeep.when_idle()
+        assert not upkeep.when_idle()
+
+    assert [line["event"] for line in lines] == ["store_prune_failed"]
+    assert "readonly" in lines[0]["error"]
+
+
+def write_pages(connection: apsw.Connection, pages: int) -> None:
+    connection.execute("CREATE TABLE IF NOT EXISTS filling (content)")
+    connection.execute("INSERT INTO filling VALUES (zeroblob(?))", (pages * 4096,))
+
+
+def test_a_checkpoint_comes_after_enough_pages(connection: apsw.Connection, tmp_path: Path) -> None:
+    """Below the bound the pages stay in the WAL; above it they are in the database file."""
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
+    database = tmp_path / "doorkeeper.db"
+
+    write_pages(connection, CHECKPOINT_PAGES // 2)
+    upkeep.after_commit()
+    before = database.stat().st_size
+    write_pages(connection, CHECKPOINT_PAGES // 2)
+    upkeep.after_commit()
+
+    assert before < CHECKPOINT_PAGES * 4096 / 2
+    assert database.stat().st_size >= CHECKPOINT_PAGES * 4096
+
+
+def test_the_wal_does_not_grow_without_bound(connection: apsw.Connection, tmp_path: Path) -> None:
+    """After each checkpoint the WAL starts over: ten times as many pages need no more room."""
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
+
+    for _ in range(40):
+        write_pages(connection, CHECKPOINT_PAGES // 4)
+        upkeep.after_commit()
+
+    wal = tmp_path / "doorkeeper.db-wal"
+    assert wal.stat().st_size < 2 * CHECKPOINT_PAGES * 4096
+
+
+def test_a_checkpoint_that_fails_is_said(connection: apsw.Connection) -> None:
+    """A checkpoint during a transaction of its own connection fails, and becomes one line."""
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
+    write_pages(connection, CHECKPOINT_PAGES)
+    connection.execute("BEGIN IMMEDIATE")
+
+    with capture_logs() as lines:
+        upkeep.after_commit()
+
+    assert [line["event"] for line in lines] == ["store_checkpoint_failed"]
+    assert "locked" in lines[0]["error"]
+    connection.execute("ROLLBACK")
