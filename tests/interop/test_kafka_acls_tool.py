@@ -3,9 +3,10 @@
 The expectations hold on Kafka 4.3.1 (DOORKEEPER_INTEROP_TARGET=kafka runs them there).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
+
 from testkit.kafka_acl_rows import Acls, Rows, allow, deny, listed
 from testkit.kafka_target import Target
 from testkit.kafka_tools import Done, KafkaTools, command, run_on_terminal, run_process
@@ -305,9 +306,7 @@ class TestRemove:
         return acls.put(*WORLD, TOKEN, OWNER, TRANSACTION)
 
     @pytest.mark.parametrize(("options", "chosen"), SELECTED)
-    def test_resource(
-        self, run: Run, acls: Acls, world: Rows, options: str, chosen: Rows
-    ) -> None:
+    def test_resource(self, run: Run, acls: Acls, world: Rows, options: str, chosen: Rows) -> None:
         """Without a principal it removes everything on the resources named, and nothing else."""
         run(f"--remove --force {options}")
 
@@ -420,9 +419,7 @@ class TestController:
         """ACLs are managed through the controller listener as through a broker's."""
         made = allow("User:bob", "WRITE DESCRIBE CREATE", "TOPIC t")
 
-        added = through(
-            target.controller, "--add --allow-principal User:bob --producer --topic t"
-        )
+        added = through(target.controller, "--add --allow-principal User:bob --producer --topic t")
         assert added.status == 0, added
         assert acls.are(made)
         assert listed(through(target.controller, "--list --topic t")) == made
@@ -454,8 +451,12 @@ class TestUsers:
 
     @pytest.fixture
     def as_user(
-        self, tools: KafkaTools, target: Target, acls: Acls, tmp_path_factory: pytest.TempPathFactory
-    ) -> Iterator[Run]:
+        self,
+        tools: KafkaTools,
+        target: Target,
+        acls: Acls,
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> Run:
         """Run kafka-acls as a user of the SASL listener."""
 
         def command(user: str, line: str, password: str | None = None) -> Done:
@@ -465,7 +466,7 @@ class TestUsers:
             words = ("--bootstrap-server", target.sasl, "--command-config", str(file))
             return tools.run("kafka-acls", *words, *line.split())
 
-        yield command
+        return command
 
     def test_super_user(self, as_user: Run, acls: Acls) -> None:
         """A super user who authenticated manages ACLs."""
@@ -596,16 +597,12 @@ class TestMisuse:
         assert acls.now() == frozenset()
 
 
-def test_without_authorizer(
-    tools: KafkaTools, start_target: Callable[..., Target]
-) -> None:
+def test_without_authorizer(tools: KafkaTools, start_target: Callable[..., Target]) -> None:
     """A server without an authorizer answers that security is disabled."""
     open_target = start_target(authorizer_class_name="")
     try:
         for line in ("--list", "--add --allow-principal User:bob --topic t"):
-            done = tools.run(
-                "kafka-acls", "--bootstrap-server", open_target.plain, *line.split()
-            )
+            done = tools.run("kafka-acls", "--bootstrap-server", open_target.plain, *line.split())
             assert done.status == 1
             assert "SecurityDisabledException" in done.text
             assert "No Authorizer is configured" in done.text
@@ -613,7 +610,9 @@ def test_without_authorizer(
         open_target.close()
 
 
-def test_two_phase_commit(kafka_tools: Callable[[str], KafkaTools], target: Target, acls: Acls) -> None:
+def test_two_phase_commit(
+    kafka_tools: Callable[[str], KafkaTools], target: Target, acls: Acls
+) -> None:
     """The operation of Kafka 4.1 is stored and listed; the older tool shows it as UNKNOWN."""
     new, old = kafka_tools("4.3.1"), kafka_tools("3.9.1")
     words = "--add --allow-principal User:bob --operation TwoPhaseCommit --transactional-id x"

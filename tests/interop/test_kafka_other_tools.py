@@ -8,50 +8,12 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from testkit.kafka_acl_rows import Acls, allow
 from testkit.kafka_target import Target
 from testkit.kafka_tools import CallFailed, Done, KafkaTools
 
 Run = Callable[..., Done]
-
-CATALOG = """\
-topics:
-  - name: orders
-    partitions: 2
-groups:
-  - name: payments
-    state: Stable
-    protocol: range
-    members:
-      - member_id: reader-1-5a2f
-        client_id: orders-reader
-        client_host: /127.0.0.1
-        instance_id: reader-1
-        subscription: [orders]
-        assignment:
-          orders: [0, 1]
-"""
-
-
-@pytest.fixture(scope="module")
-def target(
-    start_target: Callable[..., Target], kafka_tools: Callable[[str], KafkaTools]
-) -> Iterator[Target]:
-    """Give a server that knows the topic "orders" and the group "payments" with one member."""
-    running = start_target(CATALOG)
-    try:
-        if running.is_kafka:
-            tools = kafka_tools("4.3.1")
-            config = running.config()
-            tools.call("createTopic", config, name="orders", partitions=2)
-            member = {**config, "client.id": "orders-reader", "group.instance.id": "reader-1"}
-            assert tools.call("joinGroup", member, group="payments", topics=["orders"])
-            yield running
-            tools.call("leaveGroup", {}, group="payments")
-        else:
-            yield running
-    finally:
-        running.close()
 
 
 @pytest.fixture
@@ -136,7 +98,8 @@ class TestTopics:
         topic("configured")
         run(
             "kafka-topics",
-            "--create --topic configured --config retention.ms=1000 --config cleanup.policy=compact",
+            "--create --topic configured"
+            " --config retention.ms=1000 --config cleanup.policy=compact",
         )
 
         shown = run("kafka-topics", "--describe --topic configured").stdout.splitlines()[0]
@@ -166,8 +129,7 @@ class TestTopics:
         [
             (
                 "--topic bad/name",
-                "'bad/name' contains one or more characters other than ASCII alphanumerics,"
-                " '.', '_' and '-'",
+                "'bad/name' contains one or more characters other than ASCII alphanumerics",
             ),
             ("--topic two --replication-factor 2", "InvalidReplicationFactorException"),
         ],
@@ -354,8 +316,12 @@ class TestCluster:
         assert {name: newest.get(name) for name in wanted} == wanted
 
     def test_features(self, tools: KafkaTools, target: Target) -> None:
-        """metadata.version is finalized, by which other tools know the release."""
+        """metadata.version is finalized, by which other tools know the release.
+
+        The tool of 3.9.1 has no names for the levels of later releases.
+        """
         done = tools.run("kafka-features", "--bootstrap-server", target.plain, "describe")
 
-        line = r"Feature: metadata\.version\s.*FinalizedVersionLevel: [34]\.\d"
+        level = r"(3|4)\.\d-IV\d+" if tools.version == "4.3.1" else r"\S+"
+        line = rf"Feature: metadata\.version\s.*FinalizedVersionLevel: {level}\s"
         assert re.search(line, done.stdout), done

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from testkit.kafka_acl_rows import Acls, Row, Rows, listed
 from testkit.kafka_target import Target
 from testkit.kafka_tools import KafkaTools, run_on_terminal, write_scripts
@@ -68,5 +69,3 @@ def test_file_is_whole() -> None:
     silent = [e.line for e in found if not (e.added or e.removed or e.listed)]
     assert len(silent) == 2
     assert all("--command-config adminclient-configs.conf --add" in line for line in silent)
-
-

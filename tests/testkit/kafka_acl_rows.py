@@ -70,8 +70,13 @@ class Acls:
 
     def now(self, wanted: Sequence[str | None] = ANY) -> Rows:
         """Return the bindings that match a filter, now."""
-        found = self._call("describeAcls", filter=wanted)
-        return frozenset(tuple(row) for row in found)
+        found: list[tuple[str, str, str, str, str, str, str]] = [
+            (kind, name, pattern, principal, host, operation, permission)
+            for kind, name, pattern, principal, host, operation, permission in self._call(
+                "describeAcls", filter=wanted
+            )
+        ]
+        return frozenset(found)
 
     def are(self, expected: Rows) -> bool:
         """Whether the target holds exactly these.
