@@ -5,8 +5,7 @@ it walks the ACLs that cover the resource in the broker's order, stops at the fi
 matches, and otherwise keeps the last ALLOW. The answer is the same; only the rule needs the walk.
 
 The broker's order: names from the longest prefix to the shortest, the literal before the prefix of
-the same name, then operation, principal, host, permission (texts by UTF-16 code unit); at the
-end the literal ``*``.
+the same name, then operation, principal, host, permission; at the end the literal ``*``.
 
 Source: ``StandardAuthorizerData.findAclRule`` and ``StandardAcl.compareTo`` (4.3.1).
 """
@@ -154,15 +153,7 @@ def _covering(
         yield ResourcePattern(resource_type, pattern_name, pattern_type), entries
 
 
-def _walk_key(entry: AccessControlEntry) -> tuple[int, bytes, bytes, int]:
-    return (
-        entry.operation,
-        utf16_key(entry.principal),
-        utf16_key(entry.host),
-        entry.permission_type,
-    )
-
-
-def utf16_key(text: str) -> bytes:
-    """Return a key that sorts texts as Java does: by UTF-16 code unit, not by code point."""
-    return text.encode("utf-16-be", "surrogatepass")
+def _walk_key(entry: AccessControlEntry) -> tuple[AclOperation, str, str, AclPermissionType]:
+    # Java compares texts by UTF-16 code unit and Python by code point. Here the two always agree:
+    # one side of every comparison is ``User:*`` or ``*``, which is ASCII.
+    return entry.operation, entry.principal, entry.host, entry.permission_type

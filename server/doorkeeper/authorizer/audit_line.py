@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper_wire.api_keys import API_NAMES
-
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

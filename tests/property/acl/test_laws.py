@@ -1,0 +1,253 @@
+"""The laws of Kafka's authorization, by name; and sentences that sound like laws and are none.
+
+``docs/authorizer.md`` lists them. Each law holds for every world that hypothesis finds; each
+sentence that does not hold has its counterexample here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.by_type import allowed_on_some
+from doorkeeper.acl.decision import Policy, Question, RuleKind, explain, is_allowed
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from testkit import acl_worlds as some
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CLOSED = Policy()
+OPEN = Policy(allow_everyone=True)
+laws = settings(max_examples=250, deadline=None)
+
+
+def holds(policy: Policy, world: Iterable[AclBinding], question: Question) -> bool:
+    """Answer a question in a world."""
+    return is_allowed(policy, load(some.numbered(list(world))), question)
+
+
+def asks(user: str, operation: AclOperation, resource: ResourcePattern) -> Question:
+    return Question(f"User:{user}", "10.0.0.1", operation, resource.resource_type, resource.name)
+
+
+def with_permission(binding: AclBinding, permission_type: AclPermissionType) -> AclBinding:
+    return AclBinding(binding.pattern, binding.entry._replace(permission_type=permission_type))
+
+
+@laws
+@given(some.policies, some.worlds, some.questions, st.data())
+def test_deny_beats_allow(
+    policy: Policy, world: list[AclBinding], question: Question, data: st.DataObject
+) -> None:
+    """One matching DENY denies, whatever else there is, but for super users."""
+    assume(question.principal not in policy.super_users)
+    prefix = question.name[: data.draw(st.integers(0, len(question.name)))]
+    pattern = data.draw(
+        st.sampled_from(
+            (
+                ResourcePattern(question.resource_type, question.name, PatternType.LITERAL),
+                ResourcePattern(question.resource_type, prefix, PatternType.PREFIXED),
+            )
+        )
+    )
+    denial = AclBinding(
+        pattern,
+        AccessControlEntry(
+            data.draw(st.sampled_from((question.principal, "User:*"))),
+            data.draw(st.sampled_from((question.host, "*"))),
+            data.draw(st.sampled_from((question.operation, AclOperation.ALL))),
+            AclPermissionType.DENY,
+        ),
+    )
+
+    assert not holds(policy, [*world, denial], question)
+
+
+@laws
+@given(some.worlds, some.questions)
+def test_default_deny(world: list[AclBinding], question: Question) -> None:
+    """Where nothing is open to everyone, whoever is allowed is allowed by an ALLOW he has."""
+    allows = [each for each in world if each.entry.permission_type is AclPermissionType.ALLOW]
+
+    assert not holds(CLOSED, [], question)
+    if holds(CLOSED, world, question):
+        assert any(holds(CLOSED, [each], question) for each in allows)
+
+
+@laws
+@given(some.policies, some.worlds, some.questions)
+def test_super_user_first(policy: Policy, world: list[AclBinding], question: Question) -> None:
+    """A super user may do everything, denied or not."""
+    policy = replace(policy, super_users=frozenset({question.principal}))
+
+    assert holds(policy, world, question)
+    assert explain(policy, load(some.numbered(world)), question).rule is RuleKind.SUPER_USER
+
+
+@laws
+@given(some.policies, some.worlds, some.questions, st.data())
+def test_order_and_duplicates_do_not_matter(
+    policy: Policy, world: list[AclBinding], question: Question, data: st.DataObject
+) -> None:
+    """The answer and the reported rule depend on the set of ACLs alone."""
+    shuffled = data.draw(st.permutations([*world, *world[:3]]))
+
+    one = explain(policy, load(some.numbered(world)), question)
+    other = explain(policy, load(some.numbered(shuffled)), question)
+
+    assert one[:3] == other[:3]
+
+
+@laws
+@given(some.worlds, some.questions, some.bindings)
+def test_adding_an_allow_never_takes_away_without_allow_everyone(
+    world: list[AclBinding], question: Question, binding: AclBinding
+) -> None:
+    """Nobody loses by an ALLOW, as long as nothing is open to everyone."""
+    permission = with_permission(binding, AclPermissionType.ALLOW)
+
+    assert holds(CLOSED, [*world, permission], question) >= holds(CLOSED, world, question)
+
+
+@laws
+@given(some.policies, some.worlds, some.questions, some.bindings)
+def test_adding_a_deny_never_gives(
+    policy: Policy, world: list[AclBinding], question: Question, binding: AclBinding
+) -> None:
+    """Nobody gains by a DENY."""
+    denial = with_permission(binding, AclPermissionType.DENY)
+
+    assert holds(policy, [*world, denial], question) <= holds(policy, world, question)
+
+
+@laws
+@given(some.policies, some.worlds, some.questions)
+def test_other_resource_types_do_not_matter(
+    policy: Policy, world: list[AclBinding], question: Question
+) -> None:
+    """Only ACLs of the asked resource type count."""
+    same_type = [each for each in world if each.pattern.resource_type is question.resource_type]
+
+    assert holds(policy, world, question) == holds(policy, same_type, question)
+
+
+@laws
+@given(some.worlds, some.questions)
+def test_other_principals_do_not_matter_without_allow_everyone(
+    world: list[AclBinding], question: Question
+) -> None:
+    """Only ACLs of the asking principal and of ``User:*`` count."""
+    own = [each for each in world if each.entry.principal in (question.principal, "User:*")]
+
+    assert holds(CLOSED, world, question) == holds(CLOSED, own, question)
+
+
+@laws
+@given(some.worlds, some.questions)
+def test_all_includes_every_operation(world: list[AclBinding], question: Question) -> None:
+    """An ALLOW of ALL in place of any operation never takes away."""
+    widened = [
+        AclBinding(each.pattern, each.entry._replace(operation=AclOperation.ALL))
+        if each.entry.permission_type is AclPermissionType.ALLOW
+        else each
+        for each in world
+    ]
+
+    assert holds(CLOSED, widened, question) >= holds(CLOSED, world, question)
+
+
+@laws
+@given(some.policies, some.worlds, some.questions)
+def test_the_explained_rule_alone_gives_the_same_answer(
+    policy: Policy, world: list[AclBinding], question: Question
+) -> None:
+    """The binding that is reported suffices for the answer by itself."""
+    decision = explain(policy, load(some.numbered(world)), question)
+
+    if decision.binding is not None:
+        assert holds(policy, [decision.binding], question) == decision.allowed
+
+
+def test_no_law_an_allow_never_takes_away() -> None:
+    """Where resources without ACLs are open, an ALLOW for one closes a resource to the others."""
+    before: list[AclBinding] = []
+    after = [allow("alice", READ, topic("orders"))]
+
+    assert holds(OPEN, before, asks("bob", READ, topic("orders")))
+    assert not holds(OPEN, after, asks("bob", READ, topic("orders")))
+
+
+def test_no_law_deleting_the_last_allow_closes() -> None:
+    """There, deleting the last ACL of a resource opens it to everyone."""
+    world = [allow("alice", READ, topic("orders"))]
+
+    assert not holds(OPEN, world, asks("bob", WRITE, topic("orders")))
+    assert holds(OPEN, [], asks("bob", WRITE, topic("orders")))
+
+
+def test_no_law_deny_implies_what_allow_implies() -> None:
+    """ALLOW READ lets describe; DENY READ leaves DESCRIBE alone."""
+    world = [deny("alice", READ, topic("orders")), allow("alice", WRITE, topic("orders"))]
+
+    assert holds(CLOSED, world, asks("alice", DESCRIBE, topic("orders")))
+
+
+def test_no_law_the_wildcard_covers_every_name() -> None:
+    """The literal ``*`` does not cover a longer name that begins with an asterisk."""
+    world = [allow("alice", READ, group("*"))]
+
+    assert holds(CLOSED, world, asks("alice", READ, group("a")))
+    assert holds(CLOSED, world, asks("alice", READ, group("*")))
+    assert not holds(CLOSED, world, asks("alice", READ, group("*a")))
+
+
+def test_no_law_the_wildcard_principal_is_of_its_own_type() -> None:
+    """``User:*`` covers principals of every type, ``Group:*`` only the one of that name."""
+    question = Question("Group:staff", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
+
+    assert holds(CLOSED, [allow("User:*", READ, topic("orders"))], question)
+    assert not holds(CLOSED, [allow("Group:*", READ, topic("orders"))], question)
+
+
+def test_no_law_allowed_on_some_means_that_one_can_be_named() -> None:
+    """A literal DENY never dominates a prefix, so "some" may be true where each name is denied."""
+    world = [allow("alice", READ, topic("a", PREFIXED)), deny("alice", READ, topic("a"))]
+    snapshot = load(some.numbered(world))
+
+    assert not holds(CLOSED, world, asks("alice", READ, topic("a")))
+    assert allowed_on_some(
+        snapshot, ResourceType.TOPIC, READ, principal="User:alice", host="10.0.0.1"
+    )
+
+
+def test_no_law_some_follows_from_one() -> None:
+    """Implied operations do not count: who may DESCRIBE a topic by READ may not DESCRIBE "some"."""
+    world = [allow("alice", READ, topic("orders"))]
+    snapshot = load(some.numbered(world))
+
+    assert holds(CLOSED, world, asks("alice", DESCRIBE, topic("orders")))
+    assert not allowed_on_some(
+        snapshot, ResourceType.TOPIC, DESCRIBE, principal="User:alice", host="10.0.0.1"
+    )
+
+
+def test_no_law_a_prefix_of_an_asterisk_is_the_wildcard() -> None:
+    """The pattern PREFIXED ``*`` covers only names that begin with an asterisk."""
+    world = [allow("alice", READ, group("*", PatternType.PREFIXED))]
+
+    assert holds(CLOSED, world, asks("alice", READ, group("*a")))
+    assert not holds(CLOSED, world, asks("alice", READ, group("a")))

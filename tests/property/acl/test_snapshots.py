@@ -1,0 +1,91 @@
+"""Snapshots after random changes, against a plain dictionary."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.decision import Policy, Question, explain
+from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclBindingFilter
+from doorkeeper.acl.search import find
+from doorkeeper.acl.snapshot import EMPTY, Snapshot
+from testkit import acl_worlds as some
+from testkit import reference
+
+steps = st.lists(
+    st.tuples(st.booleans(), st.lists(some.bindings, min_size=1, max_size=4)), max_size=12
+)
+
+
+def shape(snapshot: Snapshot) -> object:
+    """Return all that a snapshot holds, indexes included."""
+    return snapshot.count, snapshot.types
+
+
+@settings(max_examples=300, deadline=None)
+@given(some.worlds, steps, some.questions)
+def test_changes_lead_where_loading_would(
+    world: list[AclBinding],
+    changes: list[tuple[bool, list[AclBinding]]],
+    question: Question,
+) -> None:
+    """After any creates and deletes a snapshot equals one that is loaded with what remains."""
+    model: dict[AclBinding, str] = {}
+    for binding_id, binding in some.numbered(world):
+        model.setdefault(binding, binding_id)
+    snapshot = load(some.numbered(world))
+    for number, (create, touched) in enumerate(changes):
+        if create:
+            new = [(f"{number:011}{place:011}", each) for place, each in enumerate(touched)]
+            snapshot = snapshot.with_added(new)
+            for binding_id, binding in new:
+                model.setdefault(binding, binding_id)
+        else:
+            snapshot = snapshot.without(touched)
+            for binding in touched:
+                model.pop(binding, None)
+
+        assert snapshot.count == len(model)
+        assert find(snapshot, ANY_BINDING) == sorted(model)
+        assert {each: snapshot.id_of(each) for each in model} == model
+
+    assert shape(snapshot) == shape(load((binding_id, each) for each, binding_id in model.items()))
+    assert explain(Policy(), snapshot, question)[2] == (
+        reference.decide(Policy(), model, question).binding
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(some.worlds, some.worlds)
+def test_a_snapshot_never_changes(before: list[AclBinding], touched: list[AclBinding]) -> None:
+    """Neither creating nor deleting is seen by one who holds an earlier snapshot."""
+    snapshot = load(some.numbered(before))
+    held = sorted(set(before))
+
+    snapshot.with_added(some.numbered(touched)).without(before)
+    snapshot.without(touched)
+
+    assert find(snapshot, ANY_BINDING) == held
+    assert shape(snapshot) == shape(load(some.numbered(before)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(some.worlds)
+def test_deleting_everything_leaves_nothing(world: list[AclBinding]) -> None:
+    """No empty group, cell or length stays behind."""
+    assert shape(load(some.numbered(world)).without(world)) == shape(EMPTY)
+
+
+@settings(max_examples=500, deadline=None)
+@given(some.worlds, st.lists(some.filters, min_size=1, max_size=5))
+def test_filters_find_what_a_scan_finds(
+    world: list[AclBinding], filters: list[AclBindingFilter]
+) -> None:
+    """The indexes answer a filter as the naive scan does, sorted and each once."""
+    snapshot = load(some.numbered(world))
+
+    for wanted in filters:
+        assert find(snapshot, wanted) == sorted(
+            {binding for binding in world if reference.matches(wanted, binding)}
+        )

@@ -1,0 +1,92 @@
+"""Small worlds of ACLs, with the names that go wrong: wildcards, prefixes, odd Unicode."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import strategies as st
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+
+# U+FF5E stands before U+1F600 by code point and after it by UTF-16 code unit.
+NAMES = ("a", "ab", "abc", "b", "*", "**", "*a", "\uff5e", "\U0001f600", "\U0001f600a", "(", "")
+PRINCIPALS = ("User:a", "User:*", "Group:*", "Group:a", "User:", "User:b:c", "User:\U0001f600")
+HOSTS = ("*", "10.0.0.1", "10.0.0.2", "0:0:0:0:0:0:0:1")
+TYPES = (ResourceType.TOPIC, ResourceType.GROUP)
+# Those between which the rules make a difference; a law about all of them would learn no more.
+OPERATIONS = (
+    AclOperation.ALL,
+    AclOperation.READ,
+    AclOperation.DESCRIBE,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+    AclOperation.CREATE,
+    AclOperation.TWO_PHASE_COMMIT,
+)
+PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+
+names = st.sampled_from(NAMES)
+principals = st.sampled_from(PRINCIPALS)
+
+_BINDINGS = tuple(
+    AclBinding(
+        ResourcePattern(resource_type, name, pattern_type),
+        AccessControlEntry(principal, host, operation, permission_type),
+    )
+    for resource_type, name, pattern_type, principal, host, operation, permission_type in product(
+        TYPES,
+        NAMES,
+        (PatternType.LITERAL, PatternType.PREFIXED),
+        PRINCIPALS,
+        HOSTS,
+        OPERATIONS,
+        PERMISSIONS,
+    )
+)
+# One draw for a whole binding: drawing the seven fields one by one takes ten times as long.
+bindings = st.sampled_from(_BINDINGS)
+worlds = st.lists(bindings, max_size=14)
+questions = st.sampled_from(
+    tuple(
+        Question(*fields)
+        for fields in product(PRINCIPALS, HOSTS[1:], OPERATIONS, TYPES, (*NAMES, "abcd", "zz"))
+    )
+)
+policies = st.builds(
+    Policy,
+    super_users=st.sampled_from((frozenset(), frozenset({"User:a"}), frozenset({"User:*"}))),
+    allow_everyone=st.booleans(),
+)
+filters = st.builds(
+    AclBindingFilter,
+    st.builds(
+        ResourcePatternFilter,
+        st.sampled_from((ResourceType.UNKNOWN, ResourceType.ANY, *TYPES)),
+        st.one_of(st.none(), names, st.just("abcd")),
+        st.sampled_from(PatternType),
+    ),
+    st.builds(
+        AccessControlEntryFilter,
+        st.one_of(st.none(), principals),
+        st.one_of(st.none(), st.sampled_from(HOSTS)),
+        st.one_of(st.just(AclOperation.ANY), st.sampled_from(AclOperation)),
+        st.one_of(st.just(AclPermissionType.ANY), st.sampled_from(AclPermissionType)),
+    ),
+)
+
+
+def numbered(world: list[AclBinding]) -> list[tuple[str, AclBinding]]:
+    """Give each binding an id of 22 characters, by its place."""
+    return [(f"{place:022}", binding) for place, binding in enumerate(world)]
