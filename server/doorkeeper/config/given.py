@@ -42,7 +42,7 @@ class Given:
                 key.check(value)
         except ValueError as error:
             found = "" if key.sensitive else f"found {entry.value.strip()!r}; "
-            self.problem_at(entry, f"{found}allowed: {error}")
+            self.problem_at(entry, f"{found}allowed: {_narrower(key, error)}")
             value = _default(key)
         self._entries[place] = (entry, value)
 
@@ -100,6 +100,16 @@ def _candidates(place: Place) -> tuple[Place, ...]:
         Place(place.key, place.listener),
         Place(place.key),
     )
+
+
+def _narrower(key: Key, error: ValueError) -> ValueError:
+    """Return what a key allows: less than its type does, where it has a check."""
+    if key.check is not None:
+        try:
+            key.check("")
+        except ValueError as narrower:
+            return narrower
+    return error
 
 
 def _default(key: Key) -> Value:

@@ -1,0 +1,35 @@
+"""Settings from the text of a server.properties."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import Loaded, load
+
+if TYPE_CHECKING:
+    from doorkeeper.config.settings import Settings
+
+
+def loaded_from(text: str, *overrides: str) -> Loaded:
+    """Load a file of this text."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "server.properties"
+        file.write_text(text, encoding="latin-1")
+        return load(file, overrides)
+
+
+def settings_of(text: str, *overrides: str) -> Settings:
+    """Return the settings of a file of this text."""
+    return loaded_from(text, *overrides).settings
+
+
+def problems_of(text: str, *overrides: str) -> list[str]:
+    """Return the problems of a file of this text; none where it is right."""
+    try:
+        loaded_from(text, *overrides)
+    except ConfigError as error:
+        return [str(problem) for problem in error.problems]
+    return []

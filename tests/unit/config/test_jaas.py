@@ -1,0 +1,110 @@
+"""JAAS entries, read as Java's StreamTokenizer reads them."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from doorkeeper.config.jaas import JaasError, LoginModule, parse
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def options_of(text: str) -> dict[str, str]:
+    return dict(parse(f"m required {text};")[0].options)
+
+
+def test_kafkas_documentation_example() -> None:
+    """The example of Kafka's documentation has its three options."""
+    text = f'{MODULE} required \\\n username="admin" password="p" user_alice="alice-secret";'
+
+    # What javaproperties leaves of the continued line has no backslash.
+    assert parse(text.replace("\\\n", "")) == [
+        LoginModule(
+            MODULE,
+            "REQUIRED",
+            {"username": "admin", "password": "p", "user_alice": "alice-secret"},
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('k="a b"', "a b"),
+        ("k='a \"b'", 'a "b'),
+        ('k="a\\"b"', 'a"b'),
+        ('k="\\101\\60\\7"', "A0\x07"),
+        ('k="\\477"', "'7"),
+        ('k="\\n\\t\\q"', "\n\tq"),
+        ("k=word", "word"),
+        ("k=a.b-c_d$9", "a.b-c_d$9"),
+        ("k=\u4e2d\xe9", "\u4e2d\xe9"),
+        ('k /* x */ = // y\n "v"', "v"),
+        ('k = / a lone slash\n "v"', "v"),
+        ('k="a // b"', "a // b"),
+        ('k="first" k="last"', "last"),
+    ],
+)
+def test_values(text: str, value: str) -> None:
+    """Quotes, escapes, words and comments mean what they mean to Java."""
+    assert options_of(text) == {"k": value}
+
+
+@pytest.mark.parametrize("number", ["9092", "-1", ".5", "9a", "-"])
+def test_a_number_without_quotes_is_no_value(number: str) -> None:
+    """A value that begins as a number is refused, as by a broker."""
+    with pytest.raises(JaasError, match="needs = and a value"):
+        parse(f"m required k={number};")
+
+
+def test_several_modules() -> None:
+    """One text may hold several modules, each with its flag."""
+    found = parse("a.B required; c.D OPTIONAL k=v;")
+
+    assert [(each.name, each.flag) for each in found] == [("a.B", "REQUIRED"), ("c.D", "OPTIONAL")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no login module"),
+        ("/* only a comment */", "no login module"),
+        ("m", "REQUIRED, REQUISITE, SUFFICIENT, OPTIONAL is expected at character 2"),
+        ("m maybe;", "is expected at character 3"),
+        ("= required;", "a login module's name is expected at character 1"),
+        ("m required", "does not end with a semicolon"),
+        ("m required k;", "the option at character 12 needs = and a value"),
+        ('m required user_a="s3cret\n";', "the option at character 27 needs"),
+    ],
+)
+def test_what_is_no_configuration(text: str, said: str) -> None:
+    """An error says where and what, and shows no piece of the text."""
+    with pytest.raises(JaasError, match=said) as caught:
+        parse(text)
+
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_module_hides_its_options() -> None:
+    """The repr of a module has no secret in it."""
+    assert "s3cret" not in repr(parse('m required user_a="s3cret";'))
+
+
+@given(st.text(), st.text())
+@example("\\", '"')
+def test_a_quoted_value_comes_back(name: str, password: str) -> None:
+    """Every text without line ends can be written as a quoted value."""
+    for text in (name, password):
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        quoted = quoted.replace("\n", "\\n").replace("\r", "\\r")
+        assert options_of(f'k="{quoted}"') == {"k": text}
+
+
+@given(st.text(st.sampled_from("ab =;\"'\\/*\n9-._$#\x7f\x80\xa0\u4e2d")))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    """Any text gives modules or a JaasError."""
+    try:
+        found = parse(text)
+    except JaasError:
+        return
+    assert found

@@ -1,0 +1,47 @@
+"""The table of keys that have an effect."""
+
+import pytest
+
+from doorkeeper.authorizer.audit_line import FORMS
+from doorkeeper.authorizer.keys import LOG_FORMAT
+from doorkeeper.config.keys import KEYS, Key
+from doorkeeper.config.values import KeyType, typed
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+def test_defaults_are_allowed(key: Key) -> None:
+    """Every default is of its key's type and passes its check."""
+    if key.default is None:
+        return
+    value = typed(key.type, key.default)
+    if key.check is not None:
+        key.check(value)
+
+
+def test_passwords_and_undeclared_keys_are_sensitive() -> None:
+    """What a broker never shows is never shown here."""
+    sensitive = {name for name, key in KEYS.items() if key.sensitive}
+
+    assert sensitive == {"sasl.jaas.config", "super.users", "allow.everyone.if.no.acl.found"}
+
+
+def test_every_key_is_explained() -> None:
+    """Each key has a sentence of documentation."""
+    assert [name for name, key in KEYS.items() if not key.doc.endswith((".", ";"))] == []
+
+
+def test_our_keys_have_our_prefix() -> None:
+    """A key is ours by its prefix."""
+    assert KEYS["doorkeeper.data.dir"].ours
+    assert not KEYS["node.id"].ours
+
+
+def test_the_forms_of_the_audit_line_are_those_of_the_authorizer() -> None:
+    """The key allows exactly the forms that the standard authorizer knows."""
+    check = KEYS[LOG_FORMAT].check
+    assert check is not None
+    for form in FORMS:
+        check(form)
+    with pytest.raises(ValueError, match=" or ".join(FORMS)):
+        check("9.9")
+    assert KEYS[LOG_FORMAT].type is KeyType.STRING

@@ -1,0 +1,144 @@
+"""Kafka's rules between listeners, addresses and protocols."""
+
+from __future__ import annotations
+
+import pytest
+
+from testkit.settings import problems_of, settings_of
+
+BOTH = "listeners=A://localhost:1,B://localhost:2\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
+
+
+def test_a_listener_has_its_address() -> None:
+    """Name, protocol, host and port come from listeners; clients are told the same."""
+    (listener,) = settings_of("listeners=PLAINTEXT://h.example:9092").listeners
+
+    assert (listener.name, listener.security_protocol) == ("PLAINTEXT", "PLAINTEXT")
+    assert (listener.host, listener.port) == ("h.example", 9092)
+    assert (listener.advertised_host, listener.advertised_port) == ("h.example", 9092)
+    assert not listener.authenticates
+    assert not listener.controller
+
+
+def test_names_are_upper_case() -> None:
+    """A listener's name is written in any case, as for Kafka."""
+    settings = settings_of(
+        "listeners=client://[::1]:9092\nlistener.security.protocol.map=Client:plaintext"
+    )
+
+    assert settings.listener("CLIENT").host == "::1"
+    with pytest.raises(KeyError):
+        settings.listener("client")
+
+
+def test_an_empty_host_and_port_0_are_known_later() -> None:
+    """What clients are told of such a listener is known when it is bound."""
+    (listener,) = settings_of("listeners=PLAINTEXT://:0").listeners
+
+    assert listener.host == ""
+    assert listener.advertised_host is None
+    assert listener.advertised_port is None
+
+
+def test_advertised_listeners() -> None:
+    """Clients are told advertised.listeners instead."""
+    settings = settings_of(
+        "listeners=PLAINTEXT://0.0.0.0:9092\nadvertised.listeners=PLAINTEXT://door.example:19092"
+    )
+
+    assert settings.listeners[0].host == "0.0.0.0"
+    assert settings.listeners[0].advertised_host == "door.example"
+    assert settings.listeners[0].advertised_port == 19092
+
+
+def test_a_controller_listener() -> None:
+    """It is marked, opens early, and is PLAINTEXT where no map says otherwise."""
+    settings = settings_of(
+        "listeners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
+        "controller.listener.names=CONTROLLER"
+    )
+
+    assert settings.controller_listener_names == {"CONTROLLER"}
+    assert settings.early_start_listeners == {"CONTROLLER"}
+    assert settings.inter_broker_listener_name == "PLAINTEXT"
+
+
+def test_early_start_listeners_replace_the_default() -> None:
+    """Where they are given, controller listeners wait like others."""
+    settings = settings_of(
+        "listeners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
+        "controller.listener.names=CONTROLLER\nearly.start.listeners=plaintext"
+    )
+
+    assert settings.early_start_listeners == {"PLAINTEXT"}
+
+
+def test_the_listener_between_nodes() -> None:
+    """It is the one that is named, else PLAINTEXT, else the first that clients may dial."""
+    assert settings_of(f"{BOTH}inter.broker.listener.name=b").inter_broker_listener_name == "B"
+    assert settings_of(BOTH).inter_broker_listener_name == "A"
+
+
+def test_max_connections_of_a_listener() -> None:
+    """With the prefix the limit is the listener's own; without, the whole server's."""
+    settings = settings_of(f"{BOTH}max.connections=10\nlistener.name.b.max.connections=3")
+
+    assert settings.max_connections == 10
+    assert settings.listener("A").max_connections == 2**31 - 1
+    assert settings.listener("B").max_connections == 3
+
+
+def test_ipv4_and_ipv6_may_share_a_port() -> None:
+    """Two listeners share a port only where one has an IPv4 and one an IPv6 address."""
+    settings = settings_of(
+        "listeners=A://127.0.0.1:1,B://[::1]:1\n"
+        "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
+    )
+
+    assert [listener.port for listener in settings.listeners] == [1, 1]
+
+
+def test_free_ports_are_no_conflict() -> None:
+    """Port 0 may be given often."""
+    assert len(settings_of(BOTH.replace(":1", ":0").replace(":2", ":0")).listeners) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("listeners=", "no listener is given"),
+        ("listeners=localhost:9092", "found 'localhost:9092'; allowed: NAME://host:port"),
+        ("listeners=PLAINTEXT://h:65536", "found 'PLAINTEXT://h:65536'"),
+        ("listeners=PLAINTEXT://h:-1", "found 'PLAINTEXT://h:-1'"),
+        ("listeners=PLAINTEXT://h:1,plaintext://h:2", "the name PLAINTEXT is used twice"),
+        (BOTH.replace(":2", ":1"), "port 1 is used by A and B"),
+        ("listeners=A://h:1", "listener.security.protocol.map: there is no entry for listener A"),
+        ("listeners=SSL://h:1", "listener SSL speaks SSL; this version speaks PLAINTEXT and SASL"),
+        ("listener.security.protocol.map=A:TLS", "found 'A:TLS'; allowed: NAME:PROTOCOL"),
+        (
+            "listeners=PLAINTEXT://0.0.0.0:1",
+            "clients cannot dial 0.0.0.0: give advertised.listeners=PLAINTEXT://",
+        ),
+        (f"{BOTH}advertised.listeners=C://h:1", "C is none of the listeners (A, B)"),
+        (
+            f"{BOTH}controller.listener.names=B\nadvertised.listeners=B://h:1",
+            "B is a controller listener",
+        ),
+        (f"{BOTH}controller.listener.names=A,B", "all listeners are controller listeners"),
+        (f"{BOTH}early.start.listeners=C", "C is none of the listeners (A, B)"),
+        (
+            f"{BOTH}inter.broker.listener.name=C",
+            "found 'C'; allowed: an advertised listener (A, B)",
+        ),
+        (f"{BOTH}security.inter.broker.protocol=SSL", "found 'SSL'; allowed: an advertised"),
+        (
+            f"{BOTH}inter.broker.listener.name=A\nsecurity.inter.broker.protocol=SSL",
+            "give either this or inter.broker.listener.name, not both",
+        ),
+    ],
+)
+def test_broken_rules(text: str, said: str) -> None:
+    """A broken rule stops the start and says what is allowed."""
+    problems = problems_of(text)
+
+    assert [problem for problem in problems if said in problem], problems

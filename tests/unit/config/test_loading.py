@@ -1,0 +1,181 @@
+"""From a file and overrides to settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from testkit.settings import loaded_from, problems_of, settings_of
+
+# The settings of the file that Kafka 4.3.1 ships, in its order.
+KAFKAS_OWN_FILE = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,\
+SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+def test_without_a_file_everyone_here_is_an_administrator() -> None:
+    """One warning says so; the listener is on localhost, the authorizer the standard one."""
+    settings, warnings = load(None)
+
+    (listener,) = settings.listeners
+    assert (listener.name, listener.host, listener.port) == ("PLAINTEXT", "localhost", 9092)
+    assert settings.authorizer_class_name == STANDARD_AUTHORIZER
+    assert settings.super_users == "User:ANONYMOUS"
+    assert settings.data_dir == Path("data")
+    (warning,) = warnings
+    assert warning == (
+        "no configuration file is given: everyone on this machine is an administrator"
+        " (super.users=User:ANONYMOUS)"
+    )
+
+
+def test_the_warning_stays_true_with_overrides() -> None:
+    """It names the machine only while the listener is local, and nobody when nobody is."""
+    open_to_all = load(None, ["listeners=PLAINTEXT://:9092"]).warnings
+    nobody = load(None, ["super.users=User:admin"]).warnings
+
+    assert "everyone who reaches this server is an administrator" in open_to_all[0]
+    assert nobody == ("no configuration file is given",)
+
+
+def test_with_a_file_nothing_is_added() -> None:
+    """An empty file has Kafka's defaults: no authorizer, no super user, all interfaces."""
+    settings, warnings = loaded_from("")
+
+    assert settings.authorizer_class_name == ""
+    assert settings.super_users == ""
+    assert settings.listeners[0].host == ""
+    assert settings.node_id == 1
+    assert warnings == ()
+
+
+def test_kafkas_own_file_starts_unchanged() -> None:
+    """The file that Kafka ships gives one warning, which lists what has no effect."""
+    settings, warnings = loaded_from(KAFKAS_OWN_FILE)
+
+    assert [listener.name for listener in settings.listeners] == ["PLAINTEXT", "CONTROLLER"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("keys of Kafka that have no effect here: process.roles, ")
+
+
+def test_all_errors_at_once() -> None:
+    """Each names file, line, key, what was found and what is allowed."""
+    problems = problems_of("num.partitons=3\nnum.partitions=x\n\ndelete.topic.enable=no\n")
+
+    assert [problem.partition("server.properties ")[2] for problem in problems] == [
+        "line 1: num.partitons: unknown key; did you mean num.partitions?",
+        "line 2: num.partitions: found 'x'; allowed: a whole number from 1 to 2147483647",
+        "line 4: delete.topic.enable: found 'no'; allowed: true or false",
+    ]
+
+
+def test_unknown_keys_are_for_plug_ins() -> None:
+    """A key that resembles none is a warning, and plug-ins receive it."""
+    settings, warnings = loaded_from("com.example.url=x\n")
+
+    assert warnings == ("unknown keys, which only plug-ins may read: com.example.url",)
+    assert settings.originals == {"com.example.url": "x"}
+
+
+def test_an_unknown_key_of_ours_stops_the_start() -> None:
+    """Nobody else reads keys under doorkeeper., so that one which is unknown is a mistake."""
+    assert "unknown key; docs/configuration.md" in problems_of("doorkeeper.http.listener=x")[0]
+
+
+def test_overrides_come_last() -> None:
+    """An override replaces the file's entry without a word; the last one counts."""
+    loaded = loaded_from("num.partitions=2", "num.partitions=3", "num.partitions=4")
+
+    assert loaded.settings.num_partitions == 4
+    assert loaded.warnings == ()
+
+
+def test_a_wrong_override_names_itself() -> None:
+    """The source of its problem is --override."""
+    assert problems_of("", "num.partitions=0")[0].startswith("--override: num.partitions: found")
+    with pytest.raises(ConfigError, match="expected key=value"):
+        load(None, ["oops"])
+
+
+def test_a_repeated_key_is_a_warning() -> None:
+    """The last one counts, as for Java, and one hears of it."""
+    settings, warnings = loaded_from("num.partitions=2\nnum.partitions=3")
+
+    assert settings.num_partitions == 3
+    assert "line 2: num.partitions replaces the one of" in warnings[0]
+
+
+def test_config_providers_are_refused_where_they_are_used() -> None:
+    """A value that a broker would fetch elsewhere stops the start; without providers it is text."""
+    indirect = "broker.rack=${file:/secrets:rack}\n"
+
+    assert settings_of(indirect).broker_rack == "${file:/secrets:rack}"
+    problems = problems_of(f"config.providers=file\n{indirect}")
+    assert "config providers are not supported" in problems[0]
+
+
+def test_the_id_of_the_node() -> None:
+    """node.id, else broker.id, else 1."""
+    assert settings_of("node.id=5\nbroker.id=6").node_id == 5
+    assert settings_of("broker.id=6").node_id == 6
+    assert settings_of("broker.id=-1").node_id == 1
+    assert "found '-5'; allowed: a whole number from 0" in problems_of("node.id=-5")[0]
+    assert len(problems_of("node.id=five")) == 1
+
+
+def test_limits_of_addresses() -> None:
+    """max.connections.per.ip.overrides gives numbers by host, IPv6 addresses included."""
+    settings = settings_of("max.connections.per.ip.overrides=10.0.0.7:3, 0:0:0:0:0:0:0:1:0")
+
+    assert settings.max_connections_per_ip_overrides == {"10.0.0.7": 3, "0:0:0:0:0:0:0:1": 0}
+    problems = problems_of("max.connections.per.ip.overrides=10.0.0.7")
+    assert "found '10.0.0.7'; allowed: host:count" in problems[0]
+
+
+def test_another_store_is_not_shown() -> None:
+    """Only the embedded store is supported; the address of another may hold a password."""
+    problems = problems_of("doorkeeper.store=postgresql://u:s3cret@h/db")
+
+    assert "allowed in this version: embedded" in problems[0]
+    assert "s3cret" not in problems[0]
+
+
+def test_our_own_keys() -> None:
+    """Paths, numbers and levels are typed; what is absent is None or without end."""
+    settings = settings_of(
+        "doorkeeper.catalog.file=/etc/c.yaml\ndoorkeeper.log.levels=root=DEBUG\n"
+        "doorkeeper.change.log.retention.days=30"
+    )
+
+    assert settings.catalog_file == Path("/etc/c.yaml")
+    assert settings.log_levels == {"root": 10}
+    assert settings.change_log_retention_days == 30
+    assert settings_of("").catalog_file is None
+    assert settings_of("").change_log_retention_days == -1

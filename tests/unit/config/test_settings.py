@@ -1,0 +1,90 @@
+"""Settings as the server reads them, and as DescribeConfigs tells them."""
+
+from __future__ import annotations
+
+from doorkeeper.config.settings import ConfigSource, DescribedKey, Settings, Synonym
+from doorkeeper.config.values import KeyType
+from testkit.settings import settings_of
+
+SASL = """
+listeners=SASL://localhost:1
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config=\
+org.apache.kafka.common.security.plain.PlainLoginModule required user_a="s3cret";
+super.users=User:s3cret
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+"""
+
+
+def row(settings: Settings, name: str) -> DescribedKey:
+    (found,) = [each for each in settings.described() if each.name == name]
+    return found
+
+
+def test_a_given_value_has_its_default_as_second_synonym() -> None:
+    """What the file gives is STATIC_BROKER_CONFIG, before the default."""
+    found = row(settings_of("num.partitions= 3 "), "num.partitions")
+
+    assert found.value == "3"
+    assert found.type is KeyType.INT
+    assert found.source is ConfigSource.STATIC_BROKER_CONFIG
+    assert found.read_only
+    assert not found.sensitive
+    assert found.doc
+    assert found.synonyms == (
+        Synonym("num.partitions", "3", ConfigSource.STATIC_BROKER_CONFIG),
+        Synonym("num.partitions", "1", ConfigSource.DEFAULT_CONFIG),
+    )
+
+
+def test_a_default_is_told_as_such() -> None:
+    """What nobody gives is DEFAULT_CONFIG; the node's id is the one that counts."""
+    settings = settings_of("broker.id=7")
+
+    assert row(settings, "num.partitions").source is ConfigSource.DEFAULT_CONFIG
+    assert row(settings, "node.id").value == "7"
+
+
+def test_secrets_have_no_value() -> None:
+    """super.users, prefixed JAAS entries and plug-ins' keys are sensitive, as on a broker."""
+    settings = settings_of(f"{SASL}com.example.password=s3cret")
+
+    for name in (
+        "super.users",
+        "listener.name.sasl.plain.sasl.jaas.config",
+        "com.example.password",
+    ):
+        found = row(settings, name)
+        assert found.sensitive
+        assert found.value is None
+        assert found.type is KeyType.UNKNOWN
+        assert found.synonyms == (Synonym(name, None, ConfigSource.STATIC_BROKER_CONFIG),)
+    assert "s3cret" not in repr(settings.described())
+
+
+def test_the_authorizer_is_readable() -> None:
+    """authorizer.class.name is declared, and so its value is told."""
+    assert row(settings_of(SASL), "authorizer.class.name").value is not None
+
+
+def test_keys_without_effect_are_told_where_they_are_given() -> None:
+    """They keep Kafka's type and default; passwords among them stay hidden."""
+    settings = settings_of("log.dirs=/x\nssl.key.password=s3cret\nzookeeper.connect=z:2181")
+
+    assert row(settings, "log.dirs").value == "/x"
+    assert row(settings, "ssl.key.password").value is None
+    assert row(settings, "zookeeper.connect").sensitive
+    assert "log.dir" not in [each.name for each in settings.described()]
+
+
+def test_rows_are_sorted() -> None:
+    """The rows are in the order of their names, each name once."""
+    names = [each.name for each in settings_of(SASL).described()]
+
+    assert names == sorted(set(names))
+
+
+def test_settings_do_not_print_secrets() -> None:
+    """The repr of settings holds neither passwords nor the texts as given."""
+    assert 'user_a="s3cret"' not in repr(settings_of(SASL))

@@ -1,0 +1,65 @@
+"""From texts to typed values."""
+
+import pytest
+
+from doorkeeper.config.values import (
+    KeyType,
+    Value,
+    at_least,
+    not_blank,
+    one_of,
+    typed,
+)
+
+
+@pytest.mark.parametrize(
+    ("key_type", "text", "value"),
+    [
+        (KeyType.BOOLEAN, " TRUE ", True),
+        (KeyType.BOOLEAN, "false", False),
+        (KeyType.INT, " +7 ", 7),
+        (KeyType.INT, "-2147483648", -(2**31)),
+        (KeyType.SHORT, "32767", 32767),
+        (KeyType.LONG, "9223372036854775807", 2**63 - 1),
+        (KeyType.DOUBLE, "0.5", 0.5),
+        (KeyType.STRING, " a b ", "a b"),
+        (KeyType.LIST, "a, b ,c", ("a", "b", "c")),
+        (KeyType.LIST, "  ", ()),
+    ],
+)
+def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None:
+    """White space around a value does not count, as in Kafka."""
+    assert typed(key_type, text) == value
+
+
+@pytest.mark.parametrize(
+    ("key_type", "text", "allowed"),
+    [
+        (KeyType.BOOLEAN, "yes", "true or false"),
+        (KeyType.INT, "2147483648", "a whole number from -2147483648 to 2147483647"),
+        (KeyType.INT, "1.0", "a whole number"),
+        (KeyType.INT, "", "a whole number"),
+        (KeyType.INT, "9" * 5000, "a whole number"),
+        (KeyType.INT, "\u0661", "a whole number"),
+        (KeyType.SHORT, "32768", "to 32767"),
+        (KeyType.DOUBLE, "half", "a number"),
+    ],
+)
+def test_what_is_not_of_the_type(key_type: KeyType, text: str, allowed: str) -> None:
+    """The error says what is allowed."""
+    with pytest.raises(ValueError, match=allowed):
+        typed(key_type, text)
+
+
+def test_checks_say_what_is_allowed() -> None:
+    """A check passes what it allows and names it otherwise."""
+    at_least(1)(1)
+    one_of("a", "b")("b")
+    not_blank("x")
+
+    with pytest.raises(ValueError, match="a whole number from 1 to 5"):
+        at_least(1, 5)(6)
+    with pytest.raises(ValueError, match="a or b"):
+        one_of("a", "b")("c")
+    with pytest.raises(ValueError, match="not empty"):
+        not_blank("")
