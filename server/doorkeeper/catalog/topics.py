@@ -1,0 +1,94 @@
+"""The topics that a catalog declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.topic_configs import InvalidConfig, check_configs
+from doorkeeper.topic_names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, reason_invalid, unified
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.catalog.document import Value
+
+PARTITIONS_MAX = 10_000
+"""As many as one request may create."""
+
+REPLICATION_FACTOR_MAX = 2**15 - 1
+"""The field is an int16."""
+
+_KEYS = ("name", "partitions", "replication_factor", "internal", "configs")
+
+
+class DeclaredTopic(NamedTuple):
+    """A topic as the file declares it; it has no id yet."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    internal: bool
+    configs: Mapping[str, str]
+
+
+def read_topics(document: Value) -> list[DeclaredTopic]:
+    """Return the topics of a list; those with faults are left out."""
+    topics: dict[str, DeclaredTopic] = {}
+    names: dict[str, str] = {}
+    for item in document.items():
+        fields = item.fields(_KEYS, required=("name",))
+        name = _name(fields["name"], names) if "name" in fields else None
+        topic = DeclaredTopic(
+            name=name or "",
+            partitions=_number(fields, "partitions", PARTITIONS_MAX),
+            replication_factor=_number(fields, "replication_factor", REPLICATION_FACTOR_MAX),
+            internal=fields["internal"].boolean()
+            if "internal" in fields
+            else name in INTERNAL_TOPICS,
+            configs=_configs(fields["configs"]) if "configs" in fields else {},
+        )
+        if name is not None:
+            topics[name] = topic
+    return list(topics.values())
+
+
+def _name(value: Value, names: dict[str, str]) -> str | None:
+    """Return a legal name that is new; ``names`` holds those before it, as Kafka compares them."""
+    name = value.text()
+    if name is None:
+        return None
+    reason = reason_invalid(name)
+    if name == CLUSTER_METADATA_TOPIC:
+        reason = "the log of the controllers cannot be declared"
+    other = names.get(unified(name) or name)
+    if reason is None and other is not None:
+        reason = "declared twice" if other == name else f"collides with {other}"
+    if reason is not None:
+        value.fault(reason)
+        return None
+    names[unified(name) or name] = name
+    return name
+
+
+def _number(fields: Mapping[str, Value], key: str, high: int) -> int:
+    number = fields[key].number(1, high) if key in fields else None
+    return 1 if number is None else number
+
+
+def _configs(value: Value) -> dict[str, str]:
+    configs: dict[str, str] = {}
+    for name, entry in value.entries().items():
+        text = entry.scalar()
+        if text is None:
+            continue
+        try:
+            check_configs({name: text})
+        except InvalidConfig as fault:
+            entry.fault(str(fault))
+        else:
+            configs[name] = text
+    try:
+        check_configs(configs)
+    except InvalidConfig as fault:
+        value.fault(str(fault))
+    return configs
