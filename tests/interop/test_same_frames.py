@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.find_coordinator import (
@@ -17,11 +18,20 @@ from doorkeeper_wire.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
-from testkit.frame_cases import SCENARIOS, Scenario, Step, create, creation, delete, delete_filter
-from testkit.frame_cases import describe, new_topic
+from testkit.frame_cases import (
+    SCENARIOS,
+    Scenario,
+    Step,
+    create,
+    creation,
+    delete,
+    delete_filter,
+    describe,
+    new_topic,
+)
 from testkit.frames import Closed, FrameClient, fields
-from testkit.kafka_target import USERS, Target, kafka_target
 from testkit.kafka_jars import Unavailable
+from testkit.kafka_target import USERS, Target, kafka_target
 
 BARRIER = "frames-barrier"
 
@@ -39,7 +49,17 @@ MADE_UP = {
     "finalized_features": "<features>",
 }
 
-SETS = ("resources", "acls", "matching_acls", "brokers", "groups", "configs", "synonyms", "topics")
+SETS = (
+    "resources",
+    "acls",
+    "matching_acls",
+    "brokers",
+    "groups",
+    "configs",
+    "synonyms",
+    "topics",
+    "responses",
+)
 """Fields whose order a broker leaves open."""
 
 
@@ -55,9 +75,9 @@ class Side:
         client = self._clients.get(step.user) or self._connect(step.user)
         answer = client.ask(step.request, step.response, step.version)
         if isinstance(answer, Closed):
-            del self._clients[step.user]
+            self._clients.pop(step.user).close()
             return "closed"
-        if "Acls" in type(step.request).__name__ and "Describe" not in type(step.request).__name__:
+        if type(step.request).__name__.startswith(("Create", "Delete")):
             self._settle()
         return normal(fields(answer))
 
@@ -81,7 +101,7 @@ class Side:
     def close(self) -> None:
         """Close all connections."""
         for client in self._clients.values():
-            client.__exit__()
+            client.close()
 
     def _connect(self, user: str | None) -> FrameClient:
         client = FrameClient(self._target.plain if user is None else self._target.sasl)
@@ -146,6 +166,25 @@ def normal(value: Any, name: str = "") -> Any:
     return value
 
 
+def unequal(path: str, expected: Any, found: Any) -> list[str]:
+    """Return a line for each place where the two differ."""
+    if expected == found:
+        return []
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return [
+            line
+            for key, part in expected.items()
+            for line in unequal(f"{path}.{key}", part, found[key])
+        ]
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return [
+            line
+            for number, part in enumerate(expected)
+            for line in unequal(f"{path}[{number}]", part, found[number])
+        ]
+    return [f"  {path}: kafka has {expected}", f"  {path}: we have  {found}"]
+
+
 def of_offsets(part: Any) -> bool:
     """Say whether this is the row of a broker's own topic, which we have no use for."""
     return isinstance(part, dict) and part.get("name") == OFFSETS
@@ -185,8 +224,6 @@ def test_scenario(scenario: Scenario, reference: Side, ours: Side) -> None:
     for number, step in enumerate(scenario.steps):
         expected, found = reference.ask(step), ours.ask(step)
         if expected != found:
-            differences.append(
-                f"step {number}, {step.user}, v{step.version} {step.request}\n"
-                f"  kafka: {expected}\n  ours:  {found}"
-            )
+            differences.append(f"step {number}, {step.user}, v{step.version} {step.request}")
+            differences += unequal("", expected, found)
     assert not differences, "\n".join(differences)
