@@ -58,7 +58,7 @@ class FrameBuffer:
 
     def _cut(self, held: bytes) -> list[bytes]:
         """Return the whole frames of what is held, and keep the rest."""
-        frames = []
+        frames: list[bytes] = []
         at, end = 0, len(held)
         while True:
             if self._size < 0:

@@ -303,7 +303,8 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refusal(api, request, header, error)
         if outcome.__class__ in UPDATES:
-            return Update(outcome, context, api, request, header)
+            change: Any = outcome
+            return Update(change, context, api, request, header)
         return encoded(header, outcome)
 
     def _api(self, header: RequestHeader) -> Api:

@@ -7,8 +7,8 @@ are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 UNLIMITED: Final = 2_147_483_647
 """How Kafka's keys say that there is no limit."""
@@ -112,56 +112,3 @@ class Limits:
 
 SWEEP_INTERVAL_S_MAX: Final = 5.0
 """The sweep for idle connections is not rarer than this, whatever the idle time."""
-
-
-class Bound(NamedTuple):
-    """One row of ``docs/limits.md``; ``key`` is empty for what is not configured."""
-
-    name: str
-    default: str
-    key: str
-    why: str
-
-
-def bounds() -> list[Bound]:
-    """Return every bound with its default."""
-    defaults = Limits()
-    return [
-        Bound(item.name, _text(getattr(defaults, item.name)), **item.metadata)
-        for item in fields(Limits)
-    ]
-
-
-def bounds_as_markdown() -> str:
-    """Return the text of ``docs/limits.md``."""
-    rows = [
-        f"| `{row.name}` | {row.default} | {f'`{row.key}`' if row.key else 'fixed'} | {row.why} |"
-        for row in bounds()
-    ]
-    return "\n".join(
-        [
-            "# Limits",
-            "",
-            "What the server's edge bears, and why. Made from `server/doorkeeper/limits.py`:",
-            "`python -m doorkeeper.limits > docs/limits.md`.",
-            "",
-            "On each connection one change is under way at a time; the requests behind it wait,",
-            "and the server reads no further until it is answered. It also stops reading while a",
-            "peer does not take its answers.",
-            "",
-            "| limit | default | key | why |",
-            "|---|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
-
-
-def _text(value: object) -> str:
-    if value == UNLIMITED:
-        return "none"
-    return f"{value:_}".replace("_", " ") if isinstance(value, int) else "none"
-
-
-if __name__ == "__main__":
-    print(bounds_as_markdown(), end="")  # noqa: T201 - the output is the file

@@ -155,6 +155,13 @@ ARRIVALS: Final = {
     SaslAuthenticateRequest.API_KEY: Arrival.AUTHENTICATE,
 }
 BARE_STATES: Final = frozenset({State.TOKENS, State.BAD_MECHANISM})
+_BY_KEY: Final = {
+    state: (
+        {key: rules.get(arrival, Action.CLOSE) for key, arrival in ARRIVALS.items()},
+        rules.get(Arrival.OTHER, Action.CLOSE),
+    )
+    for state, rules in ADMISSIONS.items()
+}
 OPEN_STATES: Final = frozenset({State.OPEN, State.LIMITED, State.EXPIRED})
 
 
@@ -171,46 +178,44 @@ class Reply(NamedTuple):
 
 
 class Session:
-    """The authentication of one connection. All times are seconds of one steady clock."""
+    """The authentication of one connection. All times are seconds of one steady clock.
+
+    ``principal`` is who the client is. ``is_open`` says that it has authenticated, or need not;
+    ``takes_bare_frames`` that the next frame has no request header.
+    """
 
     __slots__ = (
+        "_admitted",
         "_began_s",
         "_expires_s",
         "_mechanism",
         "_offered",
         "_offers",
+        "_otherwise",
         "_reauthenticating",
         "_state",
         "_wrong_mechanism",
+        "is_open",
         "principal",
+        "takes_bare_frames",
     )
 
     def __init__(self, offers: Mapping[str, OfferedMechanism] | None) -> None:
         """Begin; ``offers`` are the listener's mechanisms by name, None without SASL."""
         self.principal: Principal = ANONYMOUS
         self._offers = offers or {}
-        self._state = State.OPEN if offers is None else State.INITIAL
         self._mechanism: Mechanism | None = None
         self._offered: OfferedMechanism | None = None
         self._wrong_mechanism = ""
         self._reauthenticating = False
         self._expires_s: float | None = None
         self._began_s: float | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Say whether the client has authenticated, or need not."""
-        return self._state in OPEN_STATES
+        self._enter(State.OPEN if offers is None else State.INITIAL)
 
     @property
     def reauthenticating(self) -> bool:
         """Say whether this is not the first authentication of the connection."""
         return self._reauthenticating
-
-    @property
-    def takes_bare_frames(self) -> bool:
-        """Say whether the next frame has no request header."""
-        return self._state in BARE_STATES
 
     def state(self, now_s: float) -> State:
         """Return the state; a session that is LIMITED becomes EXPIRED when its time is over."""
@@ -219,15 +224,16 @@ class Session:
             and self._expires_s is not None
             and now_s >= self._expires_s
         ):
-            self._state = State.EXPIRED
+            self._enter(State.EXPIRED)
         return self._state
 
     def admit(self, api_key: int, now_s: float) -> Action:
         """Say what to do with a request of this API."""
-        arrival = ARRIVALS.get(api_key, Arrival.OTHER)
-        if arrival is Arrival.HANDSHAKE and self._is_early(now_s):
-            arrival = Arrival.EARLY_HANDSHAKE
-        return ADMISSIONS[self.state(now_s)].get(arrival, Action.CLOSE)
+        if self._expires_s is not None:
+            self.state(now_s)
+            if ARRIVALS.get(api_key) is Arrival.HANDSHAKE and self._is_early(now_s):
+                return ADMISSIONS[self._state].get(Arrival.EARLY_HANDSHAKE, Action.CLOSE)
+        return self._admitted.get(api_key, self._otherwise)
 
     def admit_bare(self) -> Action:
         """Say what to do with a frame, where ``takes_bare_frames`` is true."""
@@ -332,13 +338,20 @@ class Session:
 
     def _is_early(self, now_s: float) -> bool:
         return (
-            self._state in OPEN_STATES
+            self.is_open
             and self._began_s is not None
             and now_s - self._began_s < REAUTHENTICATION_INTERVAL_S
         )
 
     def _move(self, result: Result) -> None:
-        self._state = TRANSITIONS[self._state][result]
+        self._enter(TRANSITIONS[self._state][result])
+
+    def _enter(self, state: State) -> None:
+        """Take a state, and what follows from it, so that a request costs one look-up."""
+        self._state = state
+        self.is_open = state in OPEN_STATES
+        self.takes_bare_frames = state in BARE_STATES
+        self._admitted, self._otherwise = _BY_KEY[state]
 
 
 def _token(token: bytes, *, bare: bool, session_lifetime_ms: int = 0) -> Authenticated | bytes:

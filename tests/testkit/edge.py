@@ -27,6 +27,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.api import Api
+from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
@@ -37,7 +38,6 @@ from doorkeeper.authorizer.contract import (
     AuthorizerServerInfo,
     Endpoint,
 )
-from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.connection import Connection, Counts, Peer
 from doorkeeper.errors import ApiError, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake

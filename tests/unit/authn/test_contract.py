@@ -1,0 +1,67 @@
+"""The contract of mechanisms: one that needs several steps fits a session as it is."""
+
+from __future__ import annotations
+
+from doorkeeper.acl.model import Principal
+from doorkeeper.authn.contract import Challenge, Failure, OfferedMechanism, Step, Success
+from doorkeeper.session import Session, State
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
+
+
+class Riddle:
+    """Asks for ``moon`` twice; the credential lives for 7 seconds."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+
+    def step(self, token: bytes) -> Step:
+        """Ask, then decide."""
+        self._asked += 1
+        if token != b"moon":
+            return Failure(None, "wrong word")
+        if self._asked == 1:
+            return Challenge(b"again")
+        return Success(Principal("User", "poet"), b"welcome", 7000)
+
+
+def riddle_session(version: int = 1) -> Session:
+    session = Session({"RIDDLE": OfferedMechanism("RIDDLE", Riddle)})
+    session.choose(SaslHandshakeRequest(mechanism="RIDDLE"), version, 0.0)
+    return session
+
+
+def test_a_challenge_keeps_the_exchange_open() -> None:
+    """A challenge goes to the client, the next token decides, the credential's life is told."""
+    session = riddle_session()
+
+    asked = session.step(b"moon", 0.0).body
+    told = session.step(b"moon", 0.0).body
+
+    assert isinstance(asked, SaslAuthenticateResponse)
+    assert isinstance(told, SaslAuthenticateResponse)
+    assert asked.auth_bytes == b"again"
+    assert (told.auth_bytes, told.session_lifetime_ms) == (b"welcome", 7000)
+    assert session.principal == Principal("User", "poet")
+    assert session.state(6.9) is State.LIMITED
+    assert session.state(7.0) is State.EXPIRED
+
+
+def test_bare_tokens_get_bare_challenges() -> None:
+    """After SaslHandshake 0 a challenge is only its bytes."""
+    session = riddle_session(version=0)
+
+    assert session.step(b"moon", 0.0).body == b"again"
+    assert session.step(b"moon", 0.0).body == b"welcome"
+
+
+def test_a_failure_without_words_gets_those_of_kafka() -> None:
+    """The client reads the general text; the log gets the reason."""
+    reply = riddle_session().step(b"sun", 0.0)
+
+    assert isinstance(reply.body, SaslAuthenticateResponse)
+    assert reply.failure == "wrong word"
+    assert reply.body.error_message == (
+        "Authentication failed during authentication due to invalid credentials"
+        " with SASL mechanism RIDDLE"
+    )
