@@ -4,10 +4,11 @@ Needs DESCRIBE on each topic. A named topic without it is answered with 29 after
 of all topics leaves it out. Both are audited as denials. Masks are always computed.
 
 Topics come sorted by name. A page holds at most as many partitions as asked for, at least 1 and at
-most ``max.request.partition.size.limit``; the cursor names the next topic and partition. The caller
-is asked about only as far as the page goes.
+most ``max.request.partition.size.limit``; the cursor names the next topic and partition. Refusals
+do not count: every page has all of them from its first name on.
 
-A cursor must name a topic of the list, if there is one, and no negative partition (42).
+A cursor must name a topic of the list, if there is one, and no negative partition (42). The empty
+name fails the request of whoever may describe it (-1), as on a broker.
 
 Source: ``DescribeTopicPartitionsRequestHandler`` and ``KRaftMetadataCache`` (4.3.1).
 """
@@ -47,28 +48,32 @@ def handle(
             ErrorCode.INVALID_REQUEST,
             f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor}",
         )
+    allowed, refused = [], []
+    for name in names:
+        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
+            allowed.append(name)
+        elif request.topics:
+            refused.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+
+    def mask(name: str) -> int:
+        return authorized_operations(node, context, ResourceType.TOPIC, name)
+
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
     remaining = _page_size(request, node)
     described: list[DescribeTopicPartitionsResponseTopic] = []
-    refused: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor: Cursor | None = None
-    for name in names:
-        if not is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
-            if request.topics:
-                refused.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-            continue
+    for name in allowed:
         if remaining == 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
-        mask = authorized_operations(node, context, ResourceType.TOPIC, name)
         topic = node.topics.get(name)
         if topic is None:
-            described.append(_missing(name, mask))
+            described.append(_missing(name, mask(name)))
             continue
         begin = cursor.partition_index if cursor and cursor.topic_name == name else 0
         end = min(topic.partitions, begin + remaining)
-        described.append(_described(topic, range(begin, end), broker_ids, mask))
+        described.append(_described(topic, range(begin, end), broker_ids, mask(name)))
         remaining -= max(end - begin, 0)
         if end < topic.partitions:
             next_cursor = Cursor(topic_name=name, partition_index=end)
@@ -136,6 +141,11 @@ def _missing(name: str, mask: int) -> DescribeTopicPartitionsResponseTopic:
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=mask,
     )
+
+
+def _refusals(names: Iterable[str]) -> tuple[DescribeTopicPartitionsResponseTopic, ...]:
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return tuple(_refused(name, code) for name in sorted(names))
 
 
 def _refused(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
