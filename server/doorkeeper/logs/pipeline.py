@@ -126,7 +126,7 @@ class Logs:
             structlog.processors.format_exc_info,
             renderer_of(form, terminal=terminal),
         )
-        self._writer = LineWriter(descriptor, self._lost_line)
+        self._writer = LineWriter(descriptor, self.lost_line)
         structlog.configure(
             processors=self._processors,
             wrapper_class=Logger,
@@ -159,7 +159,8 @@ class Logs:
         event["logger"] = logger.name
         return event
 
-    def _lost_line(self, count: int) -> bytes:
+    def lost_line(self, count: int) -> bytes:
+        """Return the line that tells how many were dropped."""
         event: EventDict = {
             "event": "log lines were lost because nobody read them",
             "level": "WARN",

@@ -1,0 +1,103 @@
+"""From an event to a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from testkit.logs import readable_logs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_events_carry_level_and_logger(tmp_path: Path) -> None:
+    """A logger of structlog by name writes events with fields, from its level on."""
+    with readable_logs(tmp_path / "log", {"a.loud": 5, "a.quiet": 40}) as log:
+        loud, quiet = structlog.get_logger("a.loud"), structlog.get_logger("a.quiet")
+        loud.trace("t")
+        loud.debug("d")
+        loud.info("i", x=1)
+        quiet.warning("w")
+        quiet.error("e")
+
+        lines = log.lines()
+
+    assert [(line["level"], line["logger"], line["event"]) for line in lines] == [
+        ("TRACE", "a.loud", "t"),
+        ("DEBUG", "a.loud", "d"),
+        ("INFO", "a.loud", "i"),
+        ("ERROR", "a.quiet", "e"),
+    ]
+    assert lines[2]["x"] == 1
+
+
+def test_bound_fields_stay(tmp_path: Path) -> None:
+    """A bound logger adds its fields to each event."""
+    with readable_logs(tmp_path / "log") as log:
+        structlog.get_logger("a").bind(connection="c").info("i", x=1)
+        (line,) = log.lines()
+
+    assert (line["connection"], line["x"]) == ("c", 1)
+
+
+def test_exceptions_have_their_traceback(tmp_path: Path) -> None:
+    """What goes wrong is logged with the traceback, in one line."""
+    with readable_logs(tmp_path / "log") as log:
+        try:
+            _ = 1 // 0
+        except ZeroDivisionError as error:
+            structlog.get_logger("a").exception("failed")
+            structlog.get_logger("a").error("failed", exc_info=error)
+        lines = log.lines()
+
+    assert len(lines) == 2
+    for line in lines:
+        assert "ZeroDivisionError: integer division" in line["exception"]
+
+
+def test_secrets_are_hidden(tmp_path: Path) -> None:
+    """No processor order and no form lets a secret's value through."""
+    with readable_logs(tmp_path / "log") as log:
+        structlog.get_logger("a").info(
+            "i", password="s3cret", configs={"sasl.jaas.config": "s3cret"}
+        )
+        lines = log.lines()
+
+    assert "s3cret" not in str(lines)
+
+
+def test_levels_are_set_anew(tmp_path: Path) -> None:
+    """New levels count at once, for loggers in use too."""
+    with readable_logs(tmp_path / "log") as log:
+        logger = structlog.get_logger("a.b")
+        logger.debug("before")
+        log.logs.set_levels({"a": 10})
+        logger.debug("after")
+
+        assert [line["event"] for line in log.lines()] == ["after"]
+
+
+def test_the_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
+    """Its lines are those of kafka.authorizer.logger; INFO and above, unless a level says more."""
+    with readable_logs(tmp_path / "log", {"kafka.authorizer.logger": 10}) as log:
+        audit = log.logs.audit
+        assert audit.enabled(10)
+        assert not audit.enabled(5)
+        audit.write(5, "probe")
+        audit.write(10, "Principal = User:a is Allowed")
+        lines = log.lines()
+
+    assert [(line["level"], line["logger"], line["event"]) for line in lines] == [
+        ("DEBUG", "kafka.authorizer.logger", "Principal = User:a is Allowed")
+    ]
+
+
+def test_lost_lines_are_told(tmp_path: Path) -> None:
+    """The line about lost lines has their number."""
+    with readable_logs(tmp_path / "log") as log:
+        line = log.logs.lost_line(17)
+
+    assert b'"lines": 17' in line
+    assert b'"level": "WARN"' in line

@@ -1,0 +1,94 @@
+"""The looks of a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from doorkeeper.logs.rendering import as_json, as_kafka, console, renderer_of
+
+# 2026-11-21 20:00:00.123 UTC
+WHEN_NS = 1_795_291_200_123_456_789
+
+
+def event(text: str, **fields: object) -> dict[str, Any]:
+    return {"event": text, "level": "INFO", "logger": "a.b", "timestamp_ns": WHEN_NS, **fields}
+
+
+def test_json_is_one_object_a_line() -> None:
+    """Time in UTC to the millisecond, then level, logger, event and the fields, in order."""
+    line = as_json(None, "", event("started\n", ms=7, path={"a": 1}, other=object))
+
+    assert line.endswith(b"}\n")
+    assert line.count(b"\n") == 1
+    assert list(json.loads(line)) == [
+        "timestamp",
+        "level",
+        "logger",
+        "event",
+        "ms",
+        "path",
+        "other",
+    ]
+    assert json.loads(line)["timestamp"] == "2026-11-21T20:00:00.123Z"
+
+
+def test_kafkas_form_escapes_nothing() -> None:
+    """The line is ``[%d] %p %m (%c)``; what reads Kafka's files reads it."""
+    line = as_kafka(None, "", event("Principal = User:a is Denied operation = READ\n"))
+
+    assert re.fullmatch(
+        rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,123\] INFO Principal = User:a is Denied operation ="
+        rb" READ\n \(a\.b\)\n",
+        line,
+    )
+
+
+def test_kafkas_form_appends_fields() -> None:
+    """Events of ours have fields, which follow their text."""
+    assert b"INFO started ms=7 (a.b)\n" in as_kafka(None, "", event("started", ms=7))
+
+
+def test_the_console_form_cannot_be_forged() -> None:
+    """Control characters in names that clients choose are shown, not sent to the terminal."""
+    line = console(colors=False)(None, "", event("bad \x1b[2J\nname", client="a\nb", peer="x"))
+
+    assert line.count(b"\n") == 1
+    assert b"\x1b" not in line
+    assert b"bad \\x1b[2J\\nname client='a\\nb' peer=x (a.b)" in line
+
+
+def test_the_console_form_shows_tracebacks() -> None:
+    """An exception's traceback follows the line."""
+    line = console(colors=False)(None, "", event("failed", exception="Traceback:\n  x"))
+
+    assert line.endswith(b"failed (a.b)\nTraceback:\n  x\n")
+
+
+def test_colours_are_for_terminals() -> None:
+    """A terminal gets colours, by level."""
+    assert b"\x1b[1mok\x1b[0m" in console(colors=True)(None, "", event("ok"))
+    assert b"\x1b[31m" in console(colors=True)(None, "", event("no") | {"level": "ERROR"})
+
+
+@pytest.mark.parametrize(
+    ("form", "terminal", "begin"),
+    [
+        ("auto", False, b"{"),
+        ("auto", True, b"\x1b[2m2"),
+        ("json", True, b"{"),
+        ("kafka", False, b"["),
+        ("console", False, b"2"),
+    ],
+)
+def test_forms(form: str, begin: bytes, *, terminal: bool) -> None:
+    """Auto is console on a terminal and JSON otherwise."""
+    assert renderer_of(form, terminal=terminal)(None, "", event("x")).startswith(begin)
+
+
+def test_text_that_is_no_utf_8_does_not_stop_the_log() -> None:
+    """A lone surrogate is written as an escape."""
+    assert b"\\udc80" in as_json(None, "", event("\udc80"))
