@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper.storage.backup import backup, restore
 from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.database import connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.migrations import Migration
 from testkit.stores import (
@@ -145,7 +146,7 @@ async def test_restoring_keeps_the_previous_store_aside(data_dir: Path, target: 
 async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
     data_dir: Path, target: Path
 ) -> None:
-    """The WAL belongs to the previous store: it goes aside with it, and loses nothing."""
+    """It is brought into the previous store first, which goes aside as one file, complete."""
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     store = started_store(data_dir)
@@ -159,6 +160,7 @@ async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
 
     assert numbers_in(killed) == [1]
     assert aside is not None
+    assert not aside.with_name(aside.name + "-wal").exists()
     restore(aside, data_dir.with_name("other"), now_ms=now_ms)
     assert numbers_in(data_dir.with_name("other")) == [1, 2]
 
@@ -174,6 +176,25 @@ async def test_a_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path
     assert numbers_in(data_dir) == [1]
     assert aside is not None
     assert aside.read_bytes() == b"scrambled" * 1000
+
+
+async def test_a_wal_that_a_reader_holds_goes_aside(data_dir: Path, target: Path) -> None:
+    """While a reader keeps the WAL in use it cannot be brought in: it moves with its store."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = started_store(data_dir)
+    reader = connect_readonly(data_dir / DATABASE_NAME)
+    reader.execute("BEGIN; SELECT count(*) FROM bindings")
+    await submitting(store, adding(*range(2, 1000)))
+    store.close()
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+    reader.close()
+
+    assert numbers_in(data_dir) == [1]
+    assert aside is not None
+    restore(aside, data_dir.with_name("other"), now_ms=now_ms)
+    assert numbers_in(data_dir.with_name("other")) == list(range(1, 1000))
 
 
 async def test_restoring_is_refused_while_a_server_holds_the_store(

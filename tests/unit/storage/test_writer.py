@@ -209,6 +209,18 @@ async def test_a_failure_inside_a_large_change_leaves_no_part(data_dir: Path) ->
     assert numbers_in(data_dir) == [1]
 
 
+async def test_a_transaction_left_open_is_left_before_the_next_change(data_dir: Path) -> None:
+    """When a rollback failed, the next change does not commit into what it left open."""
+    store = started_store(data_dir)
+    store._connection.execute("BEGIN")
+
+    stored = await submitting(store, adding(1))
+
+    assert stored == 1
+    assert query(data_dir, "SELECT revision FROM change_log") == [(1,)]
+    store.close()
+
+
 async def test_an_empty_change_keeps_its_place(gated: EmbeddedStore, clock: GatedClock) -> None:
     """It answers the last revision before it, makes none, and fails behind a failure."""
     futures = [submitting(gated, change) for change in (Change(author=AUTHOR), adding(1))]
