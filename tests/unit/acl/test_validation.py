@@ -1,0 +1,146 @@
+"""What is refused, with the controller's texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.validation import (
+    check_binding,
+    check_filter,
+    too_many_created,
+    too_many_deleted,
+)
+from doorkeeper.errors import ErrorCode
+from testkit.acl import PREFIXED, READ, allow, group, topic, wanted
+
+NO_COLON = "(no colon is present separating the principal type from the principal name)"
+ALLOW = AclPermissionType.ALLOW
+
+
+def binding(
+    resource_type: ResourceType = ResourceType.TOPIC,
+    pattern_type: PatternType = PatternType.LITERAL,
+    operation: AclOperation = READ,
+    permission_type: AclPermissionType = ALLOW,
+    *,
+    name: str = "t",
+    principal: str = "User:a",
+) -> AclBinding:
+    return AclBinding(
+        ResourcePattern(resource_type, name, pattern_type),
+        AccessControlEntry(principal, "*", operation, permission_type),
+    )
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (binding(ResourceType.UNKNOWN), "Invalid resourceType UNKNOWN"),
+        (binding(ResourceType.ANY), "Invalid resourceType ANY"),
+        (binding(pattern_type=PatternType.UNKNOWN), "Invalid patternType UNKNOWN"),
+        (binding(pattern_type=PatternType.MATCH), "Invalid patternType MATCH"),
+        (binding(operation=AclOperation.UNKNOWN), "Invalid operation UNKNOWN"),
+        (binding(operation=AclOperation.ANY), "Invalid operation ANY"),
+        (
+            binding(permission_type=AclPermissionType.UNKNOWN),
+            "Invalid permissionType UNKNOWN",
+        ),
+        (binding(permission_type=AclPermissionType.ANY), "Invalid permissionType ANY"),
+        (binding(name=""), "Resource name should not be empty"),
+        (
+            binding(principal="alice"),
+            f"Could not parse principal from `alice` {NO_COLON}",
+        ),
+        (
+            binding(principal=""),
+            f"Could not parse principal from `` {NO_COLON}",
+        ),
+        (
+            binding(ResourceType.UNKNOWN, PatternType.UNKNOWN, name="", principal=""),
+            "Invalid resourceType UNKNOWN",
+        ),
+        (
+            binding(operation=AclOperation.UNKNOWN, name="", principal=""),
+            "Invalid operation UNKNOWN",
+        ),
+        (binding(name="", principal=""), "Resource name should not be empty"),
+    ],
+)
+def test_bindings_are_refused_by_the_first_rule_that_they_break(
+    refused: AclBinding, text: str
+) -> None:
+    """Always INVALID_REQUEST, with the text of Kafka 4.3.1."""
+    error = check_binding(refused)
+
+    assert error is not None
+    assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, text)
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        allow("a", AclOperation.CREATE_TOKENS, topic("t")),
+        allow("a", READ, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PREFIXED)),
+        allow("a", READ, topic("*", PREFIXED)),
+        allow("X:", READ, topic("t")),
+        allow(":y", READ, topic("t")),
+        allow("a", READ, topic("t"), host=""),
+        allow("a", READ, topic("t"), host="10.0.0.0/8"),
+        allow("a", READ, group("a/b c")),
+        allow("a", AclOperation.TWO_PHASE_COMMIT, topic("t")),
+    ],
+)
+def test_what_a_broker_stores_is_accepted(accepted: AclBinding) -> None:
+    """Whether it can ever have an effect is not asked."""
+    assert check_binding(accepted) is None
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (wanted(ResourceType.UNKNOWN), "Unknown patternFilter."),
+        (wanted(pattern_type=PatternType.UNKNOWN), "Unknown patternFilter."),
+        (wanted(operation=AclOperation.UNKNOWN), "Unknown entryFilter."),
+        (wanted(permission_type=AclPermissionType.UNKNOWN), "Unknown entryFilter."),
+        (
+            wanted(ResourceType.UNKNOWN, operation=AclOperation.UNKNOWN),
+            "Unknown patternFilter.",
+        ),
+    ],
+)
+def test_filters_with_unknown_elements_are_refused(refused: AclBindingFilter, text: str) -> None:
+    """The pattern is looked at first."""
+    error = check_filter(refused)
+
+    assert error is not None
+    assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, text)
+
+
+def test_other_filters_are_accepted() -> None:
+    """ANY and MATCH belong to filters."""
+    assert check_filter(wanted()) is None
+    assert check_filter(wanted(ResourceType.TOPIC, "a", PatternType.MATCH)) is None
+
+
+def test_limits_have_kafkas_codes_and_texts() -> None:
+    """Creating too much breaks a policy, deleting too much is an invalid request."""
+    created, deleted = too_many_created(), too_many_deleted()
+
+    assert (created.code, created.message) == (
+        ErrorCode.POLICY_VIOLATION,
+        "Unable to perform excessively large batch operation.",
+    )
+    assert (deleted.code, deleted.message) == (
+        ErrorCode.INVALID_REQUEST,
+        "Cannot remove more than 10000 acls in a single delete operation.",
+    )

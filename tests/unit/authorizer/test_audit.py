@@ -1,0 +1,30 @@
+"""The standard library's logger as a sink of audit lines."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixture) -> None:
+    """A percent sign in a name is no format."""
+    audit = LoggerAudit()
+    with caplog.at_level(DEBUG, "kafka.authorizer.logger"):
+        audit.write(INFO, "topic %s")
+
+    assert caplog.record_tuples == [("kafka.authorizer.logger", logging.INFO, "topic %s")]
+
+
+def test_the_loggers_level_decides(caplog: pytest.LogCaptureFixture) -> None:
+    """Also when it is changed later."""
+    audit = LoggerAudit()
+
+    with caplog.at_level(INFO, "kafka.authorizer.logger"):
+        assert [audit.enabled(each) for each in (TRACE, DEBUG, INFO)] == [False, False, True]
+    with caplog.at_level(TRACE, "kafka.authorizer.logger"):
+        assert audit.enabled(TRACE)

@@ -1,0 +1,51 @@
+"""The standard authorizer's configuration."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from doorkeeper.authorizer.audit_line import FORMS
+from doorkeeper.authorizer.keys import read_form, read_policy
+
+FOUND = "doorkeeper.authorizer.log.format: found 3.0; allowed: 4.2, 3.3, 2.4, 2.0, 1.0"
+
+
+def test_super_users_are_separated_by_semicolons() -> None:
+    """Blanks around them and empty ones do not count; commas belong to names."""
+    policy = read_policy({"super.users": " User:a;;User:CN=b,O=c ; User:*;"})
+
+    assert policy.super_users == {"User:a", "User:CN=b,O=c", "User:*"}
+
+
+def test_nothing_configured_means_nobody_and_closed() -> None:
+    """As in Kafka."""
+    policy = read_policy({})
+
+    assert policy.super_users == frozenset()
+    assert policy.allow_everyone is False
+
+
+def test_a_super_user_without_a_colon_stops_the_start() -> None:
+    """The text names the key and what was found."""
+    text = "super.users: expected a string in format principalType:principalName but got alice"
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        read_policy({"super.users": "User:a;alice"})
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [("true", True), (" TRUE ", True), ("false", False), ("yes", False), ("", False)],
+)
+def test_only_true_opens_to_everyone(value: str, *, allowed: bool) -> None:
+    """Case and blanks do not matter; anything else means false."""
+    assert read_policy({"allow.everyone.if.no.acl.found": value}).allow_everyone is allowed
+
+
+def test_the_form_of_the_audit_line_is_named_by_release() -> None:
+    """The newest one where none is named."""
+    assert read_form({}) is FORMS["4.2"]
+    assert read_form({"doorkeeper.authorizer.log.format": " 2.4 "}) is FORMS["2.4"]
+    with pytest.raises(ValueError, match=f"^{re.escape(FOUND)}$"):
+        read_form({"doorkeeper.authorizer.log.format": "3.0"})

@@ -1,0 +1,127 @@
+"""What ``authorizer.class.name`` may say."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.authorizer import loading
+from doorkeeper.authorizer.contract import Authorizer
+from doorkeeper.authorizer.loading import UnusableAuthorizer, authorizer_class
+from doorkeeper.authorizer.standard import StandardAuthorizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = """
+from doorkeeper.authorizer.contract import Authorizer
+
+class Half(Authorizer):
+    def start(self, server_info):
+        return {}
+
+not_a_class = 7
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put two modules where Python finds them: a plug-in, and one that fails."""
+    (tmp_path / "dk_plugin.py").write_text(PLUGIN)
+    (tmp_path / "dk_broken.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install two entry points: ours under a short name, and one that leads nowhere."""
+    group = loading.ENTRY_POINT_GROUP
+    points = EntryPoints(
+        [
+            EntryPoint("standard", "doorkeeper.authorizer.standard:StandardAuthorizer", group),
+            EntryPoint("gone", "dk_gone:Authorizer", group),
+        ]
+    )
+
+    def entry_points(*, group: str) -> EntryPoints:
+        return points.select(group=group)
+
+    monkeypatch.setattr(loading, "entry_points", entry_points)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_empty_means_none(name: str) -> None:
+    """Then everything is allowed."""
+    assert authorizer_class(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "kafka.security.authorizer.AclAuthorizer",
+        "kafka.security.auth.SimpleAclAuthorizer",
+        " doorkeeper.authorizer.standard.StandardAuthorizer ",
+        "doorkeeper.authorizer.standard:StandardAuthorizer",
+    ],
+)
+def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
+    """Both ways to write a path of Python are taken."""
+    assert authorizer_class(name) is StandardAuthorizer
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_entry_point_is_named_without_dots() -> None:
+    """In the group ``doorkeeper.authorizers``."""
+    assert authorizer_class("standard") is StandardAuthorizer
+
+
+@pytest.mark.usefixtures("plugins", "installed")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "com.example.Authorizer",
+            "cannot import com.example: ModuleNotFoundError: No module named 'com'",
+        ),
+        (
+            "dk_broken.Authorizer",
+            "cannot import dk_broken: ZeroDivisionError: division by zero",
+        ),
+        ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
+        (
+            "dk_plugin:not_a_class",
+            "found 7; allowed: a subclass of doorkeeper.authorizer.contract.Authorizer",
+        ),
+        (
+            "dk_plugin.Half",
+            "the class lacks the methods acls, authorize, create_acls, delete_acls",
+        ),
+        (
+            "other",
+            (
+                "found no entry point of this name in doorkeeper.authorizers; allowed: gone, standard,"
+                " or package.module.Class"
+            ),
+        ),
+        (
+            "gone",
+            "cannot load dk_gone:Authorizer: ModuleNotFoundError: No module named 'dk_gone'",
+        ),
+    ],
+)
+def test_what_is_unusable_is_told_in_one_line(name: str, text: str) -> None:
+    """The line begins with key and value."""
+    with pytest.raises(UnusableAuthorizer) as caught:
+        authorizer_class(name)
+
+    assert str(caught.value) == f"authorizer.class.name={name}: {text}"
+    assert isinstance(caught.value, ValueError)
+
+
+def test_the_contract_itself_is_no_authorizer() -> None:
+    """It lacks every method that has no default."""
+    with pytest.raises(UnusableAuthorizer, match="lacks the methods acls, authorize"):
+        authorizer_class(f"{Authorizer.__module__}.{Authorizer.__name__}")
