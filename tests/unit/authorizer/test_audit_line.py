@@ -19,37 +19,44 @@ ALICE = request_of("alice", host="10.0.0.7", api_key=3)
         (
             "4.2",
             (
-                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on resource"
-                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based on rule"
+                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on"
+                " resource"
+                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based"
+                " on rule"
                 " DefaultDeny"
             ),
         ),
         (
             "3.3",
             (
-                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on resource"
-                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based on rule"
+                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on"
+                " resource"
+                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based"
+                " on rule"
                 " DefaultDeny"
             ),
         ),
         (
             "2.4",
             (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on resource"
+                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
+                " resource"
                 " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1"
             ),
         ),
         (
             "2.0",
             (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on resource"
+                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
+                " resource"
                 " = Topic:LITERAL:orders"
             ),
         ),
         (
             "1.0",
             (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on resource"
+                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
+                " resource"
                 " = Topic:orders"
             ),
         ),

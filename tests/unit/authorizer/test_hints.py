@@ -54,7 +54,9 @@ def test_what_fits_is_passed_over() -> None:
 
     assert list(hints([*fitting, allow("a", AclOperation.CREATE_TOKENS, topic("t"))])) == [
         (
-            "the ACL ALLOW CREATE_TOKENS for User:a on TOPIC:LITERAL:t has no effect: the operations of"
-            " TOPIC are READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
+            "the ACL ALLOW CREATE_TOKENS for User:a on TOPIC:LITERAL:t has no effect: the"
+            " operations of"
+            " TOPIC are READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS,"
+            " ALTER_CONFIGS"
         )
     ]

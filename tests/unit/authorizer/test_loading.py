@@ -102,7 +102,8 @@ def test_an_entry_point_is_named_without_dots() -> None:
         (
             "other",
             (
-                "found no entry point of this name in doorkeeper.authorizers; allowed: gone, standard,"
+                "found no entry point of this name in doorkeeper.authorizers; allowed: gone,"
+                " standard,"
                 " or package.module.Class"
             ),
         ),

@@ -239,8 +239,10 @@ async def test_some_resource_of_a_type() -> None:
         (
             DEBUG,
             (
-                "Principal = User:root is Allowed operation = READ from host = 10.0.0.1 on resource ="
-                " Topic:LITERAL:hardcode for request = DescribeAcls with resourceRefCount = 0 based on"
+                "Principal = User:root is Allowed operation = READ from host = 10.0.0.1 on"
+                " resource ="
+                " Topic:LITERAL:hardcode for request = DescribeAcls with resourceRefCount = 0"
+                " based on"
                 " rule SuperUser"
             ),
         )
