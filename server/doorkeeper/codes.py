@@ -28,7 +28,7 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.errors import answer_of
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource
@@ -53,10 +53,6 @@ class UnknownElements(Malformed):
     def __init__(self, field: str, text: str) -> None:
         """Keep the field and the broker's text for its log; the offset is not known any more."""
         super().__init__(field, -1, text)
-
-
-class NotIndefinite(ValueError):
-    """An ACL to create has ANY or MATCH in it, which only filters may have."""
 
 
 def resource_type(code: int) -> ResourceType:
@@ -160,7 +156,8 @@ def binding_of(creation: AclCreation) -> AclBinding:
     """Return the ACL that a row of CreateAcls describes; unknown codes become UNKNOWN.
 
     Raises:
-        NotIndefinite: an element is ANY or MATCH.
+        ApiError: UNKNOWN_SERVER_ERROR where an element is ANY or MATCH, which only filters may
+            have: a broker fails while it makes the object.
 
     """
     binding = AclBinding(
@@ -183,7 +180,7 @@ def binding_of(creation: AclCreation) -> AclBinding:
         or entry.operation is AclOperation.ANY
         or entry.permission_type is AclPermissionType.ANY
     ):
-        raise NotIndefinite(f"an ACL must not contain ANY or MATCH: {binding}")
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "ANY or MATCH in an ACL to create")
     return binding
 
 

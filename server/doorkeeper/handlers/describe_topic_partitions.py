@@ -8,7 +8,8 @@ most ``max.request.partition.size.limit``; the cursor names the next topic and p
 do not count: every page has all of them from its first name on.
 
 A cursor must name a topic of the list, if there is one, and no negative partition (42). The empty
-name fails the request of whoever may describe it (-1), as on a broker.
+name fails the request of whoever may describe it (-1), as on a broker, which takes it for the name
+of an absent cursor.
 
 Source: ``DescribeTopicPartitionsRequestHandler`` and ``KRaftMetadataCache`` (4.3.1).
 """
@@ -43,17 +44,15 @@ def handle(
     """Describe topics from the cursor on, until the page is full."""
     cursor = request.cursor
     names = _names(request, node)
-    if cursor is not None and cursor.partition_index < 0:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor}",
-        )
     allowed, refused = [], []
     for name in names:
         if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
             allowed.append(name)
         elif request.topics:
             refused.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+
+    if cursor is None and "" in allowed:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
 
     def mask(name: str) -> int:
         return authorized_operations(node, context, ResourceType.TOPIC, name)
@@ -85,17 +84,27 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
     """Return the names from the cursor on, sorted.
 
     Raises:
-        ApiError: INVALID_REQUEST where the cursor's topic is not in the list.
+        ApiError: INVALID_REQUEST where the cursor's topic is not in the list, or its partition
+            is negative.
 
     """
-    first = "" if request.cursor is None else request.cursor.topic_name
-    if not request.topics:
-        return [name for name in node.topics.names() if name >= first]
-    names = sorted({topic.name for topic in request.topics if topic.name >= first})
-    if request.cursor is not None and first not in names:
+    cursor = request.cursor
+    first = "" if cursor is None else cursor.topic_name
+    if request.topics:
+        names = sorted({topic.name for topic in request.topics if topic.name >= first})
+    else:
+        names = [name for name in node.topics.names() if name >= first]
+    if cursor is None:
+        return names
+    if request.topics and first not in names:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
             f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {first}",
+        )
+    if cursor.partition_index < 0:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor}",
         )
     return names
 
@@ -141,11 +150,6 @@ def _missing(name: str, mask: int) -> DescribeTopicPartitionsResponseTopic:
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=mask,
     )
-
-
-def _refusals(names: Iterable[str]) -> tuple[DescribeTopicPartitionsResponseTopic, ...]:
-    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return tuple(_refused(name, code) for name in sorted(names))
 
 
 def _refused(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:

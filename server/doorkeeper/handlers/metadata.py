@@ -142,7 +142,8 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
     """Return the distinct names meant, sorted.
 
     Raises:
-        TypeError: a topic has neither name nor id; the broker stumbles over it too, and answers -1.
+        ApiError: UNKNOWN_SERVER_ERROR for a topic with neither name nor id, as a broker that
+            stumbles over it.
 
     """
     by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
@@ -150,7 +151,7 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
         return sorted(set(by_id))
     names = {topic.name for topic in request.topics or ()}
     if None in names:
-        raise TypeError("a topic has neither name nor id")
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic has neither name nor id")
     return sorted(name for name in names if name is not None)
 
 

@@ -1,0 +1,177 @@
+"""A node for handlers: real settings, a real authorizer with its audit, real topics and groups.
+
+node = await node_of(allow("alice", READ, topic("orders")), topics=[declared("orders")])
+answer(metadata.API, MetadataRequest(...), node, version=12, user="alice")
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper import registry
+from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
+from doorkeeper.authorizer.contract import AuthorizableRequestContext
+from doorkeeper.errors import ApiError
+from doorkeeper.node import ApiRange, Broker, Group, GroupMember, RequestContext, Topic
+from doorkeeper.topics import Topics, declared_id
+from testkit.acl import request_of
+from testkit.authorizers import CollectedAudit, started
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.api import Api
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.settings import Settings
+
+CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"
+ADMIN = "admin"
+"""A super user."""
+
+
+class ANode:
+    """A node whose parts a test may replace."""
+
+    def __init__(
+        self,
+        authorizer: Authorizer | None,
+        settings: Settings,
+        audit: CollectedAudit,
+        topics: Topics,
+        groups: Mapping[str, Group],
+    ) -> None:
+        self.node_id = 1
+        self.cluster_id = CLUSTER_ID
+        self.controller_id = 1
+        self.authorizer = authorizer
+        self.settings = settings
+        self.audit = audit
+        self.topics = topics
+        self.groups = groups
+        self.listed = (Broker(1, "broker.example", 9092, "rack-a"),)
+        self._ids = count(1000)
+
+    def brokers(self, listener_name: str) -> Sequence[Broker]:
+        assert listener_name == "PLAINTEXT"
+        return self.listed
+
+    def new_topic_id(self) -> bytes:
+        return next(self._ids).to_bytes(16, "big")
+
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+        return registry.api_ranges(controller=controller)
+
+    def lines(self) -> list[str]:
+        """Return what was audited since the last call: level, operation, resource, count."""
+        lines = [_brief(level, text) for level, text in self.audit.lines]
+        self.audit.lines.clear()
+        return lines
+
+
+_LINE = re.compile(
+    r"is (\w+) operation = (\w+) from host = .* on resource = (.*) for request = \w+"
+    r" with resourceRefCount = (\d+)"
+)
+_LEVELS = {5: "TRACE", 10: "DEBUG", 20: "INFO"}
+
+
+def _brief(level: int, text: str) -> str:
+    found = _LINE.search(text)
+    assert found is not None
+    return " ".join((_LEVELS[level], *found.groups()))
+
+
+async def node_of(
+    *bindings: AclBinding,
+    topics: Iterable[Topic] = (),
+    groups: Iterable[Group] = (),
+    properties: str = "",
+    secured: bool = True,
+) -> ANode:
+    """Return a node that holds these ACLs; ``secured=False`` leaves the authorizer out."""
+    audit = CollectedAudit()
+    authorizer = None
+    if secured:
+        authorizer = await started(*bindings, audit=audit, super__users=f"User:{ADMIN}")
+    stored = [topic for topic in topics if topic.origin is None]
+    declared_ones = [topic for topic in topics if topic.origin is not None]
+    return ANode(
+        authorizer,
+        settings_of(properties),
+        audit,
+        Topics(declared_ones, stored),
+        {group.group_id: group for group in groups},
+    )
+
+
+def a_topic(name: str, partitions: int = 1, **fields: Any) -> Topic:
+    """Return a topic that was made over the wire."""
+    values: dict[str, Any] = {"replication_factor": 1, "configs": {}, **fields}
+    return Topic(name, declared_id(CLUSTER_ID, name), partitions, **values)
+
+
+def a_group(group_id: str, state: str = "Stable", **fields: Any) -> Group:
+    """Return a classic group of one member."""
+    member = GroupMember("m-1", None, "client-1", "/10.0.0.7", b"wants", b"has")
+    values: dict[str, Any] = {
+        "group_type": "classic",
+        "protocol_type": "consumer",
+        "protocol": "range",
+        "members": (member,),
+        **fields,
+    }
+    return Group(group_id, state, **values)
+
+
+def context_of(
+    api: Api, version: int, user: str = ADMIN, *, controller: bool = False
+) -> RequestContext:
+    """Return the circumstances of a request."""
+    asked = request_of(user, api_key=api.key)
+    authorizable = AuthorizableRequestContext(
+        **{**asked._asdict(), "request_version": version, "request_type": api.key}
+    )
+    return RequestContext(authorizable, "Request(described)", controller)
+
+
+def outcome(
+    api: Api,
+    request: Any,
+    node: ANode,
+    version: int,
+    user: str = ADMIN,
+    *,
+    controller: bool = False,
+) -> Any:
+    """Return what the handler returns, or its refusal, as a connection would."""
+    assert isinstance(request, api.request)
+    request, _ = api.request.decode(request.encode(version), 0, version)
+    try:
+        return api.handle(request, context_of(api, version, user, controller=controller), node)
+    except ApiError as error:
+        return api.refuse(request, version, error)
+
+
+def answer(
+    api: Api,
+    request: Any,
+    node: ANode,
+    version: int,
+    user: str = ADMIN,
+    *,
+    controller: bool = False,
+) -> Any:
+    """Return the answer as it arrives: encoded and decoded again in the version."""
+    return on_the_wire(outcome(api, request, node, version, user, controller=controller), version)
+
+
+def on_the_wire(response: Any, version: int) -> Any:
+    """Return what is left of a response after its way to the client."""
+    decoded, end = type(response).decode(response.encode(version), 0, version)
+    assert end == len(response.encode(version))
+    return decoded
