@@ -1,0 +1,101 @@
+"""The generated code against the declared trees, for every message in every version."""
+
+import pytest
+from doorkeeper_wire.declared import tree
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from testkit.wire_values import (
+    built,
+    declared_outcome,
+    generated_outcome,
+    message_class,
+    message_versions,
+    plain,
+    values,
+)
+
+EVERY_VERSION = pytest.mark.parametrize(("name", "version"), list(message_versions()))
+FEW = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def agree_on_values(data: st.DataObject, name: str, version: int) -> None:
+    """Encode a value both ways, and read the bytes back both ways."""
+    declared = tree(name, version)
+    value = data.draw(values(declared))
+
+    message = built(name, value)
+    encoded = message.encode(version)
+
+    assert encoded == declared.build(value)
+    assert message_class(name).decode(encoded, 0, version) == (message, len(encoded))
+    assert declared_outcome(name, version, encoded) == (plain(value), len(encoded))
+
+
+def agree_on_damage(data: st.DataObject, name: str, version: int) -> None:
+    """Cut a value's bytes at every place, and change some of them; read the rest both ways."""
+    encoded = tree(name, version).build(data.draw(values(tree(name, version))))
+    changes = st.tuples(st.integers(0, max(len(encoded) - 1, 0)), st.integers(0, 255))
+
+    damaged = [encoded[:cut] for cut in range(min(len(encoded), 150))]
+    for place, byte in data.draw(st.lists(changes, min_size=1, max_size=12)):
+        damaged.append(encoded[:place] + bytes([byte]) + encoded[place + 1 :])
+
+    for attempt in damaged:
+        found = generated_outcome(name, version, attempt)
+        assert found == declared_outcome(name, version, attempt), attempt.hex()
+
+
+@EVERY_VERSION
+@FEW
+@given(data=st.data())
+def test_equal_bytes_and_values(data: st.DataObject, name: str, version: int) -> None:
+    """Tree and generated code write the same bytes and read the same values."""
+    agree_on_values(data, name, version)
+
+
+@EVERY_VERSION
+@settings(FEW, max_examples=6)
+@given(data=st.data())
+def test_damaged_bytes(data: st.DataObject, name: str, version: int) -> None:
+    """Damaged bytes are Malformed where the tree refuses them, and else what the tree reads."""
+    agree_on_damage(data, name, version)
+
+
+@EVERY_VERSION
+@FEW
+@given(noise=st.binary(max_size=60))
+def test_noise(noise: bytes, name: str, version: int) -> None:
+    """Bytes that were never a message are refused, or read as the tree reads them."""
+    assert generated_outcome(name, version, noise) == declared_outcome(name, version, noise)
+
+
+@EVERY_VERSION
+@FEW
+@given(data=st.data())
+def test_trailing_bytes_and_offsets(data: st.DataObject, name: str, version: int) -> None:
+    """Decoding begins at the offset and ends with the message; what follows is left alone."""
+    message = built(name, data.draw(values(tree(name, version))))
+    encoded = message.encode(version)
+
+    padded = b"\x01\x02\x03" + encoded + b"\xff\xff"
+
+    assert message_class(name).decode(padded, 3, version) == (message, 3 + len(encoded))
+
+
+@pytest.mark.slow
+@EVERY_VERSION
+@MANY
+@given(data=st.data())
+def test_equal_bytes_and_values_at_length(data: st.DataObject, name: str, version: int) -> None:
+    """As the short form, with many more values."""
+    agree_on_values(data, name, version)
+
+
+@pytest.mark.slow
+@EVERY_VERSION
+@settings(MANY, max_examples=150)
+@given(data=st.data())
+def test_damaged_bytes_at_length(data: st.DataObject, name: str, version: int) -> None:
+    """As the short form, with many more values."""
+    agree_on_damage(data, name, version)

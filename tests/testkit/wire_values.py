@@ -1,0 +1,164 @@
+"""Values of messages, made from the declared trees: what the codec's property tests are fed."""
+
+from collections.abc import Iterator
+from functools import singledispatch
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+from construct import Bytes, ConstructError, FormatField, Renamed
+from doorkeeper_wire.declared import tree
+from doorkeeper_wire.declared.contents import MODULES
+from doorkeeper_wire.declared.nodes import (
+    Array,
+    Flag,
+    NullableRecord,
+    Octets,
+    Record,
+    TagSection,
+    Text,
+)
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.message import Message
+from doorkeeper_wire.message import Record as Struct
+from hypothesis import strategies as st
+
+_TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.integers(min_value=120, max_value=140).map("x".__mul__),
+    st.sampled_from(["User:alice", "*", "\U0001f600é", "y" * 400]),
+)
+
+
+def message_class(name: str) -> type[Message]:
+    """Return the class of a message, by its Kafka name."""
+    found: type[Message] = getattr(_module(name), name)
+    return found
+
+
+def message_versions() -> Iterator[tuple[str, int]]:
+    """Yield every message in every version."""
+    for name in MODULES:
+        for version in range(message_class(name).MAX_VERSION + 1):
+            yield name, version
+
+
+def built(name: str, values: dict[str, Any], kind: str | None = None) -> Any:
+    """Return the message that has these values; `kind` is the struct in question."""
+    fields = {key: _built(name, value) for key, value in values.items() if key != "kind"}
+    return getattr(_module(name), kind or name)(**fields)
+
+
+def plain(value: Any) -> Any:
+    """Return a message or a parsed container as dictionaries, tuples and plain values."""
+    if isinstance(value, Struct):
+        return {name: plain(getattr(value, name)) for name in value.FIELDS}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items() if key not in {"_io", "kind"}}
+    if isinstance(value, list | tuple):
+        return tuple(plain(item) for item in value)
+    return value
+
+
+def declared_outcome(name: str, version: int, data: bytes) -> Any:
+    """Return what the tree reads and where it ends, or None when it refuses the data."""
+    stream = BytesIO(data)
+    try:
+        value = tree(name, version).parse_stream(stream)
+    except ConstructError:
+        return None
+    return plain(value), stream.tell()
+
+
+def generated_outcome(name: str, version: int, data: bytes) -> Any:
+    """Return what the generated decoder reads and where it ends, or None when it refuses."""
+    try:
+        message, end = message_class(name).decode(data, 0, version)
+    except Malformed as error:
+        assert error.field
+        assert 0 <= error.offset <= len(data)
+        return None
+    return plain(message), end
+
+
+@singledispatch
+def values(node: Any) -> st.SearchStrategy[Any]:
+    """Return the strategy of the values that a node can carry.
+
+    Raises:
+        TypeError: for a node that no tree has.
+    """
+    raise TypeError(f"no values for {node!r}")
+
+
+@values.register
+def _(node: Renamed) -> st.SearchStrategy[Any]:
+    return values(node.subcon)
+
+
+@values.register
+def _(node: FormatField) -> st.SearchStrategy[Any]:
+    bound = 1 << (8 * node.length - 1)
+    return st.integers(min_value=-bound, max_value=bound - 1)
+
+
+@values.register
+def _(_node: Flag) -> st.SearchStrategy[Any]:
+    return st.booleans()
+
+
+@values.register
+def _(node: Bytes) -> st.SearchStrategy[Any]:
+    return st.binary(min_size=node.length, max_size=node.length)
+
+
+@values.register
+def _(node: Text) -> st.SearchStrategy[Any]:
+    return st.none() | _TEXTS if node.nullable else _TEXTS
+
+
+@values.register
+def _(node: Octets) -> st.SearchStrategy[Any]:
+    octets = st.binary(max_size=12) | st.integers(125, 130).map(bytes)
+    return st.none() | octets if node.nullable else octets
+
+
+@values.register
+def _(node: Array) -> st.SearchStrategy[Any]:
+    items = st.lists(values(node.element), max_size=3).map(tuple)
+    return st.none() | items if node.nullable else items
+
+
+@values.register
+def _(node: NullableRecord) -> st.SearchStrategy[Any]:
+    return st.none() | values(node.record)
+
+
+@values.register
+def _(node: Record) -> st.SearchStrategy[Any]:
+    parts = {part.name: values(part) for part in node.subcons}
+    parts |= {absent.name: st.just(absent.default) for absent in node.absent}
+    if node.tags is not None:
+        parts |= _tag_values(node.tags)
+    return st.fixed_dictionaries({"kind": st.just(node.kind), **parts})
+
+
+def _tag_values(section: TagSection) -> dict[str, st.SearchStrategy[Any]]:
+    """Return the strategies of known tags, often their defaults, and of unknown ones in order."""
+    taken = {field.tag for field in section.known} | set(section.refused)
+    known = {field.name: st.just(field.default) | values(field.node) for field in section.known}
+    tags = st.integers(0, 200) | st.integers(0, 0x7FFFFFFF)
+    free = st.dictionaries(tags.filter(lambda tag: tag not in taken), st.binary(max_size=6))
+    return known | {"unknown_tags": st.just(()) | free.map(dict.items).map(sorted).map(tuple)}
+
+
+def _module(name: str) -> Any:
+    return import_module(f"doorkeeper_wire.messages.{MODULES[name][0]}")
+
+
+def _built(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return built(name, value, value["kind"])
+    if isinstance(value, tuple):
+        return tuple(_built(name, item) for item in value)
+    return value

@@ -1,0 +1,92 @@
+"""doorkeeper_wire.framing."""
+
+import tracemalloc
+
+import pytest
+from doorkeeper_wire.errors import InvalidFrame
+from doorkeeper_wire.framing import FrameBuffer
+from hypothesis import given
+from hypothesis import strategies as st
+
+FRAMES = [b"", b"a", b"hello", b"x" * 10_000]
+
+
+def stream(frames: list[bytes]) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def received(chunks: list[bytes]) -> list[bytes]:
+    buffer = FrameBuffer(20_000)
+    return [frame for chunk in chunks for frame in buffer.receive(chunk)]
+
+
+def test_whole() -> None:
+    """Several frames in one piece are cut apart."""
+    assert received([stream(FRAMES)]) == FRAMES
+
+
+def test_byte_by_byte() -> None:
+    """A frame comes out with its last byte, not before."""
+    data = stream(FRAMES)
+
+    assert received([data[at : at + 1] for at in range(len(data))]) == FRAMES
+    assert received([bytes([byte]) for byte in data[:-1]]) == FRAMES[:-1]
+
+
+@given(
+    frames=st.lists(st.binary(max_size=40) | st.just(b"y" * 9000), max_size=6),
+    cuts=st.lists(st.integers(0, 60_000), max_size=8),
+)
+def test_cut_anywhere(frames: list[bytes], cuts: list[int]) -> None:
+    """However the stream is cut, the same frames come out."""
+    data = stream(frames)
+    places = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
+
+    chunks = [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+
+    assert received(chunks) == frames
+
+
+@pytest.mark.parametrize("size", [-1, 101, 2**31 - 1, -(2**31)])
+def test_bad_sizes(size: int) -> None:
+    """A negative size, or one above the cap, is refused as soon as it is read."""
+    with pytest.raises(InvalidFrame) as caught:
+        FrameBuffer(100).receive(size.to_bytes(4, "big", signed=True))
+
+    assert (caught.value.size, caught.value.size_max) == (size, 100)
+
+
+def test_frames_before_a_bad_size() -> None:
+    """Whole frames before a bad size are given out; the next call refuses it."""
+    buffer = FrameBuffer(100)
+
+    assert buffer.receive(stream([b"good"]) + b"\xff\xff\xff\xff") == [b"good"]
+    with pytest.raises(InvalidFrame):
+        buffer.receive(b"")
+
+
+def test_the_largest_frame() -> None:
+    """A frame of exactly the cap is taken."""
+    assert FrameBuffer(5).receive(stream([b"12345"])) == [b"12345"]
+
+
+def test_buffered() -> None:
+    """The bytes held are those that have come and are not given out."""
+    buffer = FrameBuffer(100)
+
+    buffer.receive(b"\x00\x00")
+    assert buffer.buffered == 2
+    buffer.receive(b"\x00\x05ab")
+    assert buffer.buffered == 2
+    buffer.receive(b"cde\x00")
+    assert buffer.buffered == 1
+
+
+def test_a_promise_allocates_nothing() -> None:
+    """Five bytes that promise a hundred million cost next to nothing."""
+    tracemalloc.start()
+    try:
+        FrameBuffer(104_857_600).receive((100_000_000).to_bytes(4, "big") + b"x")
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+    finally:
+        tracemalloc.stop()

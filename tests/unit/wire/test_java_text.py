@@ -1,0 +1,49 @@
+"""doorkeeper_wire.java_text."""
+
+import json
+from pathlib import Path
+
+import pytest
+from doorkeeper_wire.java_text import decode_text, replace_as_java
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "java_text.json"
+
+
+def test_as_java_reads_it() -> None:
+    """Byte sequences around every border of UTF-8 become the text that Java makes of them."""
+    rows = json.loads(VECTORS.read_text("utf-8"))
+
+    wrong = [
+        row
+        for row in rows
+        if " ".join(f"{ord(letter):x}" for letter in decode_text(bytes.fromhex(row["bytes"])))
+        != row["points"]
+    ]
+
+    assert len(rows) > 2000
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("eda080", "\ufffd"),
+        ("eda0bdedb880", "\ufffd\ufffd"),
+        ("eda028", "\ufffd("),
+        ("eda0", "\ufffd"),
+        ("ed", "\ufffd"),
+        ("e0a0", "\ufffd"),
+        ("f09f98", "\ufffd"),
+    ],
+)
+def test_surrogates(data: str, text: str) -> None:
+    """An encoded surrogate is one replacement, whole or cut."""
+    assert decode_text(bytes.fromhex(data)) == text
+
+
+def test_only_for_decoding() -> None:
+    """The replacement refuses to help an encoder."""
+    error = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogate")
+
+    with pytest.raises(UnicodeEncodeError):
+        replace_as_java(error)

@@ -1,0 +1,81 @@
+"""doorkeeper_wire.writing."""
+
+import pytest
+from doorkeeper_wire.errors import Unencodable, Unsupported
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
+from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from doorkeeper_wire.messages.metadata import MetadataRequest
+from doorkeeper_wire.writing import COMPACT_TEXT, NULLABLE_TEXT, TEXT, UVARINT, put_tags
+
+
+def test_varints() -> None:
+    """Numbers are written in the fewest bytes, five at most."""
+    assert UVARINT[0] == b"\x00"
+    assert UVARINT[300].hex() == "ac02"
+    assert UVARINT[2**32 - 1].hex() == "ffffffff0f"
+    with pytest.raises(ValueError, match="-1"):
+        UVARINT[-1]
+
+
+def test_text_caches_stay_small() -> None:
+    """However many texts there are, some thousands are kept, and long ones are not."""
+    for number in range(10_000):
+        assert TEXT[f"text {number}"][2:] == f"text {number}".encode()
+    long = "x" * 1000
+    assert COMPACT_TEXT[long] == b"\xe9\x07" + long.encode()
+
+    assert len(TEXT) <= 4096
+    assert long not in COMPACT_TEXT
+    assert NULLABLE_TEXT[None] == b"\xff\xff"
+
+
+def test_known_tags_are_left_out_by_default() -> None:
+    """A tagged field is written only when it differs from its default."""
+    assert ApiVersionsResponse().encode(3).endswith(b"\x00")
+    feature = SupportedFeatureKey(name="metadata.version", max_version=1)
+
+    encoded = ApiVersionsResponse(supported_features=(feature,)).encode(3)
+
+    assert encoded.hex().startswith("0000" + "01" + "00000000" + "01" + "00" + "17")
+
+
+def test_unknown_tags_go_between_known_ones() -> None:
+    """Tags are written in ascending order, whoever knows them."""
+    out: list[bytes] = []
+
+    put_tags(out, [(0, b"a"), (7, b"b")], [(3, b"c"), (9, b"")])
+
+    assert b"".join(out).hex() == "04" + "000161" + "030163" + "070162" + "0900"
+
+
+@pytest.mark.parametrize("unknown", [((5, b""), (4, b"")), ((4, b""), (4, b"")), ((2**31, b""),)])
+def test_unknown_tags_must_ascend(unknown: tuple[tuple[int, bytes], ...]) -> None:
+    """Unknown tags out of order, twice, or beyond int32 are refused."""
+    with pytest.raises(Unencodable, match="unknown_tags"):
+        CreateAclsRequest(unknown_tags=unknown).encode(2)
+
+
+def test_unknown_tag_that_is_known() -> None:
+    """An unknown tag cannot pass for a known one."""
+    response = ApiVersionsResponse(finalized_features_epoch=3, unknown_tags=((1, b""),))
+
+    with pytest.raises(Unencodable):
+        response.encode(3)
+
+
+def test_what_a_version_cannot_say() -> None:
+    """A field that matters and is not in the version is refused; one that may be ignored is not."""
+    prefixed = CreateAclsRequest(creations=(AclCreation(resource_pattern_type=4),))
+
+    with pytest.raises(Unsupported, match=r"creations\.resource_pattern_type: 4 cannot be said"):
+        prefixed.encode(0)
+    with pytest.raises(Unsupported, match="unknown_tags"):
+        CreateAclsRequest(unknown_tags=((1, b""),)).encode(1)
+    assert ApiVersionsResponse(throttle_time_ms=5).encode(0) == ApiVersionsResponse().encode(0)
+
+
+def test_null_in_a_version_without() -> None:
+    """Null topics are refused where the version has no null."""
+    with pytest.raises(Unencodable, match="topics: null, where null is not allowed"):
+        MetadataRequest(topics=None).encode(0)
+    assert MetadataRequest(topics=None).encode(1) == b"\xff\xff\xff\xff"
