@@ -22,8 +22,7 @@ def main() -> None:
     chance = random.Random(SEED)
     worlds = [random_world(chance) for _ in range(WORLDS)]
     answers = {
-        release: [kafkas_answers(jars(release), [world]) for world in worlds]
-        for release in FORM_OF
+        release: [kafkas_answers(jars(release), [world]) for world in worlds] for release in FORM_OF
     }
     write_vectors(worlds, answers)
 
