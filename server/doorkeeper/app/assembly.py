@@ -2,7 +2,7 @@
 
     store       opened, then everything in it is read
     authorizer  made and configured
-    node        topics, groups, who decides
+    node        topics, groups (of the store and the catalog), who decides
     edge        ports bound, nobody let in
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
@@ -22,6 +22,7 @@ import structlog
 
 from doorkeeper import registry
 from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
+from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
@@ -70,18 +71,23 @@ class Assembly:
         settings, loop = self._settings, asyncio.get_running_loop()
         store = self._open_store()
         self._opened.callback(store.close)
+        catalog = catalog_of(settings.catalog_file)
+        declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.authorizer = authorizer_of(settings, store, self._logs.audit)
         if self.authorizer is not None:
             self._opened.callback(self.authorizer.close)
         self.topic_changes = TopicChanges(
-            Topics((), map(topic_of, store.topics())), store, loop, on_failure=self._not_stored
+            Topics(declared, map(topic_of, store.topics())),
+            store,
+            loop,
+            on_failure=self._not_stored,
         )
         self.node = LiveNode(
             settings=settings,
             cluster_id=store.cluster_id,
             authorizer=self.authorizer,
             topic_changes=self.topic_changes,
-            groups={},
+            groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
         )
         self.edge = Server(

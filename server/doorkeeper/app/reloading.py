@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.edge import sasl_of
+from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
@@ -27,6 +29,7 @@ RELOADED = frozenset(
     {
         "allow.everyone.if.no.acl.found",
         "doorkeeper.authorizer.log.format",
+        "doorkeeper.catalog.file",
         "doorkeeper.log.levels",
         "super.users",
     }
@@ -40,25 +43,31 @@ def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly, logs
     try:
         new = load(file, overrides).settings
         settings = merged(assembly.node.settings, new)
+        catalog = catalog_of(settings.catalog_file)
         configure_again(assembly, settings)
-    except (ConfigError, ValueError) as error:
+    except (ConfigError, StartError) as error:
+        for problem in error.problems:
+            _tell(log, problem)
+        return
+    except ValueError as error:
         _tell(log, error)
         return
     logs.set_levels(settings.log_levels)
     for listener in settings.listeners:
         if listener.authenticates:
             assembly.edge.use_sasl(listener.name, sasl_of(listener))
-    assembly.node.replace_settings(settings)
+    node = assembly.node
+    node.replace_settings(settings)
+    assembly.topic_changes.declare(() if catalog is None else catalog.declared(node.cluster_id))
+    node.groups = {} if catalog is None else catalog.groups
     log.info("reloaded")
     needing_restart = changed_keys(settings.originals, new.originals)
     if needing_restart:
         log.warning("changed keys that need a restart", keys=", ".join(needing_restart))
 
 
-def _tell(log: Logger, error: ConfigError | ValueError) -> None:
-    problems = error.problems if isinstance(error, ConfigError) else (error,)
-    for problem in problems:
-        log.error("not reloaded", problem=str(problem))
+def _tell(log: Logger, problem: object) -> None:
+    log.error("not reloaded", problem=str(problem))
 
 
 def merged(old: Settings, new: Settings) -> Settings:
@@ -74,6 +83,7 @@ def merged(old: Settings, new: Settings) -> Settings:
         ),
         super_users=new.super_users,
         allow_everyone_if_no_acl_found=new.allow_everyone_if_no_acl_found,
+        catalog_file=new.catalog_file,
         log_levels=new.log_levels,
         originals=originals,
     )

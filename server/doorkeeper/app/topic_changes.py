@@ -133,6 +133,10 @@ def _refusal_of_creation(topics: Topics, name: str) -> ApiError | None:
 
 
 def _refusal_of_deletion(topics: Topics, name: str) -> ApiError | None:
-    if topics.get(name) is not None:
+    topic = topics.get(name)
+    if topic is None:
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic.origin is None:
         return None
-    return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    # The file was read again since the request was judged.
+    return ApiError(ErrorCode.POLICY_VIOLATION, f"Topic '{name}' cannot be deleted: it is declared in {topic.origin}.")

@@ -43,4 +43,4 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     try:
         serve(file, overrides, loaded)
     except StartError as error:
-        fail([error])
+        fail(error.problems)

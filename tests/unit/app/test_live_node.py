@@ -1,0 +1,90 @@
+"""The node as handlers see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from doorkeeper import registry
+from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.node import Broker
+from doorkeeper.topics import Topics
+from testkit.authorizers import HeldStore
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from doorkeeper.config.settings import Settings
+
+TEXT = """
+node.id=7
+broker.rack=r1
+listeners=ALL://:0,FIXED://localhost:0
+advertised.listeners=ALL://:0,FIXED://door.example:19092
+listener.security.protocol.map=ALL:PLAINTEXT,FIXED:PLAINTEXT
+"""
+
+
+def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) -> LiveNode:
+    changes = TopicChanges(
+        Topics(), HeldStore(), asyncio.get_running_loop(), on_failure=lambda error: None
+    )
+    return LiveNode(
+        settings=settings,
+        cluster_id="c" * 22,
+        authorizer=None,
+        topic_changes=changes,
+        groups={},
+        random_bytes=random_bytes,
+    )
+
+
+async def test_the_node_is_its_own_controller() -> None:
+    """It is the only broker, under the id of the configuration."""
+    node = node_of(settings_of(TEXT))
+
+    assert node.node_id == node.controller_id == 7
+    assert node.cluster_id == "c" * 22
+    assert node.authorizer is None
+    assert node.topics.names() == ()
+
+
+async def test_addresses_are_those_that_clients_dial() -> None:
+    """The bound port and the machine's name fill in what the configuration leaves open."""
+    settings = settings_of(TEXT)
+    node = node_of(settings)
+
+    for listener in settings.listeners:
+        node.advertise(listener, 31000, "host.example")
+
+    assert node.brokers("ALL") == (Broker(7, "host.example", 31000, "r1"),)
+    assert node.brokers("FIXED") == (Broker(7, "door.example", 19092, "r1"),)
+
+
+async def test_apis_are_those_of_the_registry() -> None:
+    """What is listed depends on the kind of listener."""
+    node = node_of(settings_of(""))
+
+    for controller in (False, True):
+        assert node.api_ranges(controller=controller) == registry.api_ranges(controller=controller)
+
+
+async def test_settings_are_replaced() -> None:
+    """A reload gives handlers the new settings."""
+    node = node_of(settings_of(""))
+    new = settings_of("num.partitions=3")
+
+    node.replace_settings(new)
+
+    assert node.settings is new
+
+
+async def test_ids_of_topics_are_random_uuids() -> None:
+    """They are of version 4; one whose text would begin with a hyphen is drawn again."""
+    drawn = iter([b"\xf8" * 16, b"\xfb" * 16, b"\xff" * 16])
+    node = node_of(settings_of(""), lambda size: next(drawn))
+
+    topic_id = node.new_topic_id()
+
+    assert topic_id == bytes.fromhex("ffffffffffff4fffbfffffffffffffff")

@@ -1,0 +1,122 @@
+"""The life of the process, from its outside. ``tests/e2e`` has the longer stories."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from testkit.serving import Serving, creation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_it_says_that_it_started_and_stops_on_a_signal(tmp_path: Path) -> None:
+    """One line has addresses, ids, ACLs and time; SIGINT, like SIGTERM, ends with status 0."""
+    with Serving(tmp_path) as server:
+        line = server.line("started")
+        with server.connect() as conversation:
+            conversation.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+
+        assert server.stop(signal.SIGINT) == 0
+        server.line("stopped")
+
+    assert line["listeners"].keys() == {"PLAINTEXT"}
+    assert line["node_id"] == 1
+    assert len(line["cluster_id"]) == 22
+    assert line["acls"] == 0
+    assert line["ms"] > 0
+
+
+def test_the_warning_of_a_start_without_a_file(tmp_path: Path) -> None:
+    """It is the only warning, and comes before the start."""
+    with Serving(tmp_path) as server:
+        server.line("started")
+
+        warnings = [line for line in server.lines if line["level"] == "WARN"]
+    assert len(warnings) == 1
+    assert "everyone on this machine is an administrator" in warnings[0]["event"]
+
+
+def test_without_an_authorizer_the_start_says_how_to_turn_acls_on(tmp_path: Path) -> None:
+    """A line of information; a warning where a listener authenticates its clients."""
+    file = tmp_path / "server.properties"
+    plaintext = "listeners=PLAINTEXT://localhost:0\n"
+    file.write_text(plaintext)
+    with Serving(tmp_path, "--config", str(file)) as server:
+        server.line("started")
+        server.stop()
+        open_line = server.lines[-3]
+    file.write_text(
+        "listeners=SASL://localhost:0\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"
+        "sasl.enabled.mechanisms=PLAIN\nlistener.name.sasl.plain.sasl.jaas.config="
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="s3cret";\n'
+    )
+    with Serving(tmp_path, "--config", str(file)) as server:
+        server.line("started")
+        server.stop()
+        authenticated_line = server.lines[-3]
+
+    assert open_line["level"] == "INFO"
+    assert authenticated_line["level"] == "WARN"
+    for line in (open_line, authenticated_line):
+        assert "everything is allowed" in line["event"]
+        assert "authorizer.class.name=org.apache.kafka" in line["event"]
+
+
+def test_a_signal_during_the_start_ends_it(tmp_path: Path) -> None:
+    """An authorizer that never becomes ready does not keep the process."""
+    plug_in = tmp_path / "plug_in.py"
+    plug_in.write_text(
+        "import asyncio\n"
+        "from doorkeeper.authorizer.standard import StandardAuthorizer\n"
+        "class Never(StandardAuthorizer):\n"
+        "    def start(self, server_info):\n"
+        '        print(\'{"event": "waiting"}\', flush=True)\n'
+        "        never = asyncio.get_running_loop().create_future()\n"
+        "        return {each: never for each in server_info.endpoints}\n"
+    )
+    overrides = (
+        *("--override", "listeners=PLAINTEXT://localhost:0"),
+        *("--override", "authorizer.class.name=plug_in.Never"),
+    )
+    with Serving(tmp_path, *overrides) as server:
+        server.line("waiting")
+
+        assert server.stop() == 0
+        assert server.of("started") == []
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """While a stop waits for a change that never ends, another signal gives status 128 + 15."""
+    plug_in = tmp_path / "plug_in.py"
+    plug_in.write_text(
+        "import asyncio\n"
+        "from doorkeeper.authorizer.standard import StandardAuthorizer\n"
+        "class Slow(StandardAuthorizer):\n"
+        "    def create_acls(self, context, bindings):\n"
+        '        print(\'{"event": "asked"}\', flush=True)\n'
+        "        return [asyncio.get_running_loop().create_future() for _ in bindings]\n"
+    )
+    overrides = (
+        *("--override", "listeners=PLAINTEXT://localhost:0"),
+        *("--override", "authorizer.class.name=plug_in.Slow"),
+    )
+    with Serving(tmp_path, *overrides) as server, server.connect() as conversation:
+        conversation.send(creation("User:a"), 3)
+        server.line("asked")
+        server.process.send_signal(signal.SIGTERM)
+        server.line("stopping")
+
+        assert server.stop() == 128 + signal.SIGTERM
+
+
+def test_sighup_reloads(tmp_path: Path) -> None:
+    """The process goes on, and says that it reloaded."""
+    with Serving(tmp_path) as server:
+        server.line("started")
+        server.process.send_signal(signal.SIGHUP)
+        server.line("reloaded")
+
+        assert server.stop() == 0

@@ -1,0 +1,133 @@
+"""What SIGHUP changes."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.reloading import changed_keys, is_reloaded, merged, reload
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.loading import load
+from testkit.logs import ReadableLogs, readable_logs
+from testkit.settings import settings_of
+from testkit.stores import NOW_MS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+BASE = """
+listeners=SASL://localhost:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+"""
+JAAS = (
+    "listener.name.sasl.plain.sasl.jaas.config="
+    "org.apache.kafka.common.security.plain.PlainLoginModule required"
+)
+
+
+class Running(NamedTuple):
+    """A server whose file a test may change."""
+
+    file: Path
+    assembly: Assembly
+    log: ReadableLogs
+
+    def reload(self, text: str) -> None:
+        """Write a new file and reload it."""
+        self.file.write_text(f"{BASE}doorkeeper.data.dir={self.file.parent / 'data'}\n{text}")
+        reload(self.file, (), self.assembly, self.log.logs)
+
+    def events(self) -> list[str]:
+        """Return what was logged: event and problem."""
+        lines = self.log.lines()
+        return [" ".join((line["event"], line.get("problem", ""))).strip() for line in lines]
+
+
+@asynccontextmanager
+async def running(folder: Path, text: str) -> AsyncIterator[Running]:
+    """Run a server with this text at the end of its file."""
+    file = folder / "server.properties"
+    file.write_text(f"{BASE}doorkeeper.data.dir={folder / 'data'}\n{text}")
+    with readable_logs(folder / "log") as log:
+        async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
+            await assembly.start()
+            yield Running(file, assembly, log)
+
+
+def users(assembly: Assembly) -> dict[str, str]:
+    return dict(assembly.node.settings.listener("SASL").plain_users)
+
+
+async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
+    """All of them are as in the new file, at once."""
+    catalog = tmp_path / "catalog.yaml"
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        catalog.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
+        server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
+            f"doorkeeper.catalog.file={catalog}"
+        )
+
+        assembly = server.assembly
+        assert users(assembly) == {"b": "2"}
+        assert isinstance(assembly.authorizer, StandardAuthorizer)
+        assert assembly.authorizer.policy.super_users == {"User:b"}
+        assert assembly.node.topics.get("orders") is not None
+        assert list(assembly.node.groups) == ["readers"]
+        assert server.log.logs.logger("x").enabled(10)
+        assert assembly.node.settings.super_users == "User:b"
+        assert server.events() == ["reloaded"]
+
+
+async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
+    """Neither a wrong key, nor a wrong super user, nor a wrong catalog takes effect in part."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics: 7\n")
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
+        server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
+        server.reload(f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}')
+
+        assert users(server.assembly) == {"a": "1"}
+        assert isinstance(server.assembly.authorizer, StandardAuthorizer)
+        assert server.assembly.authorizer.policy.super_users == {"User:a"}
+        events = server.events()
+        assert len(events) == 4
+        assert all(event.startswith("not reloaded ") for event in events)
+
+
+async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:
+    """A changed key that is not reloaded keeps its old value, and one hears of it."""
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        server.reload(f'{JAAS} user_a="1";\nnum.partitions=7')
+
+        assert server.assembly.node.settings.num_partitions == 1
+        lines = server.log.lines()
+        assert lines[-1]["keys"] == "num.partitions"
+
+
+def test_merged_settings_keep_what_is_not_reloaded() -> None:
+    """Also the texts as given: DescribeConfigs tells what holds."""
+    old = settings_of("num.partitions=1\nsuper.users=User:a")
+    new = settings_of("num.partitions=2\nsuper.users=User:b\ndoorkeeper.log.levels=root=WARN")
+
+    settings = merged(old, new)
+
+    assert settings.num_partitions == 1
+    assert settings.log_levels == {"root": 30}
+    assert settings.originals == {
+        "num.partitions": "1",
+        "super.users": "User:b",
+        "doorkeeper.log.levels": "root=WARN",
+    }
+
+
+def test_which_keys_are_reloaded() -> None:
+    """Users of PLAIN are, whatever their listener; addresses are not."""
+    assert is_reloaded("listener.name.x.plain.sasl.jaas.config")
+    assert not is_reloaded("listeners")
+    assert changed_keys({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == ["a", "b", "c"]
