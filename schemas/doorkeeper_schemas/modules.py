@@ -7,7 +7,7 @@ from doorkeeper_schemas.decoding import decoder
 from doorkeeper_schemas.encoding import encoder, layout
 from doorkeeper_schemas.model import Message, Module
 from doorkeeper_schemas.naming import Functions, Structs
-from doorkeeper_schemas.reading import snake
+from doorkeeper_schemas.reading import SchemaError, snake
 from doorkeeper_schemas.trees import message_tree
 
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w\"'])")
@@ -54,7 +54,14 @@ _IMPORTS = {
 
 
 def messages_source(module: Module) -> str:
-    """Return the source of `doorkeeper_wire/messages/<api>.py`, not yet formatted."""
+    """Return the source of `doorkeeper_wire/messages/<api>.py`, not yet formatted.
+
+    Raises:
+        SchemaError: when a struct has the name of something that the module imports.
+    """
+    taken = {name.rsplit(" ", 1)[-1] for names in _IMPORTS.values() for name in names}
+    if clash := taken.intersection(class_names(module)):
+        raise SchemaError(f"{module.name}.yaml: {', '.join(sorted(clash))}: the name is taken")
     functions, unpacks, packs = Functions(), Structs("unpack"), Structs("pack")
     tables = "\n".join(_tables(message, functions, unpacks, packs) for message in module.messages)
     parts = [

@@ -1,13 +1,14 @@
 """Writes messages.json: bytes of every message in every version, made by encoders not ours.
 
-    python tests/vectors/generate.py --java 4.4.0=JARS --java 3.9.1=JARS
+    python tests/vectors/generate.py --java 4.3.1=JARS --java 3.9.1=JARS --java 4.4.0=JARS
 
 JARS is a class path with kafka-clients of that release and jackson-databind. Each vector has the
 values, the bytes, and the origin: the encoders that made exactly these bytes. One that made others
 stops the script. The values are drawn from the declared trees by a fixed rule, not by chance.
 
 Also writes java_decoding.json: damaged messages, and what Kafka's own decoders make of them (null
-where they refuse); and java_text.json: byte sequences, well and badly formed, and the text that Java reads.
+where they refuse); and java_text.json: byte sequences, well and badly formed, and the text that
+Java reads. The first release given is the reference; the others fill what it does not have.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from typing import Any
 from construct import Bytes, FormatField, Renamed
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "protocol")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "protocol")]
 
 from doorkeeper_wire.declared import tree  # noqa: E402 - after the path is set
 from doorkeeper_wire.declared.nodes import (  # noqa: E402
@@ -37,8 +38,8 @@ from doorkeeper_wire.declared.nodes import (  # noqa: E402
     Record,
     Text,
 )
-from others import kafka_python_bytes, kio_bytes  # noqa: E402
 from testkit.wire_values import message_versions  # noqa: E402
+from vectors.others import kafka_python_bytes, kio_bytes  # noqa: E402
 
 
 @dataclass
@@ -130,7 +131,7 @@ def vectors(javas: dict[str, str]) -> Iterator[dict[str, Any]]:
 def damaged(row: dict[str, Any]) -> Iterator[bytes]:
     """Yield damaged forms of a vector's bytes: cut, changed, and with hostile lengths put in."""
     data = bytes.fromhex(row["bytes"])
-    chance = random.Random(f"{row['message']} {row['version']}")  # noqa: S311 - a fixed sequence
+    chance = random.Random(f"{row['message']} {row['version']}")
     for _ in range(4):
         yield data[: chance.randrange(len(data) + 1)]
     for _ in range(8):
@@ -143,7 +144,15 @@ _HOSTILE = [
     for text in (
         *("00", "01", "7f", "80", "ff", "fe", "8000", "808000", "8080808000", "ffffffff0f"),
         *("ffffffff07", "8080808008", "8180808008", "ffff", "ffffffff", "fffffffe", "7fffffff"),
-        *("8080808070", "ffffffff7f", "808080808000", "0200000401ff", "0105010a", "edA080", "020000"),
+        *(
+            "8080808070",
+            "ffffffff7f",
+            "808080808000",
+            "0200000401ff",
+            "0105010a",
+            "edA080",
+            "020000",
+        ),
     )
 ]
 
@@ -218,7 +227,9 @@ def java_class(name: str) -> str:
     return name if name.startswith("ConsumerProtocol") else f"{name}Data"
 
 
-def java_values(name: str, version: int, values: Any, node: Any = None) -> Any:
+def java_values(  # noqa: PLR0911 - one return a kind
+    name: str, version: int, values: Any, node: Any = None
+) -> Any:
     """Return the values as Kafka's JSON converters read them."""
     node = node or tree(name, version)
     match node:

@@ -14,9 +14,10 @@ import kafka.protocol.admin
 import kafka.protocol.consumer
 import kafka.protocol.metadata
 import kafka.protocol.sasl
-from doorkeeper_wire.declared.contents import MODULES
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
+
+from doorkeeper_wire.declared.contents import MODULES
 
 _KAFKA_PYTHON = (
     kafka.protocol.admin,
@@ -40,7 +41,7 @@ def kafka_python_bytes(name: str, version: int, values: dict[str, Any]) -> str |
 
 def _kafka_python(kind: Any, version: int, values: dict[str, Any]) -> Any:
     fields = {field.name: field for field in kind._struct.fields.values()}
-    converted = {}
+    converted: dict[str, Any] = {}
     for key, value in values.items():
         inner = getattr(kind, fields[key].type_str, None) if key in fields else None
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -93,7 +94,7 @@ def _kio(kind: Any, values: dict[str, Any]) -> Any:
     return kind(**converted)
 
 
-def _kio_value(value: Any, kafka_type: str, hint: Any) -> Any:
+def _kio_value(value: Any, kafka_type: str, hint: Any) -> Any:  # noqa: PLR0911 - one a kind
     if value is None:
         return None
     if isinstance(value, list):
@@ -108,7 +109,8 @@ def _kio_value(value: Any, kafka_type: str, hint: Any) -> Any:
             return uuid.UUID(bytes=value) if any(value) else None
         case kind if kind.startswith("timedelta"):
             return timedelta(milliseconds=value)
-    return value
+        case _:
+            return value
 
 
 def _args(hint: Any) -> tuple[Any, ...]:

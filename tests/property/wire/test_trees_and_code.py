@@ -1,9 +1,10 @@
 """The generated code against the declared trees, for every message in every version."""
 
 import pytest
-from doorkeeper_wire.declared import tree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from doorkeeper_wire.declared import tree
 from testkit.wire_values import (
     built,
     declared_outcome,

@@ -1,8 +1,12 @@
 """doorkeeper_wire.consumer_protocol."""
 
 import pytest
+
 from doorkeeper_wire import consumer_protocol
-from doorkeeper_wire.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from doorkeeper_wire.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from doorkeeper_wire.errors import Malformed, Unsupported
 from doorkeeper_wire.messages.consumer_protocol_assignment import TopicPartition
 

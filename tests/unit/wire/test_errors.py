@@ -1,6 +1,7 @@
 """doorkeeper_wire.errors."""
 
 import pytest
+
 from doorkeeper_wire.errors import (
     InvalidFrame,
     Malformed,
@@ -18,7 +19,10 @@ from doorkeeper_wire.errors import (
         (InvalidFrame(200, 100), "frame of 200 bytes; at most 100"),
         (InvalidFrame(-1, 100), "frame of -1 bytes"),
         (UnknownApi(999, 3, 5), "api key 999, version 3: no such API"),
-        (Unsupported("key", "'g' cannot be said in this version"), "key: 'g' cannot be said in this"),
+        (
+            Unsupported("key", "'g' cannot be said in this version"),
+            "key: 'g' cannot be said in this",
+        ),
     ],
 )
 def test_texts(error: WireError, text: str) -> None:

@@ -1,12 +1,14 @@
 """doorkeeper_wire.framing."""
 
 import tracemalloc
+from itertools import pairwise
 
 import pytest
-from doorkeeper_wire.errors import InvalidFrame
-from doorkeeper_wire.framing import FrameBuffer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from doorkeeper_wire.errors import InvalidFrame
+from doorkeeper_wire.framing import FrameBuffer
 
 FRAMES = [b"", b"a", b"hello", b"x" * 10_000]
 
@@ -42,7 +44,7 @@ def test_cut_anywhere(frames: list[bytes], cuts: list[int]) -> None:
     data = stream(frames)
     places = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
 
-    chunks = [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    chunks = [data[start:end] for start, end in pairwise(places)]
 
     assert received(chunks) == frames
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from doorkeeper_wire.java_text import decode_text, replace_as_java
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "java_text.json"

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.layout import Part, unencodable
 from doorkeeper_wire.message import Message

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+
 from doorkeeper_wire.declared.contents import MODULES
 from doorkeeper_wire.errors import Unsupported
 from doorkeeper_wire.message import NEVER, Message
@@ -72,13 +73,15 @@ def test_copies() -> None:
 
 def test_shown_by_its_fields() -> None:
     """The text of a message names its fields."""
-    assert repr(SaslHandshakeRequest(mechanism="PLAIN")) == "SaslHandshakeRequest(mechanism='PLAIN')"
+    assert (
+        repr(SaslHandshakeRequest(mechanism="PLAIN")) == "SaslHandshakeRequest(mechanism='PLAIN')"
+    )
 
 
 def test_only_keywords() -> None:
     """Fields are given by name."""
     with pytest.raises(TypeError):
-        SaslHandshakeRequest("PLAIN")  # type: ignore[misc]
+        SaslHandshakeRequest("PLAIN")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("version", [-1, 4, 32767, -32768])

@@ -4,6 +4,7 @@ import time
 import tracemalloc
 
 import pytest
+
 from doorkeeper_wire import reading
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.declared.nodes import Array, NullableRecord, Record
 from testkit.wire_values import (

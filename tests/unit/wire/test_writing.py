@@ -1,6 +1,7 @@
 """doorkeeper_wire.writing."""
 
 import pytest
+
 from doorkeeper_wire.errors import Unencodable, Unsupported
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
