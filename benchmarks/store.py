@@ -1,6 +1,6 @@
 """The embedded store against one commit for each change, with the same SQLite, in the same run.
 
-    python benchmarks/store.py [--folder DIR] [--seconds S]
+    python benchmarks/store.py [--folder DIR] [--seconds S] [--quick]
 
 Acknowledged changes a second, one binding each, with 1, 32 and 256 in flight; beside it the same
 tables written by a thread that commits every change by itself. Then ten thousand bindings in one
@@ -207,6 +207,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, help="where to write; the disk that is measured")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each comparison")
+    parser.add_argument("--quick", action="store_true", help="a third of a second each")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="doorkeeper-bench-", dir=options.folder) as made:
-        asyncio.run(main(Path(made), options.seconds))
+        asyncio.run(main(Path(made), 0.3 if options.quick else options.seconds))
