@@ -57,12 +57,16 @@ class Block:
         if not self._run:
             return
         codes, targets, names = zip(*self._run, strict=True)
-        unpack = self.scope.structs.named(codes)
-        assigned = ", ".join(targets) if len(targets) > 1 else f"({targets[0]},)"
         fields = ", ".join(f'"{name}"' for name in names)
         self.line("try:")
-        self.line(f"{assigned} = {unpack}(data, at)", 1)
-        self.line("except StructError:")
+        if codes == ("B",):
+            # A third of the price of a struct; `at` is never negative.
+            self.line(f"{targets[0]} = data[at]", 1)
+            self.line("except IndexError:")
+        else:
+            assigned = ", ".join(targets) if len(targets) > 1 else f"({targets[0]},)"
+            self.line(f"{assigned} = {self.scope.structs.named(codes)}(data, at)", 1)
+            self.line("except StructError:")
         self.line(f'raise truncated(data, at, "{" ".join(codes)}", {fields}) from None', 1)
         self.line(f"at += {struct.calcsize('>' + ''.join(codes))}")
         self._run.clear()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import singledispatch
 from importlib import import_module
 from io import BytesIO
+from operator import is_not
 from typing import Any
 
 from construct import Bytes, ConstructError, FormatField, Renamed
@@ -42,6 +43,17 @@ def message_versions() -> Iterator[tuple[str, int]]:
     for name in MODULES:
         for version in range(message_class(name).MAX_VERSION + 1):
             yield name, version
+
+
+def distinct_versions() -> Iterator[tuple[str, int]]:
+    """Yield the versions that differ from the one before, in the tree or in the code."""
+    before: tuple[Any, ...] = ()
+    for name, version in message_versions():
+        kind = message_class(name)
+        parts = (tree(name, version), kind.DECODERS[version], kind.ENCODERS[version])
+        if len(before) != len(parts) or any(map(is_not, before, parts)):
+            yield name, version
+        before = parts
 
 
 def built(name: str, values: dict[str, Any], kind: str | None = None) -> Any:

@@ -296,7 +296,6 @@ class ApiVersionsResponse(Frozen, ApiVersionsResponseDraft):
 
 
 _unpack_bool = Struct(">?").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int16_byte = Struct(">hhB").unpack_from
 _unpack_int16_int16_int16 = Struct(">hhh").unpack_from
@@ -335,8 +334,8 @@ def _encode_api_versions_request_v0(out: list[bytes], item: Any) -> None:
 def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(ApiVersionsRequestDraft)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "client_software_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -345,8 +344,8 @@ def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any
     else:
         item.client_software_name, at = compact_text(data, at, size, "client_software_name")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "client_software_version") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -357,8 +356,8 @@ def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any
     item.cluster_id = None
     item.node_id = -1
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -382,8 +381,8 @@ def _encode_api_versions_request_v3(out: list[bytes], item: Any) -> None:
 def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(ApiVersionsRequestDraft)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "client_software_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -392,8 +391,8 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     else:
         item.client_software_name, at = compact_text(data, at, size, "client_software_name")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "client_software_version") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -402,8 +401,8 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     else:
         item.client_software_version, at = compact_text(data, at, size, "client_software_version")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
@@ -562,8 +561,8 @@ def _decode_api_versions_response_supported_features_v3(
     for _ in range(count):
         item = new(SupportedFeatureKeyDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "supported_features.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -599,8 +598,8 @@ def _decode_api_versions_response_finalized_features_v3(
     for _ in range(count):
         item = new(FinalizedFeatureKeyDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "finalized_features.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -655,8 +654,8 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
         tag, size, at = tag_head(data, at, "unknown_tags")
         if tag == 0:
             try:
-                (count,) = _unpack_byte(data, at)
-            except StructError:
+                count = data[at]
+            except IndexError:
                 raise truncated(data, at, "B", "supported_features") from None
             at += 1
             count, at = compact_array(data, at, count, 6, "supported_features")
@@ -671,8 +670,8 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
             at += 8
         elif tag == 2:
             try:
-                (count,) = _unpack_byte(data, at)
-            except StructError:
+                count = data[at]
+            except IndexError:
                 raise truncated(data, at, "B", "finalized_features") from None
             at += 1
             count, at = compact_array(data, at, count, 6, "finalized_features")

@@ -219,7 +219,6 @@ class CreateAclsResponse(Frozen, CreateAclsResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int8_int8 = Struct(">bb").unpack_from
 _unpack_int8_int8_byte = Struct(">bbB").unpack_from
@@ -445,8 +444,8 @@ def _decode_create_acls_request_creations_v2(
         else:
             item.principal, at = compact_text(data, at, size, "creations.principal")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "creations.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -478,15 +477,15 @@ def _decode_create_acls_request_creations_v2(
 def _decode_create_acls_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(CreateAclsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "creations") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "creations")
     item.creations, at = _decode_create_acls_request_creations_v2(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -594,8 +593,8 @@ def _decode_create_acls_response_results_v2(
         else:
             item.error_message, at = compact_nullable_text(data, at, size, "results.error_message")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
@@ -617,8 +616,8 @@ def _decode_create_acls_response_v2(data: bytes, at: int, end: int) -> tuple[Any
     count, at = compact_array(data, at, count, 4, "results")
     item.results, at = _decode_create_acls_response_results_v2(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -400,7 +400,6 @@ class CreateTopicsResponse(Frozen, CreateTopicsResponseDraft):
 
 _unpack_uuid_int16_byte = Struct(">16shB").unpack_from
 _unpack_bool_int8_bool_byte = Struct(">?b?B").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int16 = Struct(">hh").unpack_from
@@ -639,8 +638,8 @@ def _decode_create_topics_request_topics_assignments_v5(
         item.broker_ids = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.assignments.unknown_tags") from None
         at += 1
         if tagged:
@@ -659,8 +658,8 @@ def _decode_create_topics_request_topics_configs_v5(
     for _ in range(count):
         item = new(CreatableTopicConfigDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -669,8 +668,8 @@ def _decode_create_topics_request_topics_configs_v5(
         else:
             item.name, at = compact_text(data, at, size, "topics.configs.name")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs.value") from None
         at += 1
         if size == 0:
@@ -681,8 +680,8 @@ def _decode_create_topics_request_topics_configs_v5(
         else:
             item.value, at = compact_nullable_text(data, at, size, "topics.configs.value")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs.unknown_tags") from None
         at += 1
         if tagged:
@@ -701,8 +700,8 @@ def _decode_create_topics_request_topics_v5(
     for _ in range(count):
         item = new(CreatableTopicDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -727,15 +726,15 @@ def _decode_create_topics_request_topics_v5(
             data, at, end, count
         )
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "topics.configs")
         item.configs, at = _decode_create_topics_request_topics_configs_v5(data, at, end, count)
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
@@ -750,8 +749,8 @@ def _decode_create_topics_request_topics_v5(
 def _decode_create_topics_request_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(CreateTopicsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 10, "topics")
@@ -969,8 +968,8 @@ def _decode_create_topics_response_topics_configs_v5(
     for _ in range(count):
         item = new(CreatableTopicConfigsDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -979,8 +978,8 @@ def _decode_create_topics_response_topics_configs_v5(
         else:
             item.name, at = compact_text(data, at, size, "topics.configs.name")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.configs.value") from None
         at += 1
         if size == 0:
@@ -1021,8 +1020,8 @@ def _decode_create_topics_response_topics_v5(
     for _ in range(count):
         item = new(CreatableTopicResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1063,8 +1062,8 @@ def _decode_create_topics_response_topics_v5(
             )
         item.topic_id = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         item.topic_config_error_code = 0
@@ -1097,8 +1096,8 @@ def _decode_create_topics_response_v5(data: bytes, at: int, end: int) -> tuple[A
     count, at = compact_array(data, at, count, 12, "topics")
     item.topics, at = _decode_create_topics_response_topics_v5(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -1157,8 +1156,8 @@ def _decode_create_topics_response_topics_v7(
     for _ in range(count):
         item = new(CreatableTopicResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1200,8 +1199,8 @@ def _decode_create_topics_response_topics_v7(
                 data, at, end, count
             )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         item.topic_config_error_code = 0
@@ -1234,8 +1233,8 @@ def _decode_create_topics_response_v7(data: bytes, at: int, end: int) -> tuple[A
     count, at = compact_array(data, at, count, 28, "topics")
     item.topics, at = _decode_create_topics_response_topics_v7(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -305,7 +305,6 @@ class DeleteAclsResponse(Frozen, DeleteAclsResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int8_int8 = Struct(">bb").unpack_from
 _unpack_int8_int8_byte = Struct(">bbB").unpack_from
@@ -555,8 +554,8 @@ def _decode_delete_acls_request_filters_v2(
                 data, at, size, "filters.principal_filter"
             )
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "filters.host_filter") from None
         at += 1
         if size == 0:
@@ -590,15 +589,15 @@ def _decode_delete_acls_request_filters_v2(
 def _decode_delete_acls_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DeleteAclsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "filters") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "filters")
     item.filters, at = _decode_delete_acls_request_filters_v2(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -1036,8 +1035,8 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
                 data, at, size, "filter_results.matching_acls.principal"
             )
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "filter_results.matching_acls.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1091,8 +1090,8 @@ def _decode_delete_acls_response_filter_results_v2(
                 data, at, size, "filter_results.error_message"
             )
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "filter_results.matching_acls") from None
         at += 1
         count, at = compact_array(data, at, count, 11, "filter_results.matching_acls")
@@ -1100,8 +1099,8 @@ def _decode_delete_acls_response_filter_results_v2(
             data, at, end, count
         )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "filter_results.unknown_tags") from None
         at += 1
         if tagged:
@@ -1123,8 +1122,8 @@ def _decode_delete_acls_response_v2(data: bytes, at: int, end: int) -> tuple[Any
     count, at = compact_array(data, at, count, 5, "filter_results")
     item.filter_results, at = _decode_delete_acls_response_filter_results_v2(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

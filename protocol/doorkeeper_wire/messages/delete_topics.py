@@ -222,7 +222,6 @@ class DeleteTopicsResponse(Frozen, DeleteTopicsResponseDraft):
 
 _unpack_uuid_byte = Struct(">16sB").unpack_from
 _unpack_uuid_int16_byte = Struct(">16shB").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int32 = Struct(">i").unpack_from
@@ -270,8 +269,8 @@ def _encode_delete_topics_request_v0(out: list[bytes], item: Any) -> None:
 def _decode_delete_topics_request_v4(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DeleteTopicsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topic_names") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "topic_names")
@@ -307,8 +306,8 @@ def _decode_delete_topics_request_topics_v6(
     for _ in range(count):
         item = new(DeleteTopicStateDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if size == 0:
@@ -335,8 +334,8 @@ def _decode_delete_topics_request_topics_v6(
 def _decode_delete_topics_request_v6(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DeleteTopicsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 18, "topics")
@@ -457,8 +456,8 @@ def _decode_delete_topics_response_responses_v4(
     for _ in range(count):
         item = new(DeletableTopicResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -494,8 +493,8 @@ def _decode_delete_topics_response_v4(data: bytes, at: int, end: int) -> tuple[A
     count, at = compact_array(data, at, count, 4, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v4(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -528,8 +527,8 @@ def _decode_delete_topics_response_responses_v5(
     for _ in range(count):
         item = new(DeletableTopicResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -555,8 +554,8 @@ def _decode_delete_topics_response_responses_v5(
             )
         item.topic_id = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
@@ -578,8 +577,8 @@ def _decode_delete_topics_response_v5(data: bytes, at: int, end: int) -> tuple[A
     count, at = compact_array(data, at, count, 5, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v5(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -617,8 +616,8 @@ def _decode_delete_topics_response_responses_v6(
     for _ in range(count):
         item = new(DeletableTopicResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "responses.name") from None
         at += 1
         if size == 0:
@@ -650,8 +649,8 @@ def _decode_delete_topics_response_responses_v6(
                 data, at, size, "responses.error_message"
             )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
@@ -673,8 +672,8 @@ def _decode_delete_topics_response_v6(data: bytes, at: int, end: int) -> tuple[A
     count, at = compact_array(data, at, count, 21, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v6(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -254,7 +254,6 @@ class DescribeAclsResponse(Frozen, DescribeAclsResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int8_int8 = Struct(">bb").unpack_from
 _unpack_int8_int8_byte = Struct(">bbB").unpack_from
@@ -425,8 +424,8 @@ def _decode_describe_acls_request_v2(data: bytes, at: int, end: int) -> tuple[An
     else:
         item.principal_filter, at = compact_nullable_text(data, at, size, "principal_filter")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "host_filter") from None
     at += 1
     if size == 0:
@@ -682,8 +681,8 @@ def _decode_describe_acls_response_resources_acls_v2(
     for _ in range(count):
         item = new(AclDescriptionDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "resources.acls.principal") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -692,8 +691,8 @@ def _decode_describe_acls_response_resources_acls_v2(
         else:
             item.principal, at = compact_text(data, at, size, "resources.acls.principal")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "resources.acls.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -748,8 +747,8 @@ def _decode_describe_acls_response_resources_v2(
         count, at = compact_array(data, at, count, 5, "resources.acls")
         item.acls, at = _decode_describe_acls_response_resources_acls_v2(data, at, end, count)
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
@@ -778,15 +777,15 @@ def _decode_describe_acls_response_v2(data: bytes, at: int, end: int) -> tuple[A
     else:
         item.error_message, at = compact_nullable_text(data, at, size, "error_message")
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 5, "resources")
     item.resources, at = _decode_describe_acls_response_resources_v2(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

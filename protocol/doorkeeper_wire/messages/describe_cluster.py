@@ -207,7 +207,6 @@ class DescribeClusterResponse(Frozen, DescribeClusterResponseDraft):
 _unpack_bool_byte = Struct(">?B").unpack_from
 _unpack_bool_int8_bool_byte = Struct(">?b?B").unpack_from
 _unpack_bool_int8_byte = Struct(">?bB").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int32_byte = Struct(">iB").unpack_from
 _unpack_int32_int16_byte = Struct(">ihB").unpack_from
@@ -352,8 +351,8 @@ def _decode_describe_cluster_response_brokers_v0(
             item.rack, at = compact_nullable_text(data, at, size, "brokers.rack")
         item.is_fenced = False
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "brokers.unknown_tags") from None
         at += 1
         if tagged:
@@ -382,8 +381,8 @@ def _decode_describe_cluster_response_v0(data: bytes, at: int, end: int) -> tupl
     else:
         item.error_message, at = compact_nullable_text(data, at, size, "error_message")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:

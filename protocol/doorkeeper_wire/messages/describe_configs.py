@@ -361,7 +361,6 @@ _unpack_bool_bool_bool = Struct(">???").unpack_from
 _unpack_bool_bool_byte = Struct(">??B").unpack_from
 _unpack_bool_int8_bool_byte = Struct(">?b?B").unpack_from
 _unpack_bool_int8_bool_int32 = Struct(">?b?i").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8 = Struct(">b").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int8_int16 = Struct(">bh").unpack_from
@@ -533,8 +532,8 @@ def _decode_describe_configs_request_resources_v4(
         else:
             item.resource_name, at = compact_text(data, at, size, "resources.resource_name")
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "resources.configuration_keys") from None
         at += 1
         count, at = compact_nullable_array(data, at, count, 1, "resources.configuration_keys")
@@ -545,8 +544,8 @@ def _decode_describe_configs_request_resources_v4(
                 data, at, count, "resources.configuration_keys"
             )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
@@ -561,8 +560,8 @@ def _decode_describe_configs_request_resources_v4(
 def _decode_describe_configs_request_v4(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DescribeConfigsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 4, "resources")
@@ -1122,8 +1121,8 @@ def _decode_describe_configs_response_results_configs_synonyms_v4(
     for _ in range(count):
         item = new(DescribeConfigsSynonymDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs.synonyms.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1132,8 +1131,8 @@ def _decode_describe_configs_response_results_configs_synonyms_v4(
         else:
             item.name, at = compact_text(data, at, size, "results.configs.synonyms.name")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs.synonyms.value") from None
         at += 1
         if size == 0:
@@ -1170,8 +1169,8 @@ def _decode_describe_configs_response_results_configs_v4(
     for _ in range(count):
         item = new(DescribeConfigsResourceResultDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1180,8 +1179,8 @@ def _decode_describe_configs_response_results_configs_v4(
         else:
             item.name, at = compact_text(data, at, size, "results.configs.name")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs.value") from None
         at += 1
         if size == 0:
@@ -1228,8 +1227,8 @@ def _decode_describe_configs_response_results_configs_v4(
             )
         item.is_default = False
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs.unknown_tags") from None
         at += 1
         if tagged:
@@ -1274,8 +1273,8 @@ def _decode_describe_configs_response_results_v4(
         else:
             item.resource_name, at = compact_text(data, at, size, "results.resource_name")
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 9, "results.configs")
@@ -1283,8 +1282,8 @@ def _decode_describe_configs_response_results_v4(
             data, at, end, count
         )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
@@ -1306,8 +1305,8 @@ def _decode_describe_configs_response_v4(data: bytes, at: int, end: int) -> tupl
     count, at = compact_array(data, at, count, 7, "results")
     item.results, at = _decode_describe_configs_response_results_v4(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

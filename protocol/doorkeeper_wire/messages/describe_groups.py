@@ -260,7 +260,6 @@ class DescribeGroupsResponse(Frozen, DescribeGroupsResponseDraft):
 
 _unpack_bool = Struct(">?").unpack_from
 _unpack_bool_byte = Struct(">?B").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int16 = Struct(">hh").unpack_from
@@ -329,8 +328,8 @@ def _encode_describe_groups_request_v3(out: list[bytes], item: Any) -> None:
 def _decode_describe_groups_request_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DescribeGroupsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "groups") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "groups")
@@ -864,8 +863,8 @@ def _decode_describe_groups_response_groups_members_v5(
     for _ in range(count):
         item = new(DescribedGroupMemberDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -874,8 +873,8 @@ def _decode_describe_groups_response_groups_members_v5(
         else:
             item.member_id, at = compact_text(data, at, size, "groups.members.member_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.group_instance_id") from None
         at += 1
         if size == 0:
@@ -888,8 +887,8 @@ def _decode_describe_groups_response_groups_members_v5(
                 data, at, size, "groups.members.group_instance_id"
             )
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.client_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -898,8 +897,8 @@ def _decode_describe_groups_response_groups_members_v5(
         else:
             item.client_id, at = compact_text(data, at, size, "groups.members.client_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -908,8 +907,8 @@ def _decode_describe_groups_response_groups_members_v5(
         else:
             item.client_host, at = compact_text(data, at, size, "groups.members.client_host")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.member_metadata") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -920,8 +919,8 @@ def _decode_describe_groups_response_groups_members_v5(
                 data, at, size, "groups.members.member_metadata"
             )
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.member_assignment") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -932,8 +931,8 @@ def _decode_describe_groups_response_groups_members_v5(
                 data, at, size, "groups.members.member_assignment"
             )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members.unknown_tags") from None
         at += 1
         if tagged:
@@ -962,8 +961,8 @@ def _decode_describe_groups_response_groups_v5(
         else:
             item.group_id, at = compact_text(data, at, size, "groups.group_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -972,8 +971,8 @@ def _decode_describe_groups_response_groups_v5(
         else:
             item.group_state, at = compact_text(data, at, size, "groups.group_state")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -982,8 +981,8 @@ def _decode_describe_groups_response_groups_v5(
         else:
             item.protocol_type, at = compact_text(data, at, size, "groups.protocol_type")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_data") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -992,8 +991,8 @@ def _decode_describe_groups_response_groups_v5(
         else:
             item.protocol_data, at = compact_text(data, at, size, "groups.protocol_data")
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "groups.members")
@@ -1025,8 +1024,8 @@ def _decode_describe_groups_response_v5(data: bytes, at: int, end: int) -> tuple
     count, at = compact_array(data, at, count, 12, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v5(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -1099,8 +1098,8 @@ def _decode_describe_groups_response_groups_v6(
         else:
             item.error_message, at = compact_nullable_text(data, at, size, "groups.error_message")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1109,8 +1108,8 @@ def _decode_describe_groups_response_groups_v6(
         else:
             item.group_id, at = compact_text(data, at, size, "groups.group_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1119,8 +1118,8 @@ def _decode_describe_groups_response_groups_v6(
         else:
             item.group_state, at = compact_text(data, at, size, "groups.group_state")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1129,8 +1128,8 @@ def _decode_describe_groups_response_groups_v6(
         else:
             item.protocol_type, at = compact_text(data, at, size, "groups.protocol_type")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_data") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -1139,8 +1138,8 @@ def _decode_describe_groups_response_groups_v6(
         else:
             item.protocol_data, at = compact_text(data, at, size, "groups.protocol_data")
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "groups.members")
@@ -1171,8 +1170,8 @@ def _decode_describe_groups_response_v6(data: bytes, at: int, end: int) -> tuple
     count, at = compact_array(data, at, count, 13, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v6(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

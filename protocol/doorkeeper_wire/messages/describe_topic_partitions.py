@@ -345,7 +345,6 @@ class DescribeTopicPartitionsResponse(Frozen, DescribeTopicPartitionsResponseDra
 
 
 _unpack_uuid_bool_byte = Struct(">16s?B").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8 = Struct(">b").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int32_int32_int32_byte = Struct(">hiiiB").unpack_from
@@ -367,8 +366,8 @@ def _decode_describe_topic_partitions_request_topics_v0(
     for _ in range(count):
         item = new(TopicRequestDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -377,8 +376,8 @@ def _decode_describe_topic_partitions_request_topics_v0(
         else:
             item.name, at = compact_text(data, at, size, "topics.name")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
@@ -397,8 +396,8 @@ def _decode_describe_topic_partitions_request_cursor_v0(
     for _ in range(count):
         item = new(CursorDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "cursor.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -425,8 +424,8 @@ def _decode_describe_topic_partitions_request_cursor_v0(
 def _decode_describe_topic_partitions_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(DescribeTopicPartitionsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 2, "topics")
@@ -441,8 +440,8 @@ def _decode_describe_topic_partitions_request_v0(data: bytes, at: int, end: int)
     else:
         (item.cursor,), at = _decode_describe_topic_partitions_request_cursor_v0(data, at, end, 1)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -504,16 +503,16 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         item.replica_nodes = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.isr_nodes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.eligible_leader_replicas") from None
         at += 1
         count, at = compact_nullable_array(
@@ -525,8 +524,8 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
             item.eligible_leader_replicas = unpack_from(f">{count}i", data, at)
             at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.last_known_elr") from None
         at += 1
         count, at = compact_nullable_array(data, at, count, 4, "topics.partitions.last_known_elr")
@@ -536,16 +535,16 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
             item.last_known_elr = unpack_from(f">{count}i", data, at)
             at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.offline_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
@@ -609,8 +608,8 @@ def _decode_describe_topic_partitions_response_next_cursor_v0(
     for _ in range(count):
         item = new(CursorDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "next_cursor.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -657,8 +656,8 @@ def _decode_describe_topic_partitions_response_v0(
             data, at, end, 1
         )
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

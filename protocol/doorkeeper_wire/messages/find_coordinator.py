@@ -209,7 +209,6 @@ class FindCoordinatorResponse(Frozen, FindCoordinatorResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int8 = Struct(">b").unpack_from
 _unpack_int8_byte = Struct(">bB").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
@@ -290,8 +289,8 @@ def _encode_find_coordinator_request_v1(out: list[bytes], item: Any) -> None:
 def _decode_find_coordinator_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(FindCoordinatorRequestDraft)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "key") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -332,8 +331,8 @@ def _decode_find_coordinator_request_v4(data: bytes, at: int, end: int) -> tuple
     item.coordinator_keys, at = compact_texts(data, at, count, "coordinator_keys")
     item.key = ""
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -499,8 +498,8 @@ def _decode_find_coordinator_response_coordinators_v4(
     for _ in range(count):
         item = new(CoordinatorDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "coordinators.key") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -540,8 +539,8 @@ def _decode_find_coordinator_response_coordinators_v4(
                 data, at, size, "coordinators.error_message"
             )
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "coordinators.unknown_tags") from None
         at += 1
         if tagged:
@@ -568,8 +567,8 @@ def _decode_find_coordinator_response_v4(data: bytes, at: int, end: int) -> tupl
     item.host = ""
     item.port = 0
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -165,7 +165,6 @@ class ListGroupsResponse(Frozen, ListGroupsResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_int32 = Struct(">hi").unpack_from
 _unpack_int32_int16_byte = Struct(">ihB").unpack_from
@@ -198,8 +197,8 @@ def _decode_list_groups_request_v3(data: bytes, at: int, end: int) -> tuple[Any,
     item.states_filter = ()
     item.types_filter = ()
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -223,16 +222,16 @@ def _encode_list_groups_request_v3(out: list[bytes], item: Any) -> None:
 def _decode_list_groups_request_v4(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(ListGroupsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "states_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "states_filter")
     item.states_filter, at = compact_texts(data, at, count, "states_filter")
     item.types_filter = ()
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -256,22 +255,22 @@ def _encode_list_groups_request_v4(out: list[bytes], item: Any) -> None:
 def _decode_list_groups_request_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(ListGroupsRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "states_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "states_filter")
     item.states_filter, at = compact_texts(data, at, count, "states_filter")
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "types_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "types_filter")
     item.types_filter, at = compact_texts(data, at, count, "types_filter")
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -383,8 +382,8 @@ def _decode_list_groups_response_groups_v3(
     for _ in range(count):
         item = new(ListedGroupDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -393,8 +392,8 @@ def _decode_list_groups_response_groups_v3(
         else:
             item.group_id, at = compact_text(data, at, size, "groups.group_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -405,8 +404,8 @@ def _decode_list_groups_response_groups_v3(
         item.group_state = ""
         item.group_type = ""
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
@@ -428,8 +427,8 @@ def _decode_list_groups_response_v3(data: bytes, at: int, end: int) -> tuple[Any
     count, at = compact_array(data, at, count, 3, "groups")
     item.groups, at = _decode_list_groups_response_groups_v3(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -462,8 +461,8 @@ def _decode_list_groups_response_groups_v4(
     for _ in range(count):
         item = new(ListedGroupDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -472,8 +471,8 @@ def _decode_list_groups_response_groups_v4(
         else:
             item.group_id, at = compact_text(data, at, size, "groups.group_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -482,8 +481,8 @@ def _decode_list_groups_response_groups_v4(
         else:
             item.protocol_type, at = compact_text(data, at, size, "groups.protocol_type")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -493,8 +492,8 @@ def _decode_list_groups_response_groups_v4(
             item.group_state, at = compact_text(data, at, size, "groups.group_state")
         item.group_type = ""
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
@@ -516,8 +515,8 @@ def _decode_list_groups_response_v4(data: bytes, at: int, end: int) -> tuple[Any
     count, at = compact_array(data, at, count, 4, "groups")
     item.groups, at = _decode_list_groups_response_groups_v4(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -555,8 +554,8 @@ def _decode_list_groups_response_groups_v5(
     for _ in range(count):
         item = new(ListedGroupDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -565,8 +564,8 @@ def _decode_list_groups_response_groups_v5(
         else:
             item.group_id, at = compact_text(data, at, size, "groups.group_id")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -575,8 +574,8 @@ def _decode_list_groups_response_groups_v5(
         else:
             item.protocol_type, at = compact_text(data, at, size, "groups.protocol_type")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -585,8 +584,8 @@ def _decode_list_groups_response_groups_v5(
         else:
             item.group_state, at = compact_text(data, at, size, "groups.group_state")
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.group_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -595,8 +594,8 @@ def _decode_list_groups_response_groups_v5(
         else:
             item.group_type, at = compact_text(data, at, size, "groups.group_type")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
@@ -618,8 +617,8 @@ def _decode_list_groups_response_v5(data: bytes, at: int, end: int) -> tuple[Any
     count, at = compact_array(data, at, count, 5, "groups")
     item.groups, at = _decode_list_groups_response_groups_v5(data, at, end, count)
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -387,7 +387,6 @@ _unpack_bool_bool_bool_byte = Struct(">???B").unpack_from
 _unpack_bool_bool_byte = Struct(">??B").unpack_from
 _unpack_bool_byte = Struct(">?B").unpack_from
 _unpack_bool_int32 = Struct(">?i").unpack_from
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int16 = Struct(">hh").unpack_from
@@ -618,8 +617,8 @@ def _decode_metadata_request_topics_v9(
     for _ in range(count):
         item = new(MetadataRequestTopicDraft)
         try:
-            (size,) = _unpack_byte(data, at)
-        except StructError:
+            size = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -629,8 +628,8 @@ def _decode_metadata_request_topics_v9(
             item.name, at = compact_text(data, at, size, "topics.name")
         item.topic_id = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
@@ -645,8 +644,8 @@ def _decode_metadata_request_topics_v9(
 def _decode_metadata_request_v9(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(MetadataRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 2, "topics")
@@ -723,8 +722,8 @@ def _decode_metadata_request_topics_v10(
         else:
             item.name, at = compact_nullable_text(data, at, size, "topics.name")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
@@ -739,8 +738,8 @@ def _decode_metadata_request_topics_v10(
 def _decode_metadata_request_v10(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(MetadataRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 18, "topics")
@@ -802,8 +801,8 @@ def _encode_metadata_request_v10(out: list[bytes], item: Any) -> None:
 def _decode_metadata_request_v11(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(MetadataRequestDraft)
     try:
-        (count,) = _unpack_byte(data, at)
-    except StructError:
+        count = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 18, "topics")
@@ -1679,8 +1678,8 @@ def _decode_metadata_response_brokers_v9(
         else:
             item.rack, at = compact_nullable_text(data, at, size, "brokers.rack")
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "brokers.unknown_tags") from None
         at += 1
         if tagged:
@@ -1718,24 +1717,24 @@ def _decode_metadata_response_topics_partitions_v9(
         item.replica_nodes = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.isr_nodes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (count,) = _unpack_byte(data, at)
-        except StructError:
+            count = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.offline_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
         at += 4 * count
         try:
-            (tagged,) = _unpack_byte(data, at)
-        except StructError:
+            tagged = data[at]
+        except IndexError:
             raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
@@ -1797,8 +1796,8 @@ def _decode_metadata_response_v9(data: bytes, at: int, end: int) -> tuple[Any, i
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
@@ -1939,8 +1938,8 @@ def _decode_metadata_response_v10(data: bytes, at: int, end: int) -> tuple[Any, 
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
@@ -2010,8 +2009,8 @@ def _decode_metadata_response_v11(data: bytes, at: int, end: int) -> tuple[Any, 
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
@@ -2031,8 +2030,8 @@ def _decode_metadata_response_v11(data: bytes, at: int, end: int) -> tuple[Any, 
     item.cluster_authorized_operations = -2147483648
     item.error_code = 0
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -2112,8 +2111,8 @@ def _decode_metadata_response_v12(data: bytes, at: int, end: int) -> tuple[Any, 
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
@@ -2133,8 +2132,8 @@ def _decode_metadata_response_v12(data: bytes, at: int, end: int) -> tuple[Any, 
     item.cluster_authorized_operations = -2147483648
     item.error_code = 0
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -2186,8 +2185,8 @@ def _decode_metadata_response_v13(data: bytes, at: int, end: int) -> tuple[Any, 
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:

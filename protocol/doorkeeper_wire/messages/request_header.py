@@ -67,7 +67,6 @@ class RequestHeader(Frozen, RequestHeaderDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16_int16_int32 = Struct(">hhi").unpack_from
 _unpack_int16_int16_int32_int16 = Struct(">hhih").unpack_from
 _pack_int16_int16_int32 = Struct(">hhi").pack
@@ -143,8 +142,8 @@ def _decode_request_header_v2(data: bytes, at: int, end: int) -> tuple[Any, int]
     else:
         item.client_id, at = nullable_text(data, at, size, "client_id")
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:

@@ -120,7 +120,6 @@ class SaslAuthenticateResponse(Frozen, SaslAuthenticateResponseDraft):
         return cast("Self", self)
 
 
-_unpack_byte = Struct(">B").unpack_from
 _unpack_int16_byte = Struct(">hB").unpack_from
 _unpack_int16_int16 = Struct(">hh").unpack_from
 _unpack_int32 = Struct(">i").unpack_from
@@ -158,8 +157,8 @@ def _encode_sasl_authenticate_request_v0(out: list[bytes], item: Any) -> None:
 def _decode_sasl_authenticate_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
     item = new(SaslAuthenticateRequestDraft)
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "auth_bytes") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
@@ -168,8 +167,8 @@ def _decode_sasl_authenticate_request_v2(data: bytes, at: int, end: int) -> tupl
     else:
         item.auth_bytes, at = compact_octets(data, at, size, "auth_bytes")
     try:
-        (tagged,) = _unpack_byte(data, at)
-    except StructError:
+        tagged = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
@@ -288,8 +287,8 @@ def _decode_sasl_authenticate_response_v2(data: bytes, at: int, end: int) -> tup
     else:
         item.error_message, at = compact_nullable_text(data, at, size, "error_message")
     try:
-        (size,) = _unpack_byte(data, at)
-    except StructError:
+        size = data[at]
+    except IndexError:
         raise truncated(data, at, "B", "auth_bytes") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
