@@ -53,7 +53,7 @@ class ANode:
         self.audit = audit
         self.topics = topics
         self.groups = groups
-        self.listed = (Broker(1, "broker.example", 9092, "rack-a"),)
+        self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
         self._ids = count(1000)
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:

@@ -1,0 +1,128 @@
+"""ApiVersions, handler by handler's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper import registry
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.api_versions import API
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from testkit.nodes import CLUSTER_ID, answer, context_of, node_of, on_the_wire
+
+NAMED: dict[str, Any] = {
+    "client_software_name": "kafka-python",
+    "client_software_version": "3.0.12",
+}
+
+
+@pytest.mark.parametrize("controller", [False, True])
+async def test_it_lists_what_the_registry_has(controller: Any) -> None:
+    """The answer is the registry, by key, for the kind of listener that was asked."""
+    node = await node_of()
+
+    answered = answer(API, ApiVersionsRequest(), node, 2, controller=controller)
+
+    listed = [(row.api_key, row.min_version, row.max_version) for row in answered.api_keys]
+    assert listed == [
+        (each.key, each.min_version, each.max_version)
+        for each in registry.APIS.values()
+        if (each.on_controller if controller else each.on_broker)
+    ]
+    assert ((3, 0, 13) in listed) is not controller, "a controller has no Metadata"
+
+
+async def test_features_come_from_version_3_on() -> None:
+    """metadata.version stands among the supported and the finalized features."""
+    node = await node_of()
+
+    answered = answer(API, ApiVersionsRequest(**NAMED), node, 3)
+
+    (supported,) = answered.supported_features
+    (finalized,) = answered.finalized_features
+    assert (supported.name, supported.min_version, supported.max_version) == (
+        "metadata.version",
+        7,
+        30,
+    )
+    assert (finalized.name, finalized.min_version_level, finalized.max_version_level) == (
+        "metadata.version",
+        30,
+        30,
+    )
+    assert answered.finalized_features_epoch >= 0
+
+
+@pytest.mark.parametrize("text", ["", " x", "x ", "-x", "x-", ".x", "a b", "x\n", "ä"])
+@pytest.mark.parametrize("field", NAMED)
+async def test_a_software_name_has_the_form_of_a_name(field: str, text: str) -> None:
+    """A name or version of another form is 42 with nothing listed, in the request's version."""
+    node = await node_of()
+
+    answered = answer(API, ApiVersionsRequest(**{**NAMED, field: text}), node, 4)
+
+    assert (answered.error_code, answered.api_keys) == (42, ())
+
+
+@pytest.mark.parametrize("text", ["x", "a-b", "a.b", "1", "confluent-kafka-python"])
+async def test_real_software_names_pass(text: str) -> None:
+    """Letters and digits at both ends; dots and hyphens between."""
+    node = await node_of()
+
+    answered = answer(API, ApiVersionsRequest(**{**NAMED, "client_software_name": text}), node, 4)
+
+    assert answered.error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "code"),
+    [
+        (None, -1, 0),
+        (CLUSTER_ID, 1, 0),
+        (CLUSTER_ID, 2, 129),
+        ("another-cluster-000000", 1, 129),
+        ("", 1, 129),
+        (CLUSTER_ID, -1, 42),
+        (None, 1, 42),
+    ],
+)
+async def test_a_misrouted_client_starts_again(
+    cluster_id: str | None, node_id: int, code: int
+) -> None:
+    """From v5 on another cluster or node is 129; one of the two alone is 42 (KIP-1242)."""
+    node = await node_of()
+    request = ApiVersionsRequest(**NAMED, cluster_id=cluster_id, node_id=node_id)
+
+    answered = answer(API, request, node, 5)
+
+    assert answered.error_code == code
+    assert bool(answered.api_keys) == (code == 0)
+
+
+async def test_controllers_do_not_check_who_was_meant() -> None:
+    """On a listener for controllers only the form counts."""
+    node = await node_of()
+    request = ApiVersionsRequest(**NAMED, cluster_id="another", node_id=7)
+
+    assert answer(API, request, node, 5, controller=True).error_code == 0
+
+
+@pytest.mark.parametrize("version", [-1, 6, 99])
+async def test_an_unknown_version_learns_the_known_range(version: int) -> None:
+    """35, and the range of ApiVersions alone."""
+    node = await node_of()
+
+    answered = API.handle(ApiVersionsRequest(), context_of(API, version), node)
+
+    (row,) = on_the_wire(answered, 0).api_keys
+    assert (row.api_key, row.min_version, row.max_version) == (18, 0, 5)
+    assert on_the_wire(answered, 0).error_code == 35
+
+
+async def test_another_error_lists_nothing() -> None:
+    """Only the unknown version is told a range."""
+    refused = API.refuse(ApiVersionsRequest(), 3, ApiError(ErrorCode.INVALID_REQUEST))
+
+    assert refused == ApiVersionsResponse(error_code=42)

@@ -1,0 +1,163 @@
+"""CreateAcls: order of checks, rows, what reaches the authorizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.codes import UnknownElements
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.create_acls import API
+from doorkeeper.node import CreateAcls
+from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from testkit.acl import READ, allow, topic
+from testkit.nodes import CLUSTER, answer, node_of, on_the_wire, outcome
+
+GOOD: dict[str, Any] = {
+    "resource_type": 2,
+    "resource_name": "orders",
+    "resource_pattern_type": 3,
+    "principal": "User:alice",
+    "host": "*",
+    "operation": 3,
+    "permission_type": 3,
+}
+
+
+def asking(*rows: dict[str, Any]) -> CreateAclsRequest:
+    """Return a request whose rows differ from a good one in these fields."""
+    return CreateAclsRequest(creations=tuple(AclCreation(**{**GOOD, **row}) for row in rows))
+
+
+def rows_of(response: Any, version: int = 3) -> list[tuple[int, str | None]]:
+    """Return code and text of each row, as they arrive."""
+    rows = on_the_wire(response, version).results
+    return [(row.error_code, row.error_message) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "field", ["resource_type", "resource_pattern_type", "operation", "permission_type"]
+)
+async def test_code_0_in_any_row_closes_the_connection(field: str) -> None:
+    """The code of UNKNOWN itself counts as malformed, before anybody is asked for permission."""
+    node = await node_of()
+
+    with pytest.raises(UnknownElements, match="CreatableAcls contain unknown elements"):
+        outcome(API, asking({}, {field: 0}), node, 3, user="nobody")
+    assert node.lines() == []
+
+
+async def test_it_needs_alter_on_the_cluster() -> None:
+    """31 in every row with the broker's text."""
+    node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
+
+    refused = answer(API, asking({}, {"resource_type": 1}), node, 3, user="alice")
+
+    text = "Request Request(described) needs ALTER permission."
+    assert rows_of(refused) == [(31, text), (31, text)]
+    assert node.lines() == ["INFO Denied ALTER Cluster:LITERAL:kafka-cluster 1"]
+
+
+async def test_an_empty_request_looks_like_success_even_when_refused() -> None:
+    """There is no place for an error beside the rows."""
+    node = await node_of()
+
+    assert answer(API, asking(), node, 3, user="nobody").results == ()
+
+
+async def test_without_an_authorizer_security_is_disabled() -> None:
+    """54 in every row; the text has a full stop here."""
+    node = await node_of(secured=False)
+
+    assert rows_of(answer(API, asking({}), node, 3)) == [(54, "No Authorizer is configured.")]
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ("resource_type", 1),
+        ("resource_pattern_type", 1),
+        ("resource_pattern_type", 2),
+        ("operation", 1),
+        ("permission_type", 1),
+    ],
+)
+async def test_any_or_match_fails_every_row(field: str, code: int) -> None:
+    """-1 without text everywhere, and nothing is created."""
+    node = await node_of()
+
+    assert rows_of(outcome(API, asking({}, {field: code}), node, 3)) == [(-1, None), (-1, None)]
+
+
+async def test_bad_names_refuse_their_own_row() -> None:
+    """The cluster has one name, others have one at least; good rows go on to the authorizer."""
+    node = await node_of()
+    request = asking(
+        {},
+        {"resource_type": 4, "resource_name": "*"},
+        {"resource_type": 4, "resource_name": ""},
+        {"resource_name": ""},
+        {"resource_type": 4, "resource_name": "kafka-cluster"},
+    )
+
+    made = outcome(API, request, node, 3)
+
+    assert isinstance(made, CreateAcls)
+    assert [binding.pattern.resource_type for binding in made.bindings] == [
+        ResourceType.TOPIC,
+        ResourceType.CLUSTER,
+    ]
+    only_name = (42, "The only valid name for the CLUSTER resource is kafka-cluster")
+    assert rows_of(made.finish([AclCreateResult(), AclCreateResult()])) == [
+        (0, ""),
+        only_name,
+        only_name,
+        (42, "Invalid empty resource name"),
+        (0, ""),
+    ]
+
+
+async def test_rows_keep_the_order_of_the_request() -> None:
+    """What the authorizer says of an item stands in its row; success has an empty text."""
+    node = await node_of()
+    request = asking({"principal": "bad"}, {"resource_name": ""}, {}, {})
+
+    made = outcome(API, request, node, 3)
+
+    refusal = AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST, "no"))
+    broken = AclCreateResult(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "internal"))
+    assert rows_of(made.finish([refusal, AclCreateResult(), broken])) == [
+        (42, "no"),
+        (42, "Invalid empty resource name"),
+        (0, ""),
+        (-1, None),
+    ]
+
+
+async def test_codes_that_kafka_does_not_know_are_the_authorizers_affair() -> None:
+    """They become UNKNOWN and are handed on: the row alone is refused there."""
+    node = await node_of()
+
+    made = outcome(API, asking({"resource_type": 99, "operation": -5}), node, 3)
+
+    (binding,) = made.bindings
+    assert binding.pattern.resource_type is ResourceType.UNKNOWN
+    assert binding.entry.operation is AclOperation.UNKNOWN
+
+
+@pytest.mark.parametrize("version", range(4))
+async def test_every_version_makes_the_same_binding(version: int) -> None:
+    """Version 0 has no pattern type and means LITERAL; operation 15 passes in all."""
+    node = await node_of()
+
+    made = outcome(API, asking({}, {"operation": 15}), node, version)
+
+    assert made.bindings == (
+        allow("alice", READ, topic("orders")),
+        allow("alice", AclOperation.TWO_PHASE_COMMIT, topic("orders")),
+    )
+    results = [AclCreateResult(), AclCreateResult()]
+    assert rows_of(made.finish(results), version) == [(0, ""), (0, "")]

@@ -1,0 +1,239 @@
+"""CreateTopics: rights, checks, rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.create_topics import API
+from doorkeeper.node import ChangeTopics
+from doorkeeper.topic_configs import effective
+from doorkeeper_wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from testkit.acl import allow, topic
+from testkit.nodes import CLUSTER, a_topic, answer, node_of, on_the_wire, outcome
+
+CREATE, DESCRIBE_CONFIGS = AclOperation.CREATE, AclOperation.DESCRIBE_CONFIGS
+
+
+def wanting(name: str, partitions: int = 1, factor: int = 1, **configs: str) -> CreatableTopic:
+    """Return a row of a request; dots in settings are written ``__``."""
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=factor,
+        configs=tuple(
+            CreatableTopicConfig(name=key.replace("__", "."), value=value)
+            for key, value in configs.items()
+        ),
+    )
+
+
+def asking(*topics: CreatableTopic, **fields: Any) -> CreateTopicsRequest:
+    """Return a request with a time-out that does not strike."""
+    return CreateTopicsRequest(**{"topics": topics, "timeout_ms": 5000, **fields})
+
+
+def rows_of(response: Any, version: int = 7) -> list[tuple[str, int, str | None]]:
+    """Return name, code and text of each row, as they arrive."""
+    rows = on_the_wire(response, version).topics
+    return [(row.name, row.error_code, row.error_message) for row in rows]
+
+
+async def test_a_topic_is_stored_with_what_was_given() -> None:
+    """Name, partitions, replication factor, settings, and a new id, which the answer tells."""
+    node = await node_of()
+
+    made = outcome(API, asking(wanting("orders", 3, retention__ms=" 5 ")), node, 7)
+
+    assert isinstance(made, ChangeTopics)
+    assert made.wait
+    (stored,) = made.created
+    assert (stored.name, stored.partitions, stored.replication_factor) == ("orders", 3, 1)
+    assert stored.configs == {"retention.ms": " 5 "}
+    (row,) = on_the_wire(made.finish([None]), 7).topics
+    assert (row.name, row.error_code, row.error_message) == ("orders", 0, None)
+    assert row.topic_id == stored.topic_id
+    assert (row.num_partitions, row.replication_factor) == (3, 1)
+    assert [config.name for config in row.configs] == sorted(effective(stored.configs))
+    given = next(config for config in row.configs if config.name == "retention.ms")
+    assert (given.value, given.config_source) == (" 5 ", 1)
+    default = next(config for config in row.configs if config.name == "segment.bytes")
+    assert (default.value, default.config_source) == ("1073741824", 5)
+
+
+@pytest.mark.parametrize("version", range(8))
+async def test_versions_tell_more_and_more(version: int) -> None:
+    """Texts from v1, partitions and settings from v5, the id from v7."""
+    node = await node_of()
+
+    made = outcome(API, asking(wanting("a"), wanting("a b")), node, version)
+
+    good, bad = on_the_wire(made.finish([None]), version).topics
+    assert (good.name, bad.name) == ("a", "a b")
+    assert bool(bad.error_message) == (version >= 1)
+    assert good.num_partitions == (1 if version >= 5 else -1)
+    assert bool(good.configs) == (version >= 5)
+    assert (good.topic_id != bytes(16)) == (version >= 7)
+
+
+async def test_minus_one_asks_for_the_defaults() -> None:
+    """num.partitions and default.replication.factor."""
+    node = await node_of(properties="num.partitions=7\n")
+
+    made = outcome(API, asking(wanting("a", -1, -1)), node, 7)
+
+    assert (made.created[0].partitions, made.created[0].replication_factor) == (7, 1)
+
+
+async def test_validate_only_makes_nothing() -> None:
+    """The answer is that of a creation."""
+    node = await node_of()
+
+    answered = answer(API, asking(wanting("a"), validate_only=True), node, 7)
+
+    (row,) = answered.topics
+    assert (row.error_code, row.num_partitions) == (0, 1)
+
+
+async def test_create_on_the_cluster_is_enough() -> None:
+    """Asked quietly; then nobody is asked about topics. Settings are asked about quietly too."""
+    node = await node_of(allow("alice", CREATE, CLUSTER))
+
+    made = outcome(API, asking(wanting("a")), node, 7, user="alice")
+
+    assert [each.name for each in made.created] == ["a"]
+    assert node.lines() == [
+        "DEBUG Allowed CREATE Cluster:LITERAL:kafka-cluster 1",
+        "TRACE Denied DESCRIBE_CONFIGS Topic:LITERAL:a 1",
+    ]
+
+
+async def test_create_on_the_topic_is_enough() -> None:
+    """Others get 29 with the controller's text, after those that could be tried."""
+    node = await node_of(allow("alice", CREATE, topic("b")))
+
+    made = outcome(API, asking(wanting("a"), wanting("b")), node, 7, user="alice")
+
+    assert rows_of(made.finish([None])) == [("b", 0, None), ("a", 29, "Authorization failed.")]
+    assert node.lines()[:3] == [
+        "TRACE Denied CREATE Cluster:LITERAL:kafka-cluster 1",
+        "INFO Denied CREATE Topic:LITERAL:a 1",
+        "DEBUG Allowed CREATE Topic:LITERAL:b 1",
+    ]
+
+
+async def test_settings_need_describe_configs() -> None:
+    """Without it the success has TopicConfigErrorCode 29, -1 and -1, and an empty list."""
+    node = await node_of(allow("alice", CREATE, CLUSTER))
+
+    made = outcome(API, asking(wanting("a")), node, 7, user="alice")
+
+    (row,) = on_the_wire(made.finish([None]), 7).topics
+    assert (row.error_code, row.topic_config_error_code) == (0, 29)
+    assert (row.num_partitions, row.replication_factor, row.configs) == (-1, -1, ())
+
+
+async def test_doubled_names_are_refused_once() -> None:
+    """One row after all that could be tried, and nobody is asked about the name."""
+    node = await node_of()
+
+    made = outcome(API, asking(wanting("d"), wanting("a"), wanting("d")), node, 7)
+
+    assert rows_of(made.finish([None])) == [("a", 0, None), ("d", 42, "Duplicate topic name.")]
+    assert not [line for line in node.lines() if "Topic:LITERAL:d" in line]
+
+
+async def test_the_log_of_the_controllers_cannot_be_created() -> None:
+    """Its name is refused for everybody."""
+    node = await node_of()
+
+    refused = answer(API, asking(wanting("__cluster_metadata")), node, 7)
+
+    text = "Creation of internal topic __cluster_metadata is prohibited."
+    assert rows_of(refused) == [("__cluster_metadata", 42, text)]
+
+
+async def test_what_exists_cannot_be_created() -> None:
+    """36; a topic of the catalog names its file. Names that differ in dots only collide."""
+    node = await node_of(topics=[a_topic("a.b"), a_topic("declared", origin="/etc/c.yaml")])
+
+    refused = answer(API, asking(wanting("a.b"), wanting("declared"), wanting("a_b")), node, 7)
+
+    assert rows_of(refused) == [
+        ("a.b", 36, "Topic 'a.b' already exists."),
+        ("declared", 36, "Topic 'declared' already exists: it is declared in /etc/c.yaml."),
+        ("a_b", 17, "Topic 'a_b' collides with existing topic: a.b"),
+    ]
+
+
+async def test_replicas_may_be_assigned_by_hand() -> None:
+    """Partitions and replication factor come from the assignment."""
+    node = await node_of()
+    assigned = CreatableTopic(
+        name="a",
+        num_partitions=-1,
+        replication_factor=-1,
+        assignments=tuple(
+            CreatableReplicaAssignment(partition_index=index, broker_ids=(1,)) for index in (1, 0)
+        ),
+    )
+
+    made = outcome(API, asking(assigned), node, 7)
+
+    assert (made.created[0].partitions, made.created[0].replication_factor) == (2, 1)
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_a_timeout_of_nothing_strikes(timeout_ms: int) -> None:
+    """7 in every row as it was asked, after the rights were looked at, and nothing is made."""
+    node = await node_of()
+
+    refused = answer(
+        API, asking(wanting("a"), wanting("d"), wanting("d"), timeout_ms=timeout_ms), node, 7
+    )
+
+    assert rows_of(refused) == [("a", 7, None), ("d", 7, None), ("d", 7, None)]
+    assert node.lines()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ((10_001,), "Excessively large number of partitions per request."),
+        ((5_000, 5_001), "Excessively large number of partitions per request."),
+        ((10_000,), "Unable to perform excessively large batch operation."),
+    ],
+)
+async def test_too_much_at_once_refuses_everything(sizes: tuple[int, ...], text: str) -> None:
+    """44 in every row: partitions are counted, then the records of a controller."""
+    node = await node_of()
+    topics = [wanting(f"t{index}", size) for index, size in enumerate(sizes)]
+
+    refused = answer(API, asking(*topics), node, 7)
+
+    assert rows_of(refused) == [(each.name, 44, text) for each in topics]
+
+
+async def test_9999_partitions_are_not_too_much() -> None:
+    """A topic's own record makes the ten thousandth."""
+    node = await node_of()
+
+    assert outcome(API, asking(wanting("a", 9_999)), node, 7).created[0].partitions == 9_999
+
+
+async def test_what_became_of_the_change_stands_in_the_rows() -> None:
+    """A topic that somebody else made meanwhile, or that could not be stored, is an error."""
+    node = await node_of()
+    made = outcome(API, asking(wanting("a b"), wanting("a"), wanting("b")), node, 7)
+
+    finished = made.finish([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full"), None])
+
+    assert [row[:2] for row in rows_of(finished)] == [("a b", 17), ("a", 56), ("b", 0)]

@@ -1,0 +1,133 @@
+"""DeleteAcls: order of checks, rows, what reaches the authorizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
+from doorkeeper.codes import UnknownElements
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.delete_acls import API
+from doorkeeper.node import DeleteAcls
+from doorkeeper_wire.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+)
+from testkit.acl import READ, allow, topic, wanted
+from testkit.nodes import CLUSTER, answer, node_of, on_the_wire, outcome
+
+ANYTHING: dict[str, Any] = {
+    "resource_type_filter": 1,
+    "resource_name_filter": None,
+    "pattern_type_filter": 1,
+    "principal_filter": None,
+    "host_filter": None,
+    "operation": 1,
+    "permission_type": 1,
+}
+
+
+def asking(*rows: dict[str, Any]) -> DeleteAclsRequest:
+    """Return a request whose filters differ from the open one in these fields."""
+    return DeleteAclsRequest(filters=tuple(DeleteAclsFilter(**{**ANYTHING, **r}) for r in rows))
+
+
+@pytest.mark.parametrize(
+    "field", ["resource_type_filter", "pattern_type_filter", "operation", "permission_type"]
+)
+async def test_code_0_in_any_filter_closes_the_connection(field: str) -> None:
+    """The code of UNKNOWN itself counts as malformed, before anybody is asked for permission."""
+    node = await node_of()
+
+    with pytest.raises(UnknownElements, match="Filters contain UNKNOWN elements, filters: "):
+        outcome(API, asking({}, {field: 0}), node, 3, user="nobody")
+    assert node.lines() == []
+
+
+async def test_it_needs_alter_on_the_cluster() -> None:
+    """31 for every filter with the broker's text, and nothing matched."""
+    node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
+
+    refused = answer(API, asking({}, {}), node, 3, user="alice")
+
+    text = "Request Request(described) needs ALTER permission."
+    assert [(row.error_code, row.error_message) for row in refused.filter_results] == [
+        (31, text),
+        (31, text),
+    ]
+    assert node.lines() == ["INFO Denied ALTER Cluster:LITERAL:kafka-cluster 1"]
+
+
+async def test_without_an_authorizer_security_is_disabled() -> None:
+    """54 for every filter."""
+    node = await node_of(secured=False)
+
+    (row,) = answer(API, asking({}), node, 3).filter_results
+
+    assert (row.error_code, row.error_message) == (54, "No Authorizer is configured.")
+
+
+async def test_filters_reach_the_authorizer_in_order() -> None:
+    """Unknown codes become UNKNOWN; refusing them is the authorizer's affair."""
+    node = await node_of()
+
+    made = outcome(API, asking({}, {"resource_type_filter": 99, "resource_name_filter": "a"}),
+                   node, 3)  # fmt: skip
+
+    assert isinstance(made, DeleteAcls)
+    assert made.filters == (wanted(), wanted(ResourceType.UNKNOWN, "a"))
+
+
+async def test_version_0_means_literal_patterns() -> None:
+    """A request without pattern types touches literal ACLs only."""
+    node = await node_of()
+
+    made = outcome(API, asking({"pattern_type_filter": 3}), node, 0)
+
+    assert made.filters[0].pattern.pattern_type is PatternType.LITERAL
+
+
+async def test_each_filter_is_answered_alone() -> None:
+    """Matches under each filter, null texts on success; an error of a filter has no matches."""
+    node = await node_of()
+    made = outcome(API, asking({}, {}, {}), node, 3)
+    binding = allow("alice", READ, topic("orders"))
+
+    response = made.finish(
+        [
+            AclDeleteResult(bindings=(AclBindingDeleteResult(binding),)),
+            AclDeleteResult(ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")),
+            AclDeleteResult(
+                bindings=(
+                    AclBindingDeleteResult(
+                        binding, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
+                    ),
+                )
+            ),
+        ]
+    )
+
+    first, second, third = on_the_wire(response, 3).filter_results
+    assert (first.error_code, first.error_message) == (0, None)
+    assert first.matching_acls == (
+        DeleteAclsMatchingAcl(
+            error_code=0,
+            error_message=None,
+            resource_type=2,
+            resource_name="orders",
+            pattern_type=3,
+            principal="User:alice",
+            host="*",
+            operation=3,
+            permission_type=3,
+        ),
+    )
+    assert (second.error_code, second.error_message) == (42, "Unknown patternFilter.")
+    assert second.matching_acls == ()
+    assert third.error_code == 0
+    (undeleted,) = third.matching_acls
+    assert (undeleted.error_code, undeleted.error_message) == (56, "disk full")

@@ -1,0 +1,196 @@
+"""DeleteTopics: rights, checks, rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.delete_topics import API
+from doorkeeper.node import ChangeTopics
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from testkit.acl import DESCRIBE, allow, topic
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, node_of, on_the_wire, outcome
+
+DELETE = AclOperation.DELETE
+UNKNOWN_TOPIC = "This server does not host this topic-partition."
+UNKNOWN_ID = "This server does not host this topic ID."
+REFUSED = "Topic authorization failed."
+ORDERS, INVOICES = a_topic("orders"), a_topic("invoices")
+
+
+def asking(*topics: str | bytes | DeleteTopicState, timeout_ms: int = 5000) -> DeleteTopicsRequest:
+    """Return a request of version 6: texts are names, bytes are ids."""
+    states = tuple(
+        each
+        if isinstance(each, DeleteTopicState)
+        else DeleteTopicState(name=each)
+        if isinstance(each, str)
+        else DeleteTopicState(topic_id=each)
+        for each in topics
+    )
+    return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
+
+
+def rows_of(response: Any, version: int = 6) -> list[tuple[Any, ...]]:
+    """Return name, id, code and text of each row, as they arrive."""
+    rows = on_the_wire(response, version).responses
+    return [(row.name, row.topic_id, row.error_code, row.error_message) for row in rows]
+
+
+async def world(*bindings: Any, **fields: Any) -> ANode:
+    """Return a node with three topics, one of them from the catalog."""
+    declared = a_topic("declared", origin="/etc/c.yaml")
+    return await node_of(*bindings, topics=[ORDERS, INVOICES, declared], **fields)
+
+
+async def test_topics_are_deleted_by_name_and_by_id() -> None:
+    """Rows of success tell both."""
+    node = await world()
+
+    made = outcome(API, asking("orders", INVOICES.topic_id), node, 6)
+
+    assert isinstance(made, ChangeTopics)
+    assert sorted(made.deleted) == ["invoices", "orders"]
+    assert rows_of(made.finish([None, None])) == [
+        ("invoices", INVOICES.topic_id, 0, None),
+        ("orders", ORDERS.topic_id, 0, None),
+    ]
+
+
+@pytest.mark.parametrize("version", range(6))
+async def test_older_versions_know_names_only(version: int) -> None:
+    """A list of names; texts from v5."""
+    node = await world()
+    request = DeleteTopicsRequest(topic_names=("orders", "nope"), timeout_ms=5000)
+
+    made = outcome(API, request, node, version)
+
+    assert made.deleted == ("orders",)
+    rows = [(row[0], row[2], row[3]) for row in rows_of(made.finish([None]), version)]
+    assert rows == [("nope", 3, UNKNOWN_TOPIC if version == 5 else None), ("orders", 0, None)]
+
+
+async def test_what_cannot_be_asked() -> None:
+    """Nothing, both at once, and what occurs twice: 42 with the controller's texts."""
+    node = await world()
+    both = DeleteTopicState(name="orders", topic_id=b"\7" * 16)
+    request = asking(DeleteTopicState(), both, "d", "d", b"\1" * 16, b"\1" * 16, b"\2" * 16)
+
+    refused = answer(API, request, node, 6)
+
+    assert rows_of(refused) == [
+        (None, bytes(16), 42, "Neither topic name nor id were specified."),
+        ("orders", b"\7" * 16, 42, "You may not specify both topic name and topic id."),
+        ("d", bytes(16), 42, "Duplicate topic name."),
+        (None, b"\1" * 16, 42, "Duplicate topic id."),
+        (None, b"\2" * 16, 100, UNKNOWN_ID),
+    ]
+
+
+async def test_a_name_whose_id_was_asked_too_is_refused_once() -> None:
+    """One row for both, and nothing is deleted."""
+    node = await world()
+
+    refused = answer(API, asking("orders", ORDERS.topic_id), node, 6)
+
+    text = "The provided topic name maps to an ID that was already supplied."
+    assert rows_of(refused) == [("orders", ORDERS.topic_id, 42, text)]
+
+
+async def test_delete_on_the_cluster_is_enough() -> None:
+    """Asked quietly; then nobody is asked about topics."""
+    node = await world(allow("alice", DELETE, CLUSTER))
+
+    assert outcome(API, asking("orders"), node, 6, user="alice").deleted == ("orders",)
+    assert node.lines() == ["DEBUG Allowed DELETE Cluster:LITERAL:kafka-cluster 1"]
+
+
+async def test_delete_on_the_topic_is_enough() -> None:
+    """It implies DESCRIBE; both are asked for each distinct topic."""
+    node = await world(allow("alice", DELETE, topic("orders")))
+
+    assert outcome(API, asking("orders"), node, 6, user="alice").deleted == ("orders",)
+    assert node.lines() == [
+        "TRACE Denied DELETE Cluster:LITERAL:kafka-cluster 1",
+        "DEBUG Allowed DESCRIBE Topic:LITERAL:orders 1",
+        "DEBUG Allowed DELETE Topic:LITERAL:orders 1",
+    ]
+
+
+async def test_who_may_not_describe_learns_nothing() -> None:
+    """29 by name whether it exists or not, and 29 by id without the name."""
+    node = await world()
+
+    refused = answer(API, asking("orders", "nope", INVOICES.topic_id), node, 6, user="nobody")
+
+    assert rows_of(refused) == [
+        (None, INVOICES.topic_id, 29, REFUSED),
+        ("orders", bytes(16), 29, REFUSED),
+        ("nope", bytes(16), 29, REFUSED),
+    ]
+
+
+async def test_who_may_describe_learns_what_exists() -> None:
+    """29 with the name for what exists, 3 for what does not."""
+    node = await world(*(allow("alice", DESCRIBE, topic(name)) for name in
+                         ("orders", "invoices", "nope")))  # fmt: skip
+
+    refused = answer(API, asking("orders", "nope", INVOICES.topic_id), node, 6, user="alice")
+
+    assert rows_of(refused) == [
+        ("invoices", INVOICES.topic_id, 29, REFUSED),
+        ("orders", bytes(16), 29, REFUSED),
+        ("nope", bytes(16), 3, UNKNOWN_TOPIC),
+    ]
+
+
+async def test_a_topic_of_the_catalog_stays() -> None:
+    """44, and the text names the file."""
+    node = await world()
+
+    made = outcome(API, asking("declared", "orders"), node, 6)
+
+    assert made.deleted == ("orders",)
+    first, second = rows_of(made.finish([None]))
+    assert first[2:] == (44, "Topic 'declared' cannot be deleted: it is declared in /etc/c.yaml.")
+    assert second[2:] == (0, None)
+
+
+@pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (6, 73)])
+async def test_deletion_can_be_disabled(version: int, code: int) -> None:
+    """Every row has the same code, which is older than it could say before v3."""
+    node = await world(properties="delete.topic.enable=false\n")
+    request = DeleteTopicsRequest(
+        topic_names=("orders",) if version < 6 else (),
+        topics=() if version < 6 else (DeleteTopicState(name="orders"),),
+        timeout_ms=5000,
+    )
+
+    refused = answer(API, request, node, version)
+
+    assert [(row[0], row[2], row[3]) for row in rows_of(refused, version)] == [
+        ("orders", code, None)
+    ]
+
+
+async def test_a_timeout_of_nothing_strikes() -> None:
+    """7 in every row, after the rights were looked at, also for a caller without rights."""
+    node = await world()
+
+    refused = answer(API, asking("orders", "nope", timeout_ms=0), node, 6, user="nobody")
+
+    assert [row[2:] for row in rows_of(refused)] == [(7, None), (7, None)]
+    assert "INFO Denied DELETE Topic:LITERAL:orders 1" in node.lines()
+
+
+async def test_what_became_of_the_change_stands_in_the_rows() -> None:
+    """A topic that is gone meanwhile has the stock text of its code."""
+    node = await world()
+    made = outcome(API, asking("orders", "invoices"), node, 6)
+
+    finished = made.finish([ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), None])
+
+    assert [row[2:] for row in rows_of(finished)] == [(3, UNKNOWN_TOPIC), (0, None)]

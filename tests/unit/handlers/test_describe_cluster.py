@@ -1,0 +1,110 @@
+"""DescribeCluster: endpoint types, masks, who may ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.handlers.describe_cluster import API
+from doorkeeper.node import Broker
+from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
+from testkit.acl import allow
+from testkit.nodes import CLUSTER, CLUSTER_ID, answer, node_of
+
+UNASKED = -(2**31)
+
+
+async def test_anybody_may_ask_a_broker() -> None:
+    """Cluster id, controller and nodes without a permission, and without a word in the audit."""
+    node = await node_of()
+
+    answered = answer(API, DescribeClusterRequest(), node, 2, user="nobody")
+
+    assert (answered.error_code, answered.error_message) == (0, None)
+    assert (answered.cluster_id, answered.controller_id) == (CLUSTER_ID, 1)
+    assert answered.endpoint_type == 1
+    assert answered.brokers == (
+        DescribeClusterBroker(broker_id=1, host="broker.example", port=9092, rack="rack-a"),
+    )
+    assert answered.cluster_authorized_operations == UNASKED
+    assert node.lines() == []
+
+
+@pytest.mark.parametrize(
+    ("user", "mask", "level"), [("admin", 8096, "DEBUG"), ("alice", 1 << 8, "DEBUG"),
+                                ("nobody", 0, "INFO")]
+)  # fmt: skip
+async def test_the_mask_needs_describe_on_the_cluster(user: str, mask: int, level: str) -> None:
+    """0 for a caller that may not describe the cluster; that denial is audited."""
+    node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+
+    assert answer(API, request, node, 0, user=user).cluster_authorized_operations == mask
+    assert node.lines()[0].startswith(f"{level} ")
+
+
+async def test_without_an_authorizer_the_mask_is_full() -> None:
+    """Everything is allowed where nobody decides."""
+    node = await node_of(secured=False)
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+
+    assert answer(API, request, node, 0).cluster_authorized_operations == 8096
+
+
+@pytest.mark.parametrize(
+    ("wanted", "own", "code", "text"),
+    [
+        (2, "BROKER", 114, "wanted an endpoint of type CONTROLLER"),
+        (1, "CONTROLLER", 114, "wanted an endpoint of type BROKER"),
+        (0, "BROKER", 115, "Unsupported endpoint type 0"),
+        (-1, "CONTROLLER", 115, "Unsupported endpoint type -1"),
+    ],
+)
+async def test_a_listener_answers_its_own_kind(wanted: int, own: str, code: int, text: str) -> None:
+    """Another endpoint type is refused, and nothing else is told."""
+    node = await node_of()
+    request = DescribeClusterRequest(endpoint_type=wanted)
+    if code == 114:
+        text = f"The request was sent to an endpoint of type {own}, but we {text}"
+
+    refused = answer(API, request, node, 2, controller=own == "CONTROLLER")
+
+    assert (refused.error_code, refused.error_message) == (code, text)
+    assert (refused.cluster_id, refused.brokers) == ("", ())
+
+
+async def test_version_0_has_no_codes_for_endpoint_types() -> None:
+    """It cannot ask for controllers, and gets 42 from one."""
+    node = await node_of()
+
+    refused = answer(API, DescribeClusterRequest(), node, 0, controller=True)
+
+    assert refused.error_code == 42
+
+
+async def test_a_controller_asks_for_alter() -> None:
+    """31 for the whole request, before the endpoint type is looked at."""
+    node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
+    request = DescribeClusterRequest(endpoint_type=9)
+
+    refused = answer(API, request, node, 2, user="alice", controller=True)
+
+    assert refused.error_code == 31
+    assert refused.error_message == "Request Request(described) needs ALTER permission."
+
+
+async def test_a_controller_describes_controllers() -> None:
+    """Endpoint type 2 and this node as the controller."""
+    node = await node_of()
+
+    answered = answer(API, DescribeClusterRequest(endpoint_type=2), node, 2, controller=True)
+
+    assert (answered.endpoint_type, answered.controller_id) == (2, 1)
+
+
+async def test_a_controller_that_is_not_listed_is_none() -> None:
+    """-1 rather than an id that clients cannot look up."""
+    node = await node_of()
+    node.listed = (Broker(2, "other.example", 9092),)
+
+    assert answer(API, DescribeClusterRequest(), node, 2).controller_id == -1

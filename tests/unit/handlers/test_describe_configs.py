@@ -1,0 +1,227 @@
+"""DescribeConfigs: each type of resource, rights, what versions tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.handlers.describe_configs import API
+from doorkeeper.topic_configs import TOPIC_CONFIGS
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsSynonym,
+)
+from testkit.acl import allow, topic
+from testkit.nodes import CLUSTER, a_topic, answer, node_of
+
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+DESCRIBE_CONFIGS = AclOperation.DESCRIBE_CONFIGS
+LONG_TEXT = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+
+
+def asking(*resources: tuple[int, str], keys: Any = None, **fields: Any) -> DescribeConfigsRequest:
+    """Return a request for resources, each of them with the same choice of settings."""
+    return DescribeConfigsRequest(
+        resources=tuple(
+            DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+            for kind, name in resources
+        ),
+        **fields,
+    )
+
+
+def heads(answered: Any) -> list[tuple[Any, ...]]:
+    """Return type, name, code and text of each result."""
+    return [
+        (row.resource_type, row.resource_name, row.error_code, row.error_message)
+        for row in answered.results
+    ]
+
+
+def values(result: Any) -> dict[str, str | None]:
+    """Return the settings of a result."""
+    return {row.name: row.value for row in result.configs}
+
+
+async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
+    """All settings but internal ones; given ones in one spelling."""
+    configs = {"retention.ms": " 5 ", "preallocate": "TRUE", "cleanup.policy": "compact, delete"}
+    node = await node_of(topics=[a_topic("orders", configs=configs)])
+
+    (result,) = answer(API, asking((TOPIC, "orders")), node, 4).results
+
+    assert (result.error_code, result.error_message) == (0, "")
+    defaults = {name: row.default for name, row in TOPIC_CONFIGS.items() if row.default is not None}
+    assert values(result) == {
+        **defaults,
+        "retention.ms": "5",
+        "preallocate": "true",
+        "cleanup.policy": "compact,delete",
+    }
+
+
+async def test_synonyms_types_and_documentation_are_told_on_request() -> None:
+    """The strongest source first; documentation is null unless it was asked for."""
+    node = await node_of(topics=[a_topic("orders", configs={"cleanup.policy": "compact"})])
+    keys = ("cleanup.policy",)
+    plain = asking((TOPIC, "orders"), keys=keys)
+    full = asking((TOPIC, "orders"), keys=keys, include_synonyms=True, include_documentation=True)
+
+    ((brief,),) = [each.configs for each in answer(API, plain, node, 4).results]
+    ((told,),) = [each.configs for each in answer(API, full, node, 4).results]
+
+    assert (brief.synonyms, brief.documentation, brief.config_type) == ((), None, 7)
+    assert (brief.config_source, brief.read_only, brief.is_sensitive) == (1, False, False)
+    assert told.synonyms == (
+        DescribeConfigsSynonym(name="cleanup.policy", value="compact", source=1),
+        DescribeConfigsSynonym(name="log.cleanup.policy", value="delete", source=5),
+    )
+    assert told.documentation == TOPIC_CONFIGS["cleanup.policy"].doc
+
+
+async def test_version_0_knows_defaults_only() -> None:
+    """Whether a value is the default, where later versions tell its source."""
+    node = await node_of(topics=[a_topic("orders", configs={"retention.ms": "5"})])
+    request = asking((TOPIC, "orders"), keys=("retention.ms", "segment.ms"))
+
+    (result,) = answer(API, request, node, 0).results
+
+    assert {row.name: row.is_default for row in result.configs} == {
+        "retention.ms": False,
+        "segment.ms": True,
+    }
+
+
+@pytest.mark.parametrize("keys", [None, ()])
+async def test_no_keys_means_all(keys: Any) -> None:
+    """Null and an empty list ask for everything; unknown keys are passed over."""
+    node = await node_of(topics=[a_topic("orders")])
+
+    (everything,) = answer(API, asking((TOPIC, "orders"), keys=keys), node, 4).results
+    (some,) = answer(API, asking((TOPIC, "orders"), keys=("nope", "flush.ms")), node, 4).results
+
+    assert len(everything.configs) == 33
+    assert list(values(some)) == ["flush.ms"]
+
+
+async def test_the_broker_tells_its_configuration_without_secrets() -> None:
+    """What is secret, or not declared, is null and marked."""
+    properties = "super.users=User:x\nnum.partitions=3\nauthorizer.class.name=\n"
+    node = await node_of(properties=properties)
+
+    (result,) = answer(API, asking((BROKER, "1"), include_synonyms=True), node, 4).results
+
+    rows = {row.name: row for row in result.configs}
+    assert rows["num.partitions"].value == "3"
+    assert [each.source for each in rows["num.partitions"].synonyms] == [4, 5]
+    assert rows["num.partitions"].read_only
+    assert (rows["super.users"].value, rows["super.users"].is_sensitive) == (None, True)
+    assert "User:x" not in str(result)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "code", "text"),
+    [
+        (TOPIC, "nope", 3, ""),
+        (TOPIC, "", 17, "Topic name is invalid: the empty string is not allowed"),
+        (TOPIC, "..", 17, "Topic name is invalid: '..' is not allowed"),
+        (BROKER, "2", 42, "Unexpected broker id, expected 1 or empty string, but received 2"),
+        (BROKER, "x", 42, "Broker id must be an integer, but it is: x"),
+        (BROKER, "", 0, ""),
+        (LOGGER, "", 42, "Broker id must not be empty"),
+        (LOGGER, "3", 42, "Unexpected broker id, expected 1 but received 3"),
+        (METRICS, "", 42, "Client metrics subscription name must not be empty"),
+        (GROUP, "", 42, "Group name must not be empty"),
+    ],
+)
+async def test_resources_that_are_none(kind: int, name: str, code: int, text: str) -> None:
+    """Each result alone, with the broker's text and no settings."""
+    node = await node_of(topics=[a_topic("orders")])
+
+    wrong, right = answer(API, asking((kind, name), (TOPIC, "orders")), node, 4).results
+
+    assert (wrong.resource_type, wrong.resource_name) == (kind, name)
+    assert (wrong.error_code, wrong.error_message, wrong.configs) == (code, text, ())
+    assert right.error_code == 0
+
+
+async def test_loggers_tell_their_levels() -> None:
+    """By logger, in Kafka's names of levels."""
+    properties = "doorkeeper.log.levels=kafka.authorizer.logger=DEBUG,doorkeeper.net=TRACE\n"
+    node = await node_of(properties=properties)
+
+    (result,) = answer(API, asking((LOGGER, "1")), node, 4).results
+
+    assert values(result) == {
+        "doorkeeper.net": "TRACE",
+        "kafka.authorizer.logger": "DEBUG",
+        "root": "INFO",
+    }
+    assert {row.config_source for row in result.configs} == {6}
+
+
+async def test_groups_and_client_metrics_tell_defaults() -> None:
+    """Those of a fresh broker, whether the group exists or not."""
+    node = await node_of()
+
+    metrics, group = answer(API, asking((METRICS, "m"), (GROUP, "g")), node, 4).results
+
+    assert values(metrics) == {row.name: row.value for row in CLIENT_METRICS_CONFIGS}
+    assert values(group) == {row.name: row.value for row in GROUP_CONFIGS}
+
+
+async def test_each_type_has_its_own_permission() -> None:
+    """Refusals come last, in their order; each mention of a resource is asked about."""
+    node = await node_of(
+        allow("alice", DESCRIBE_CONFIGS, topic("orders")), topics=[a_topic("orders")]
+    )
+    request = asking(
+        (BROKER, "1"), (TOPIC, "nope"), (GROUP, "g"), (TOPIC, "orders"), (LOGGER, "9"),
+        (METRICS, "m"), (TOPIC, "orders"), keys=("flush.ms",),
+    )  # fmt: skip
+
+    answered = answer(API, request, node, 4, user="alice")
+
+    cluster = "Cluster authorization failed."
+    assert heads(answered) == [
+        (TOPIC, "orders", 0, ""),
+        (TOPIC, "orders", 0, ""),
+        (BROKER, "1", 31, cluster),
+        (TOPIC, "nope", 29, "Topic authorization failed."),
+        (GROUP, "g", 30, "Group authorization failed."),
+        (LOGGER, "9", 31, cluster),
+        (METRICS, "m", 31, cluster),
+    ]
+    assert node.lines() == [
+        "INFO Denied DESCRIBE_CONFIGS Cluster:LITERAL:kafka-cluster 1",
+        "INFO Denied DESCRIBE_CONFIGS Topic:LITERAL:nope 1",
+        "INFO Denied DESCRIBE_CONFIGS Group:LITERAL:g 1",
+        "DEBUG Allowed DESCRIBE_CONFIGS Topic:LITERAL:orders 1",
+        "INFO Denied DESCRIBE_CONFIGS Cluster:LITERAL:kafka-cluster 1",
+        "INFO Denied DESCRIBE_CONFIGS Cluster:LITERAL:kafka-cluster 1",
+        "DEBUG Allowed DESCRIBE_CONFIGS Topic:LITERAL:orders 1",
+    ]
+
+
+async def test_alter_configs_implies_describe_configs() -> None:
+    """On the cluster it opens the broker's configuration."""
+    node = await node_of(allow("alice", AclOperation.ALTER_CONFIGS, CLUSTER))
+
+    assert heads(answer(API, asking((BROKER, "1")), node, 4, user="alice"))[0][2] == 0
+
+
+@pytest.mark.parametrize("kind", [0, 1, 3, 64, -1])
+async def test_an_unknown_type_refuses_the_whole_request(kind: int) -> None:
+    """42 with the stock text in every row."""
+    node = await node_of(topics=[a_topic("orders")])
+
+    refused = answer(API, asking((TOPIC, "orders"), (kind, "x")), node, 4)
+
+    assert heads(refused) == [(TOPIC, "orders", 42, LONG_TEXT), (kind, "x", 42, LONG_TEXT)]

@@ -1,0 +1,128 @@
+"""DescribeGroups: states, members, masks, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.describe_groups import API
+from doorkeeper_wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from testkit.acl import DESCRIBE, READ, allow, group
+from testkit.nodes import a_group, answer, node_of
+
+UNASKED = -(2**31)
+
+
+def asking(*groups: str, masks: bool = False) -> DescribeGroupsRequest:
+    """Return a request for groups."""
+    return DescribeGroupsRequest(groups=groups, include_authorized_operations=masks)
+
+
+@pytest.mark.parametrize("version", range(7))
+async def test_a_stable_group_tells_everything(version: int) -> None:
+    """Its protocol, and of each member what it wants and has."""
+    node = await node_of(groups=[a_group("g")])
+
+    (row,) = answer(API, asking("g"), node, version).groups
+
+    assert row == DescribedGroup(
+        group_id="g",
+        group_state="Stable",
+        protocol_type="consumer",
+        protocol_data="range",
+        members=(
+            DescribedGroupMember(
+                member_id="m-1",
+                client_id="client-1",
+                client_host="/10.0.0.7",
+                member_metadata=b"wants",
+                member_assignment=b"has",
+            ),
+        ),
+    )
+
+
+async def test_a_group_that_is_rebalancing_tells_less() -> None:
+    """Members, but neither protocol nor bytes."""
+    node = await node_of(groups=[a_group("g", "PreparingRebalance")])
+
+    (row,) = answer(API, asking("g"), node, 6).groups
+
+    assert (row.group_state, row.protocol_data) == ("PreparingRebalance", "")
+    assert (row.members[0].member_id, row.members[0].member_metadata) == ("m-1", b"")
+    assert row.members[0].member_assignment == b""
+
+
+async def test_groups_of_the_new_protocol_are_described_too() -> None:
+    """Members of a consumer group have assignments while they reconcile."""
+    node = await node_of(groups=[a_group("g", "Reconciling", group_type="consumer")])
+
+    (row,) = answer(API, asking("g"), node, 6).groups
+
+    assert (row.error_code, row.group_state) == (0, "Reconciling")
+    assert row.members[0].member_assignment == b"has"
+
+
+@pytest.mark.parametrize("version", [0, 5])
+async def test_an_unknown_group_is_dead_before_version_6(version: int) -> None:
+    """Error 0 and, from v3, a mask if asked for."""
+    node = await node_of()
+
+    (row,) = answer(API, asking("g", masks=version >= 3), node, version).groups
+
+    assert (row.error_code, row.group_id, row.group_state) == (0, "g", "Dead")
+    assert row.authorized_operations == (3400 if version >= 3 else UNASKED)
+
+
+async def test_an_unknown_group_is_not_found_from_version_6() -> None:
+    """69 with a text and without a mask."""
+    node = await node_of()
+
+    (row,) = answer(API, asking("g", masks=True), node, 6).groups
+
+    assert (row.error_code, row.error_message) == (69, "Group g not found.")
+    assert (row.group_state, row.authorized_operations) == ("Dead", UNASKED)
+
+
+async def test_refused_groups_come_first() -> None:
+    """30 and nothing else, also for groups that do not exist; the rest in the request's order."""
+    node = await node_of(
+        allow("alice", DESCRIBE, group("b")),
+        allow("alice", READ, group("d")),
+        groups=[a_group("b"), a_group("a")],
+    )
+
+    answered = answer(API, asking("d", "a", "b", "c", masks=True), node, 5, user="alice")
+
+    rows = [(row.group_id, row.error_code, row.group_state) for row in answered.groups]
+    assert rows == [("a", 30, ""), ("c", 30, ""), ("d", 0, "Dead"), ("b", 0, "Stable")]
+    masks = [row.authorized_operations for row in answered.groups]
+    assert masks == [UNASKED, UNASKED, 1 << READ | 1 << DESCRIBE, 1 << DESCRIBE]
+    assert node.lines()[:4] == [
+        "DEBUG Allowed DESCRIBE Group:LITERAL:d 1",
+        "INFO Denied DESCRIBE Group:LITERAL:a 1",
+        "DEBUG Allowed DESCRIBE Group:LITERAL:b 1",
+        "INFO Denied DESCRIBE Group:LITERAL:c 1",
+    ]
+
+
+async def test_each_mention_of_a_group_is_asked_about() -> None:
+    """A broker does not merge them: two questions, two rows."""
+    node = await node_of(groups=[a_group("g")])
+
+    assert len(answer(API, asking("g", "g"), node, 4).groups) == 2
+    assert len(node.lines()) == 2
+
+
+def test_an_error_stands_in_every_row() -> None:
+    """The answer has no place for one of its own."""
+    refused = API.refuse(asking("a", "b"), 6, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    assert refused == DescribeGroupsResponse(
+        groups=tuple(DescribedGroup(error_code=-1, group_id=each) for each in ("a", "b"))
+    )

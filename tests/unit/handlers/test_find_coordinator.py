@@ -1,0 +1,117 @@
+"""FindCoordinator: key types, texts by version, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.handlers.find_coordinator import API
+from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
+from testkit.acl import DESCRIBE, allow, group
+from testkit.nodes import CLUSTER, answer, node_of
+
+LONG_TEXT = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+SHARE_KEY = "share:Sme7FWb4QrOTXBzRGIxEOw:0"
+
+
+def transaction(name: str) -> ResourcePattern:
+    """Return a pattern of transactional ids."""
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
+
+
+@pytest.mark.parametrize(("version", "text"), [(0, ""), (1, "NONE"), (2, "NONE"), (3, "NONE")])
+async def test_one_key_before_version_4(version: int, text: str) -> None:
+    """This node, at once; the text of success is literally NONE."""
+    node = await node_of()
+
+    found = answer(API, FindCoordinatorRequest(key="g"), node, version)
+
+    assert (found.error_code, found.error_message) == (0, text)
+    assert (found.node_id, found.host, found.port) == (1, "broker.example", 9092)
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+async def test_several_keys_from_version_4(version: int) -> None:
+    """A row for each key, in order, with empty texts; refused ones have no node."""
+    node = await node_of(allow("alice", DESCRIBE, group("g")))
+    request = FindCoordinatorRequest(coordinator_keys=("h", "g"))
+
+    found = answer(API, request, node, version, user="alice")
+
+    assert found.coordinators == (
+        Coordinator(key="h", node_id=-1, host="", port=-1, error_code=30, error_message=""),
+        Coordinator(
+            key="g", node_id=1, host="broker.example", port=9092, error_code=0, error_message=""
+        ),
+    )
+    assert node.lines() == [
+        "INFO Denied DESCRIBE Group:LITERAL:h 1",
+        "DEBUG Allowed DESCRIBE Group:LITERAL:g 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key_type", "code", "text"),
+    [
+        (0, 30, "Group authorization failed."),
+        (1, 53, "Transactional Id authorization failed."),
+        (2, 42, LONG_TEXT),
+        (7, 42, LONG_TEXT),
+    ],
+)
+async def test_refusals_before_version_4(key_type: int, code: int, text: str) -> None:
+    """The stock text of the code, and no node."""
+    node = await node_of()
+    request = FindCoordinatorRequest(key="x", key_type=key_type)
+
+    refused = answer(API, request, node, 3, user="nobody")
+
+    assert (refused.error_code, refused.error_message) == (code, text)
+    assert (refused.node_id, refused.host, refused.port) == (-1, "", -1)
+
+
+async def test_transactional_ids_have_a_resource_of_their_own() -> None:
+    """DESCRIBE on the transactional id, not on a group of that name."""
+    node = await node_of(
+        allow("alice", DESCRIBE, transaction("t")), allow("alice", DESCRIBE, group("g"))
+    )
+    request = FindCoordinatorRequest(key_type=1, coordinator_keys=("t", "g"))
+
+    found = answer(API, request, node, 6, user="alice")
+
+    assert [row.error_code for row in found.coordinators] == [0, 53]
+
+
+@pytest.mark.parametrize(
+    ("version", "user", "key", "code", "text"),
+    [
+        (5, "admin", SHARE_KEY, 42, ""),
+        (5, "nobody", SHARE_KEY, 42, ""),
+        (6, "admin", SHARE_KEY, 0, ""),
+        (6, "alice", SHARE_KEY, 0, ""),
+        (6, "admin", "share", 42, ""),
+        (6, "nobody", SHARE_KEY, 31, "Cluster authorization failed."),
+    ],
+)
+async def test_share_groups(version: int, user: str, key: str, code: int, text: str) -> None:
+    """From v6, with CLUSTER_ACTION on the cluster, and keys of three parts."""
+    node = await node_of(allow("alice", AclOperation.CLUSTER_ACTION, CLUSTER))
+    request = FindCoordinatorRequest(key_type=2, coordinator_keys=(key,))
+
+    (row,) = answer(API, request, node, version, user=user).coordinators
+
+    assert (row.error_code, row.error_message) == (code, text)
+
+
+async def test_an_unknown_key_type_refuses_all_keys() -> None:
+    """42 with the stock text in every row; without keys there is no row."""
+    node = await node_of()
+
+    refused = answer(API, FindCoordinatorRequest(key_type=7, coordinator_keys=("a", "b")), node, 6)
+
+    rows = [(row.key, row.error_code, row.error_message) for row in refused.coordinators]
+    assert rows == [("a", 42, LONG_TEXT), ("b", 42, LONG_TEXT)]
+    assert answer(API, FindCoordinatorRequest(key_type=7), node, 6).coordinators == ()
