@@ -24,13 +24,13 @@ topics:
   - name: orders
     partitions: 2
 groups:
-  - name: payments
+  - id: payments
     state: Stable
     protocol: range
     members:
       - member_id: reader-1-5a2f
         client_id: orders-reader
-        client_host: /127.0.0.1
+        host: /127.0.0.1
         instance_id: reader-1
         subscription: [orders]
         assignment:

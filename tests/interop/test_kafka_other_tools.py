@@ -117,12 +117,14 @@ class TestTopics:
         assert "Topic: orders\tTopicId: " in shown
         assert "PartitionCount: 2" in shown
 
-    def test_exists(self, run: Run) -> None:
+    def test_exists(self, run: Run, topic: Callable[[str], str]) -> None:
         """A topic that is there is not created again, and --if-not-exists makes that no error."""
-        done = run("kafka-topics", "--create --topic orders", status=1)
-        assert "Topic 'orders' already exists." in done.text
+        run("kafka-topics", f"--create --topic {topic('there')}")
 
-        run("kafka-topics", "--create --topic orders --if-not-exists")
+        done = run("kafka-topics", "--create --topic there", status=1)
+        assert "Topic 'there' already exists." in done.text
+
+        run("kafka-topics", "--create --topic there --if-not-exists")
 
     @pytest.mark.parametrize(
         ("options", "text"),
@@ -151,6 +153,19 @@ class TestTopics:
         for action in ("--describe", "--delete"):
             done = run("kafka-topics", f"{action} --topic none", status=1)
             assert "does not exist as expected" in done.text
+
+    def test_declared(self, run: Run, target: Target) -> None:
+        """A topic of the catalog is neither created nor deleted; the refusals name the file."""
+        if target.is_kafka:
+            pytest.skip("a broker has no catalog")
+
+        gone = run("kafka-topics", "--delete --topic orders", status=1)
+        assert "PolicyViolationException" in gone.text
+        assert "catalog.yaml" in gone.text
+
+        made = run("kafka-topics", "--create --topic orders", status=1)
+        assert "TopicExistsException: Topic 'orders' already exists" in made.text
+        assert "catalog.yaml" in made.text
 
     def test_refused(self, as_alice: Run) -> None:
         """Without rights a user sees no topic, creates none and deletes none."""

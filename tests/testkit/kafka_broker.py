@@ -67,9 +67,9 @@ class KafkaBroker:
         properties = self._folder / "server.properties"
         properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties.items()))
         cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        java = ["java", "-cp", self._jars.classpath]
+        tool = ["java", "-cp", self._jars.classpath, "kafka.tools.StorageTool", "format"]
         subprocess.run(
-            [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties)],
+            [*tool, "-t", cluster_id, "-c", str(properties), *self._features()],
             check=True,
             capture_output=True,
         )
@@ -94,6 +94,15 @@ class KafkaBroker:
             self._process.wait()
             self._process = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _features(self) -> list[str]:
+        """Turn off the eligible leader replicas of Kafka 4, which a server without replicas lacks.
+
+        With them a broker sets min.insync.replicas for the whole cluster, and shows that.
+        """
+        if self._jars.version.startswith("3."):
+            return []
+        return ["--feature", "eligible.leader.replicas.version=0"]
 
     def _defaults(self, users: Mapping[str, str]) -> dict[str, str]:
         controller = f"localhost:{self.controller_port}"
