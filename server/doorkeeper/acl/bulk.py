@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from immutables import Map
 
 from doorkeeper.acl.cells import with_bit
-from doorkeeper.acl.model import PatternType, ResourceType
+from doorkeeper.acl.model import AclBinding, PatternType, ResourceType
 from doorkeeper.acl.names import Names, names_of
 from doorkeeper.acl.operations import entry_bit
 from doorkeeper.acl.snapshot import EMPTY_TYPE, Snapshot, TypeIndex
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.cells import Cell
-    from doorkeeper.acl.model import AccessControlEntry, AclBinding
     from doorkeeper.acl.snapshot import Group
 
-_Groups = dict[str, "dict[AccessControlEntry, str]"]
+_Groups = dict[str, "dict[AclBinding, str]"]
 _Cells = dict[str, "Cell"]
 
 
@@ -55,17 +54,18 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
     stages = tuple(_Stage() for _ in range(max(ResourceType) + 1))
     count = 0
     prefixed = PatternType.PREFIXED
-    for binding_id, ((code, name, pattern_type), entry) in stored:
+    for binding_id, binding in stored:
+        (code, name, pattern_type), entry = binding
         stage = stages[code]
         kind = pattern_type is prefixed
         groups = stage.groups[kind]
         group = groups.get(name)
         if group is None:
-            groups[name] = {entry: binding_id}
-        elif entry in group:
+            groups[name] = {binding: binding_id}
+        elif binding in group:
             continue
         else:
-            group[entry] = binding_id
+            group[AclBinding(next(iter(group)).pattern, entry)] = binding_id
         count += 1
         principal, host, operation, permission_type = entry
         both = stage.principals.get(principal)

@@ -110,14 +110,17 @@ def entry_bit(operation: AclOperation, permission_type: AclPermissionType) -> in
     return bit if permission_type is AclPermissionType.ALLOW else bit << DENY_SHIFT
 
 
+_ENTRIES = tuple(
+    (entry_bit(operation, permission_type), (operation, permission_type))
+    for operation in AclOperation
+    for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
+)
+"""What each bit stands for, sorted as answers are."""
+
+
 def entries_of(mask: int) -> list[tuple[AclOperation, AclPermissionType]]:
     """Return the operations and permissions of which a mask consists, sorted as answers are."""
-    return [
-        (operation, permission_type)
-        for operation in AclOperation
-        for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
-        if mask & entry_bit(operation, permission_type)
-    ]
+    return [each for bit, each in _ENTRIES if mask & bit]
 
 
 def full_mask(resource_type: ResourceType) -> int:

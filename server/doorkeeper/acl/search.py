@@ -6,6 +6,7 @@ visits only the patterns that can match it; only a filter with neither visits ev
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from doorkeeper.acl.cells import masks
@@ -24,15 +25,18 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
+    from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.model import AclBindingFilter, ResourcePatternFilter
     from doorkeeper.acl.names import Names
-    from doorkeeper.acl.snapshot import Snapshot, TypeIndex
+    from doorkeeper.acl.snapshot import Group, Snapshot
 
 V = TypeVar("V")
 
 _ALL_ENTRIES = AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY)
+
+_NAME_AND_TYPE = itemgetter(0, 1)
 
 
 def find(snapshot: Snapshot, wanted: AclBindingFilter) -> list[AclBinding]:
@@ -43,10 +47,13 @@ def find(snapshot: Snapshot, wanted: AclBindingFilter) -> list[AclBinding]:
     """
     found: list[AclBinding] = []
     for resource_type in _types(wanted.pattern.resource_type):
-        groups = list(_in_type(snapshot.types[resource_type], resource_type, wanted))
-        groups.sort(key=_pattern_of)
-        for pattern, entries in groups:
-            found.extend([AclBinding(pattern, entry) for entry in sorted(entries)])
+        index = snapshot.types[resource_type]
+        if wanted.entry.principal is None:
+            _add_groups(found, index.patterns, wanted)
+        else:
+            cells = index.principals.get(wanted.entry.principal)
+            if cells is not None:
+                _add_cells(found, resource_type, cells, wanted)
     return found
 
 
@@ -56,64 +63,62 @@ def _types(wanted: ResourceType) -> Iterable[ResourceType]:
     return (wanted,)
 
 
-def _pattern_of(group: tuple[ResourcePattern, Iterable[AccessControlEntry]]) -> ResourcePattern:
-    return group[0]
-
-
-def _in_type(
-    index: TypeIndex, resource_type: ResourceType, wanted: AclBindingFilter
-) -> Iterator[tuple[ResourcePattern, Iterable[AccessControlEntry]]]:
-    """Return the patterns with the wanted entries, both in no order."""
-    if wanted.entry.principal is not None:
-        cells = index.principals.get(wanted.entry.principal)
-        if cells is not None:
-            for name, pattern_type, cell in _selected(cells, wanted.pattern):
-                pattern = ResourcePattern(resource_type, name, pattern_type)
-                yield pattern, _entries(wanted.entry.principal, masks(cell), wanted.entry)
-        return
-    for name, pattern_type, group in _selected(index.patterns, wanted.pattern):
-        pattern = ResourcePattern(resource_type, name, pattern_type)
-        if wanted.entry == _ALL_ENTRIES:
-            yield pattern, group
+def _add_groups(
+    found: list[AclBinding],
+    patterns: Names[Group],
+    wanted: AclBindingFilter,
+) -> None:
+    # A client that asks for everything gets here. Nothing is made for it: the bindings that are
+    # stored are the answer, and sorting them is most of the work.
+    everything = wanted.entry == _ALL_ENTRIES
+    for _, _, group in sorted(_selected(patterns, wanted.pattern), key=_NAME_AND_TYPE):
+        if everything:
+            found += sorted(group) if len(group) > 1 else group
         else:
-            yield pattern, [entry for entry in group if entry_matches(wanted.entry, entry)]
+            found += sorted([each for each in group if entry_matches(wanted.entry, each.entry)])
 
 
-def _entries(
-    principal: str, cell: Iterable[tuple[str, int]], wanted: AccessControlEntryFilter
-) -> list[AccessControlEntry]:
-    """Return the wanted entries that the bits of one principal's cell stand for."""
-    entries = (
-        AccessControlEntry(principal, host, operation, permission_type)
-        for host, mask in cell
-        for operation, permission_type in entries_of(mask)
-    )
-    return [entry for entry in entries if entry_matches(wanted, entry)]
+def _add_cells(
+    found: list[AclBinding],
+    resource_type: ResourceType,
+    cells: Names[Cell],
+    wanted: AclBindingFilter,
+) -> None:
+    principal = wanted.entry.principal
+    assert principal is not None
+    for name, pattern_type, cell in sorted(_selected(cells, wanted.pattern), key=_NAME_AND_TYPE):
+        pattern = ResourcePattern(resource_type, name, pattern_type)
+        entries = [
+            AccessControlEntry(principal, host, operation, permission_type)
+            for host, mask in sorted(masks(cell))
+            for operation, permission_type in entries_of(mask)
+        ]
+        found += [
+            AclBinding(pattern, entry) for entry in entries if entry_matches(wanted.entry, entry)
+        ]
 
 
-def _selected(
-    names: Names[V], wanted: ResourcePatternFilter
-) -> Iterator[tuple[str, PatternType, V]]:
+def _selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:
     """Return the wanted patterns of one resource type, in no order."""
     name, kind = wanted.name, wanted.pattern_type
     if name is not None and kind is PatternType.MATCH:
-        yield from _covering(names, name)
-        return
+        return _covering(names, name)
+    selected: list[tuple[str, PatternType, V]] = []
     for pattern_type in (PatternType.LITERAL, PatternType.PREFIXED):
         if kind not in (PatternType.ANY, PatternType.MATCH, pattern_type):
             continue
         if name is None:
             values = names.literals if pattern_type is PatternType.LITERAL else names.prefixes
-            for each, value in values.items():
-                yield each, pattern_type, value
+            selected += [(each, pattern_type, value) for each, value in values.items()]
         elif (found := names.get(name, pattern_type)) is not None:
-            yield name, pattern_type, found
+            selected.append((name, pattern_type, found))
+    return selected
 
 
-def _covering(names: Names[V], name: str) -> Iterator[tuple[str, PatternType, V]]:
+def _covering(names: Names[V], name: str) -> list[tuple[str, PatternType, V]]:
+    covering = [(prefix, PatternType.PREFIXED, value) for prefix, value in names.prefixes_of(name)]
     for literal in {name, WILDCARD}:
         value = names.literals.get(literal)
         if value is not None:
-            yield literal, PatternType.LITERAL, value
-    for prefix, value in names.prefixes_of(name):
-        yield prefix, PatternType.PREFIXED, value
+            covering.append((literal, PatternType.LITERAL, value))
+    return covering

@@ -2,7 +2,7 @@
 
 For each resource type there are two indexes, both persistent:
 
-    patterns     pattern -> group: its entries and their ids      describe, delete, coverage
+    patterns     pattern -> group: its bindings and their ids     describe, delete, coverage
     principals   principal -> pattern -> cell: masks by host      decisions, filters by principal
 
 A decision looks at two principals, the asking one and ``User:*``, and in each at the literal of
@@ -23,7 +23,6 @@ from doorkeeper.acl.cells import Cell, with_bit, without_bit
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    AccessControlEntry,
     AclBinding,
     ResourceType,
 )
@@ -33,8 +32,8 @@ from doorkeeper.acl.operations import entry_bit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Group = Map[AccessControlEntry, str]
-"""The entries of one pattern, each with the id of its binding."""
+Group = Map[AclBinding, str]
+"""The bindings of one pattern, which is one object for all of them, each with its id."""
 
 
 class TypeIndex(NamedTuple):
@@ -59,9 +58,9 @@ class Snapshot:
 
     def id_of(self, binding: AclBinding) -> str | None:
         """Return the id of a binding, None where there is no such binding."""
-        pattern, entry = binding
+        pattern = binding.pattern
         group = self.types[pattern.resource_type].patterns.get(pattern.name, pattern.pattern_type)
-        return None if group is None else group.get(entry)
+        return None if group is None else group.get(binding)
 
     def __contains__(self, binding: AclBinding) -> bool:
         """Say whether the binding exists."""
@@ -149,14 +148,16 @@ def _added(index: TypeIndex, binding_id: str, binding: AclBinding) -> TypeIndex 
     group = index.patterns.get(name, pattern_type)
     if group is None:
         group = Map()
-    elif entry in group:
+    elif binding in group:
         return None
+    else:
+        binding = AclBinding(next(iter(group)).pattern, entry)
     cells = index.principals.get(principal)
     if cells is None:
         cells = empty_names()
     cell = with_bit(cells.get(name, pattern_type) or 0, host, entry_bit(operation, permission_type))
     return TypeIndex(
-        index.patterns.with_value(name, pattern_type, group.set(entry, binding_id)),
+        index.patterns.with_value(name, pattern_type, group.set(binding, binding_id)),
         index.principals.set(principal, cells.with_value(name, pattern_type, cell)),
     )
 
@@ -166,9 +167,9 @@ def _removed(index: TypeIndex, binding: AclBinding) -> TypeIndex | None:
     (_, name, pattern_type), entry = binding
     principal, host, operation, permission_type = entry
     group = index.patterns.get(name, pattern_type)
-    if group is None or entry not in group:
+    if group is None or binding not in group:
         return None
-    group = group.delete(entry)
+    group = group.delete(binding)
     patterns = (
         index.patterns.with_value(name, pattern_type, group)
         if group
