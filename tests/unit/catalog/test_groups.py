@@ -1,0 +1,127 @@
+"""The groups that a catalog declares."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
+from doorkeeper.catalog.document import Faults, parse
+from doorkeeper.catalog.groups import STATES, read_groups
+from doorkeeper.node import Group, GroupMember
+
+
+def read(text: str) -> tuple[list[Group], list[str]]:
+    """Return the groups of a list, and what is wrong with it; ``orders`` has three partitions."""
+    faults = Faults("c")
+    value = parse(text, faults)
+    assert value is not None
+    groups = read_groups(value, {"orders": 3})
+    return groups, [f"{each.path}: {each.text}" for each in faults.problems]
+
+
+def test_only_the_id_is_needed() -> None:
+    """A classic group of consumers with nobody in it."""
+    groups, faults = read("- id: g\n")
+
+    assert faults == []
+    assert groups == [Group("g", "Empty", "classic", "consumer", "", ())]
+
+
+def test_everything_can_be_said() -> None:
+    """Members with what they subscribe to and what they were given."""
+    groups, faults = read(
+        "- id: g\n  state: Stable\n  type: consumer\n  protocol_type: consumer\n"
+        "  protocol: uniform\n  members:\n"
+        "  - member_id: m\n    client_id: c\n    host: /10.0.0.7\n    instance_id: i\n"
+        "    subscription: [orders, other]\n    assignment: {orders: [2, 0], other: [99]}\n"
+    )
+
+    assert faults == []
+    member = GroupMember(
+        "m",
+        "i",
+        "c",
+        "/10.0.0.7",
+        subscription_bytes(["orders", "other"]),
+        assignment_bytes({"orders": [2, 0], "other": [99]}),
+    )
+    assert groups == [Group("g", "Stable", "consumer", "consumer", "uniform", (member,))]
+
+
+def test_a_group_with_members_is_stable() -> None:
+    """Unless it says otherwise; its members have addresses and empty bytes of the protocol."""
+    ((group,), faults) = read("- {id: g, members: [{member_id: m}]}\n")
+
+    assert faults == []
+    assert (group.state, group.protocol) == ("Stable", "range")
+    assert group.members == (
+        GroupMember("m", None, "", "/127.0.0.1", subscription_bytes([]), assignment_bytes({})),
+    )
+
+
+def test_bytes_can_be_given_in_base64() -> None:
+    """For protocols other than the consumers'."""
+    ((group,), faults) = read(
+        "- {id: g, members: [{member_id: m, subscription: AAEC, assignment: '/+8='}]}\n"
+    )
+
+    assert faults == []
+    assert (group.members[0].metadata, group.members[0].assignment) == (b"\0\1\2", b"\xff\xef")
+
+
+@pytest.mark.parametrize(("group_type", "state"), [(t, s) for t in STATES for s in STATES[t]])
+def test_each_type_has_its_states(group_type: str, state: str) -> None:
+    """In Kafka's spelling."""
+    ((group,), faults) = read(f"- {{id: g, type: {group_type}, state: {state}}}\n")
+
+    assert (faults, group.state, group.group_type) == ([], state, group_type)
+
+
+MEMBER = "- {{id: g, members: [{{member_id: m, {}}}]}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("- {}", "[0]: lacks id"),
+        ("- {id: ''}", "[0].id: must not be empty"),
+        ("- id: g\n- id: g\n", "[1].id: declared twice"),
+        ("- {id: g, type: share}", "[0].type: must be one of classic, consumer, not 'share'"),
+        ("- {id: g, state: stable}", ("[0].state: must be one of Stable, Empty, Dead,"
+         " PreparingRebalance, CompletingRebalance, not 'stable'")),
+        ("- {id: g, state: Assigning}", ("[0].state: must be one of Stable, Empty, Dead,"
+         " PreparingRebalance, CompletingRebalance, not 'Assigning'")),
+        ("- {id: g, state: Empty, members: [{member_id: m}]}",
+         "[0]: a group in the state Empty has no members"),
+        ("- {id: g, members: [{}]}", "[0].members[0]: lacks member_id"),
+        ("- {id: g, members: [{member_id: m}, {member_id: m}]}",
+         "[0].members[1].member_id: declared twice in this group"),
+        (MEMBER.format("clientid: x"),
+         "[0].members[0].clientid: unknown key; did you mean client_id?"),
+        (MEMBER.format("subscription: '?'"),
+         "[0].members[0].subscription: must be a list or a mapping of topics, or base64"),
+        (MEMBER.format("subscription: [a b]"), ("[0].members[0].subscription[0]: Topic name is"
+         " invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_'"
+         " and '-'")),
+        (MEMBER.format("assignment: {orders: [3]}"), ("[0].members[0].assignment.orders[0]: must be"
+         " a whole number from 0 to 2, not '3'")),
+        (MEMBER.format("assignment: {orders: [1, 1]}"), ("[0].members[0].assignment.orders[1]:"
+         " partition 1 of orders is assigned to m already")),
+        (MEMBER.format("assignment: {'': [1]}"), ("[0].members[0].assignment.: Topic name is"
+         " invalid: the empty string is not allowed")),
+    ],
+)  # fmt: skip
+def test_faults(text: str, fault: str) -> None:
+    """Each with its place and what would be right."""
+    assert read(text)[1] == [fault]
+
+
+def test_a_partition_has_one_owner_in_a_group() -> None:
+    """Two groups may read the same partition."""
+    member = "{{member_id: {}, assignment: {{orders: [0]}}}}"
+    a, b = member.format("a"), member.format("b")
+
+    assert read(f"- {{id: g, members: [{a}]}}\n- {{id: h, members: [{b}]}}\n")[1] == []
+    assert read(f"- {{id: g, members: [{a}, {b}]}}\n")[1] == [
+        "[0].members[1].assignment.orders[0]: partition 0 of orders is assigned to a already"
+    ]

@@ -1,0 +1,92 @@
+"""From a file to a catalog."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.catalog.errors import CatalogError
+from doorkeeper.catalog.loading import FILE_BYTES_MAX, load
+from doorkeeper.topics import declared_id
+from testkit.checkout import ROOT
+
+
+def faults_of(path: Path) -> list[str]:
+    """Return what is wrong with a file."""
+    with pytest.raises(CatalogError) as caught:
+        load(path)
+    return [str(each) for each in caught.value.problems]
+
+
+def test_topics_get_the_ids_of_their_cluster(tmp_path: Path) -> None:
+    """The same at each start, others in another cluster; and they know their file."""
+    file = tmp_path / "c.yaml"
+    file.write_text("topics:\n  - {name: orders, partitions: 3}\n", encoding="utf-8")
+
+    (topic,) = load(file).declared("cluster-1")
+
+    assert (topic.name, topic.partitions, topic.origin) == ("orders", 3, str(file))
+    assert topic.topic_id == declared_id("cluster-1", "orders")
+    assert topic.topic_id != load(file).declared("cluster-2")[0].topic_id
+
+
+def test_assignments_are_compared_with_the_topics_of_the_file(tmp_path: Path) -> None:
+    """All faults of both parts at once, in the order of the file."""
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "groups:\n  - id: g\n    members:\n      - member_id: m\n"
+        "        assignment: {orders: [5]}\n"
+        "topics:\n  - {name: orders, partitions: 3}\n  - {name: 'a b'}\nother: 1\n",
+        encoding="utf-8",
+    )
+
+    found = faults_of(file)
+
+    assert [each.removeprefix(f"{file}:").split(":")[0] for each in found] == ["5", "8", "9"]
+    assert found[0].endswith("must be a whole number from 0 to 2, not '5'")
+    assert found[2].endswith("other: unknown key; known are topics, groups")
+
+
+@pytest.mark.parametrize("text", ["", "topics:\n", "topics: []\ngroups: []\n"])
+def test_a_catalog_may_be_empty(tmp_path: Path, text: str) -> None:
+    """It declares nothing then."""
+    file = tmp_path / "c.yaml"
+    file.write_text(text, encoding="utf-8")
+
+    catalog = load(file)
+
+    assert (catalog.topics, catalog.groups) == ((), {})
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """One fault each, with the reason."""
+    absent, folder, latin, large = (tmp_path / name for name in "abcd")
+    folder.mkdir()
+    latin.write_bytes(b"topics: [\xe4]")
+    with large.open("wb") as file:
+        file.truncate(FILE_BYTES_MAX + 1)
+
+    assert faults_of(absent) == [f"{absent}: cannot be read: No such file or directory"]
+    assert faults_of(folder) == [f"{folder}: cannot be read: Is a directory"]
+    assert faults_of(latin) == [f"{latin}: is not UTF-8 at byte 9"]
+    assert faults_of(large) == [f"{large}: {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"]
+
+
+def test_the_example_is_a_catalog() -> None:
+    """It shows topics, and groups of each kind."""
+    catalog = load(ROOT / "examples" / "catalog.yaml")
+
+    assert [topic.name for topic in catalog.topics] == ["orders", "invoices", "__consumer_offsets"]
+    assert {group.group_type for group in catalog.groups.values()} == {"classic", "consumer"}
+
+
+def test_ten_thousand_topics_are_read_in_seconds(tmp_path: Path) -> None:
+    """The loader in C is in use where PyYAML has it."""
+    file = tmp_path / "c.yaml"
+    rows = (f"  - {{name: t{index}, partitions: 3}}\n" for index in range(10_000))
+    file.write_text("topics:\n" + "".join(rows), encoding="utf-8")
+
+    assert len(load(file).topics) == 10_000
+    assert "yaml.cyaml" in sys.modules

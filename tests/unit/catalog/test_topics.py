@@ -1,0 +1,89 @@
+"""The topics that a catalog declares."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.catalog.document import Faults, parse
+from doorkeeper.catalog.topics import DeclaredTopic, read_topics
+
+
+def read(text: str) -> tuple[list[DeclaredTopic], list[str]]:
+    """Return the topics of a list, and what is wrong with it."""
+    faults = Faults("c")
+    value = parse(text, faults)
+    assert value is not None
+    return read_topics(value), [f"{each.path}: {each.text}" for each in faults.problems]
+
+
+def test_only_the_name_is_needed() -> None:
+    """One partition, replication factor 1, no settings; internal if Kafka says so."""
+    topics, faults = read("- name: orders\n- {name: __consumer_offsets, partitions: 50}\n")
+
+    assert faults == []
+    assert topics == [
+        DeclaredTopic("orders", 1, 1, internal=False, configs={}),
+        DeclaredTopic("__consumer_offsets", 50, 1, internal=True, configs={}),
+    ]
+
+
+def test_everything_can_be_said() -> None:
+    """Settings may be numbers, booleans or texts."""
+    topics, faults = read(
+        "- name: orders\n  partitions: 3\n  replication_factor: 2\n  internal: true\n"
+        "  configs:\n    retention.ms: 86400000\n    preallocate: yes\n"
+        "    cleanup.policy: compact,delete\n"
+    )
+
+    assert faults == []
+    assert topics == [
+        DeclaredTopic(
+            "orders",
+            3,
+            2,
+            internal=True,
+            configs={
+                "retention.ms": "86400000",
+                "preallocate": "true",
+                "cleanup.policy": "compact,delete",
+            },
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("- {}", "[0]: lacks name"),
+        ("- name: 7", "[0].name: must be a text, not '7'; put quotes around it"),
+        ("- name: a b", ("[0].name: Topic name is invalid: 'a b' contains one or more characters"
+         " other than ASCII alphanumerics, '.', '_' and '-'")),
+        ("- name: __cluster_metadata", "[0].name: the log of the controllers cannot be declared"),
+        ("- {name: a, partitions: 0}",
+         "[0].partitions: must be a whole number from 1 to 10000, not '0'"),
+        ("- {name: a, replication_factor: 40000}",
+         "[0].replication_factor: must be a whole number from 1 to 32767, not '40000'"),
+        ("- {name: a, internal: x}", "[0].internal: must be true or false, not 'x'"),
+        ("- {name: a, partition: 3}", "[0].partition: unknown key; did you mean partitions?"),
+        ("- {name: a, configs: {foo: 1}}", "[0].configs.foo: Unknown topic config name: foo"),
+        ("- {name: a, configs: {retention.ms: x}}", ("[0].configs.retention.ms: Invalid value x"
+         " for configuration retention.ms: Not a number of type LONG")),
+        ("- {name: a, configs: {min.compaction.lag.ms: 2, max.compaction.lag.ms: 1}}",
+         ("[0].configs: conflict topic config setting min.compaction.lag.ms (2) >"
+         " max.compaction.lag.ms (1)")),
+        ("- name: a.b\n- name: a.b\n", "[1].name: declared twice"),
+        ("- name: a.b\n- name: a_b\n", "[1].name: collides with a.b"),
+        ("- orders", "[0]: must be a mapping, not 'orders'"),
+        ("orders", ": must be a list, not 'orders'"),
+    ],
+)  # fmt: skip
+def test_faults(text: str, fault: str) -> None:
+    """Each with its place and what would be right."""
+    assert read(text)[1] == [fault]
+
+
+def test_all_faults_are_found_at_once() -> None:
+    """One bad field does not hide the next."""
+    _, faults = read("- {name: a b, partitions: x, internal: 3}\n- {nam: c}\n")
+
+    assert len(faults) == 5
