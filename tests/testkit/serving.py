@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from doorkeeper_wire.headers import RequestHeader, decode_response_header, encod
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 START_S = 30
@@ -23,13 +25,20 @@ STOP_S = 20
 class Serving:
     """A running server. What it logs is read, line by line, as it comes."""
 
-    def __init__(self, folder: Path, *arguments: str, read_log: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        read_log: bool = True,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start it in this folder, on free ports if nothing else is said."""
         if not arguments:
             arguments = ("--override", "listeners=PLAINTEXT://localhost:0")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "doorkeeper", "serve", *arguments],
             cwd=folder,
+            env={**os.environ, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,

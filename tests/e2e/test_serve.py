@@ -1,0 +1,265 @@
+"""``doorkeeper serve`` as an operator meets it: a process, signals, files, and what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from doorkeeper_wire.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit.serving import Conversation, Serving, creation
+
+FREE_PORT = "listeners=PLAINTEXT://localhost:0\n"
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+EVERYTHING = DescribeAclsRequest(
+    resource_type_filter=1,
+    resource_name_filter=None,
+    pattern_type_filter=1,
+    principal_filter=None,
+    host_filter=None,
+    operation=1,
+    permission_type=1,
+)
+
+
+def principals_of(conversation: Conversation) -> set[str]:
+    """Return the principals of all ACLs."""
+    answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
+    return {acl.principal for resource in answer.resources for acl in resource.acls}
+
+
+def refused(folder: Path, *arguments: str) -> list[str]:
+    """Start a server that must not start; return what it printed on stderr."""
+    run = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "serve", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 1, run
+    assert "Traceback" not in run.stderr + run.stdout
+    assert "started" not in run.stdout
+    return run.stderr.splitlines()
+
+
+def file_of(folder: Path, text: str) -> tuple[str, str]:
+    """Write a server.properties; return the arguments that name it."""
+    file = folder / "server.properties"
+    file.write_text(text)
+    return "--config", str(file)
+
+
+def test_without_a_file_acls_work_at_once(tmp_path: Path) -> None:
+    """Anybody may create and describe; the store is in ./data, readable by its owner only."""
+    with Serving(tmp_path) as server, server.connect() as conversation:
+        created = conversation.call(creation("User:alice"), CreateAclsResponse, 3)
+
+        assert [row.error_code for row in created.results] == [0]
+        assert principals_of(conversation) == {"User:alice"}
+
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "data").iterdir()} == {0o600}
+
+
+def test_with_a_file_nothing_is_added(tmp_path: Path) -> None:
+    """No authorizer is configured: ACLs answer SECURITY_DISABLED."""
+    with Serving(tmp_path, *file_of(tmp_path, FREE_PORT)) as server:
+        with server.connect() as conversation:
+            answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
+
+        assert answer.error_code == 54
+
+
+def test_port_0_is_advertised_as_the_port_it_became(tmp_path: Path) -> None:
+    """Metadata tells the very port that the start line prints."""
+    with Serving(tmp_path) as server, server.connect() as conversation:
+        answer = conversation.call(MetadataRequest(topics=()), MetadataResponse, 12)
+
+        (broker,) = answer.brokers
+        assert (broker.host, broker.port) == ("localhost", server.port())
+        assert answer.controller_id == broker.node_id == 1
+        assert answer.cluster_id == server.line("started")["cluster_id"]
+
+
+def test_a_wrong_file_is_one_line_for_each_error(tmp_path: Path) -> None:
+    """All errors are told, each with its line, and nothing is started."""
+    errors = refused(tmp_path, *file_of(tmp_path, "num.partitons=3\nnode.id=x\n"))
+
+    assert len(errors) == 2
+    assert errors[0].endswith("line 1: num.partitons: unknown key; did you mean num.partitions?")
+    assert "line 2: node.id: found 'x'; allowed: a whole number from 0" in errors[1]
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "doorkeeper.data.dir=server.properties/data",
+            "server.properties/data: the data folder is not a folder",
+        ),
+        ("authorizer.class.name=no.such.Class", "authorizer.class.name=no.such.Class: cannot"),
+        (f"{STANDARD}super.users=alice", "super.users: expected a string in format"),
+        ("doorkeeper.catalog.file=none.yaml", "none.yaml: cannot be read: No such file"),
+        ("listeners=PLAINTEXT://192.0.2.1:0", "cannot bind 192.0.2.1:0: this machine has no"),
+        ("listeners=SSL://localhost:0", "listener SSL speaks SSL; this version speaks"),
+    ],
+)
+def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    """One line on stderr, status 1, no traceback."""
+    (error,) = refused(tmp_path, *file_of(tmp_path, f"{FREE_PORT}{text}\n"))
+
+    assert error.startswith("doorkeeper: ")
+    assert said in error
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """The line names the file."""
+    assert refused(tmp_path, "--config", "none.properties") == [
+        "doorkeeper: none.properties: cannot be read: No such file or directory"
+    ]
+
+
+def test_one_store_and_one_port_serve_one_process(tmp_path: Path) -> None:
+    """A second server on the same folder, or on the same port, is refused in one line."""
+    with Serving(tmp_path) as server:
+        port = server.port()
+        other = tmp_path / "other"
+        other.mkdir()
+
+        (store_error,) = refused(tmp_path, "--override", "listeners=PLAINTEXT://localhost:0")
+        (port_error,) = refused(other, "--override", f"listeners=PLAINTEXT://localhost:{port}")
+
+    assert f"in use by process {server.process.pid}" in store_error
+    assert f"cannot bind localhost:{port}: the port is in use by another process" in port_error
+
+
+def test_sigterm_under_load_answers_what_it_has(tmp_path: Path) -> None:
+    """Requests that were received are answered and durable; the status is 0."""
+    with Serving(tmp_path) as server:
+        conversations = [server.connect() for _ in range(20)]
+        for number, conversation in enumerate(conversations):
+            for item in range(20):
+                conversation.send(creation(f"User:{number}-{item}"), 3)
+
+        first = conversations[0].answer(CreateAclsResponse, 3)
+        assert [row.error_code for row in first.results] == [0]
+        server.process.terminate()
+        acknowledged = {"User:0-0"}
+        for number, conversation in enumerate(conversations):
+            item = 0 if number else 1
+            with conversation:
+                try:
+                    while item < 20:
+                        answer = conversation.answer(CreateAclsResponse, 3)
+                        assert [row.error_code for row in answer.results] == [0]
+                        acknowledged.add(f"User:{number}-{item}")
+                        item += 1
+                except (EOFError, ConnectionResetError):
+                    # What had not reached the server when it stopped reading.
+                    continue
+        assert server.process.wait(20) == 0
+        server.line("stopped")
+
+    with Serving(tmp_path) as server, server.connect() as conversation:
+        assert acknowledged <= principals_of(conversation)
+        assert server.line("started")["acls"] == len(principals_of(conversation))
+
+
+def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """After kill -9 and a restart every acknowledged ACL is there, and the cluster is the same."""
+    with Serving(tmp_path) as server:
+        cluster_id = server.line("started")["cluster_id"]
+        with server.connect() as conversation:
+            for number in range(50):
+                conversation.send(creation(f"User:{number}"), 3)
+            for _ in range(25):
+                conversation.answer(CreateAclsResponse, 3)
+        server.process.kill()
+        server.process.wait(20)
+
+    with Serving(tmp_path) as server, server.connect() as conversation:
+        assert {f"User:{number}" for number in range(25)} <= principals_of(conversation)
+        assert server.line("started")["cluster_id"] == cluster_id
+
+
+def test_a_stopped_reader_of_the_log_delays_no_request(tmp_path: Path) -> None:
+    """Nobody reads stdout: requests are answered all the same; the lost lines are counted."""
+    override = (
+        *("--override", "listeners=PLAINTEXT://localhost:0"),
+        *("--override", "doorkeeper.log.levels=kafka.authorizer.logger=TRACE"),
+    )
+    with Serving(tmp_path, *override, read_log=False) as server:
+        assert server.process.stdout is not None
+        # The start line is read by hand; after it, nothing.
+        while b'"event": "started"' not in (line := server.process.stdout.readline()):
+            assert line
+        port = int(line.split(b"localhost:")[1].split(b'"')[0])
+        # Each topic that is asked for is a line of the authorizer's log: twelve megabytes in all.
+        topics = tuple(MetadataRequestTopic(name=f"{'x' * 240}-{number}") for number in range(300))
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        with Conversation(port) as conversation:
+            for _ in range(60):
+                answer = conversation.call(request, MetadataResponse, 8)
+                assert len(answer.topics) == len(topics)
+
+        server.process.terminate()
+        rest = server.process.stdout.read()
+        assert server.process.wait(20) == 0
+    assert b"log lines were lost because nobody read them" in rest
+
+
+def test_no_password_is_ever_printed(tmp_path: Path) -> None:
+    """Neither a start, nor a login, nor a wrong password, nor a reload shows a secret."""
+    file = file_of(
+        tmp_path,
+        "listeners=SASL://localhost:0\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"
+        "sasl.enabled.mechanisms=PLAIN\ndoorkeeper.log.levels=root=TRACE\n"
+        "com.example.password=s3cret-1\nssl.key.password=s3cret-2\n"
+        "listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
+        'PlainLoginModule required user_alice="s3cret-3";\n',
+    )
+    with Serving(tmp_path, *file) as server:
+        for password, code in (("s3cret-3", 0), ("s3cret-4", 58)):
+            with server.connect("SASL") as conversation:
+                conversation.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
+                token = f"\0alice\0{password}".encode()
+                answer = conversation.call(
+                    SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, 2
+                )
+                assert answer.error_code == code
+        server.process.send_signal(1)
+        server.line("reloaded")
+        assert server.stop() == 0
+        printed = str(server.lines) + server.errors()
+
+    assert "s3cret" not in printed
+
+
+def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
+    """Without uvloop the server runs on asyncio's own loop."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['uvloop'] = None\n")
+    with (
+        Serving(tmp_path, environment={"PYTHONPATH": str(tmp_path)}) as server,
+        server.connect() as conversation,
+    ):
+        assert conversation.call(ApiVersionsRequest(), ApiVersionsResponse, 0).error_code == 0
+        libraries = Path(f"/proc/{server.process.pid}/maps")
+        if libraries.exists():
+            assert "uvloop" not in libraries.read_text()

@@ -1,0 +1,68 @@
+"""The list of subcommands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.version import __version__
+
+
+def test_version() -> None:
+    """--version prints name and version."""
+    result = CliRunner().invoke(doorkeeper, ["--version"])
+
+    assert result.output == f"doorkeeper {__version__}\n"
+    assert result.exit_code == 0
+
+
+def test_help_lists_every_command_with_examples() -> None:
+    """--help names the commands, the exit statuses and examples."""
+    output = CliRunner().invoke(doorkeeper, ["--help"]).output
+
+    for word in ("serve", "store", "config", "Exit statuses", "Examples:", "doorkeeper serve"):
+        assert word in output
+
+
+@pytest.mark.parametrize("words", [["serve"], ["store", "backup"], ["config", "check"]])
+def test_each_command_has_help_with_an_example(words: list[str]) -> None:
+    """-h works everywhere."""
+    result = CliRunner().invoke(doorkeeper, [*words, "-h"])
+
+    assert result.exit_code == 0
+    assert "Example" in result.output
+    assert f"doorkeeper {' '.join(words)}" in result.output
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    """Status 2 says that the command line itself is wrong."""
+    result = CliRunner().invoke(doorkeeper, ["dance"])
+
+    assert result.exit_code == 2
+    assert "No such command 'dance'" in result.output
+
+
+def test_every_listed_command_can_be_had() -> None:
+    """The list, the modules and the summaries agree."""
+    context = click.Context(doorkeeper)
+
+    assert isinstance(doorkeeper, click.Group)
+    for name in doorkeeper.list_commands(context):
+        assert doorkeeper.get_command(context, name) is not None
+
+
+def test_it_runs_as_a_module() -> None:
+    """``python -m doorkeeper`` is the same command."""
+    run = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert run.stdout == f"doorkeeper {__version__}\n"

@@ -1,0 +1,16 @@
+"""How a command that cannot go on says so."""
+
+import pytest
+
+from doorkeeper.cli.failures import fail
+
+
+def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines begin with the program's name; the status is 1."""
+    with pytest.raises(SystemExit) as caught:
+        fail(["one", ValueError("two\nlines")])
+
+    captured = capsys.readouterr()
+    assert captured.err == "doorkeeper: one\ndoorkeeper: two lines\n"
+    assert captured.out == ""
+    assert caught.value.code == 1

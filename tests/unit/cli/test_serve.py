@@ -1,0 +1,43 @@
+"""``doorkeeper serve``: what is wrong before anything is started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper.app.errors import StartError
+from doorkeeper.cli.commands import doorkeeper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_wrong_keys_are_told_at_once(tmp_path: Path) -> None:
+    """Every error of file and overrides is a line; the status is 1."""
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=x\n")
+
+    result = CliRunner().invoke(
+        doorkeeper, ["serve", "--config", str(file), "--override", "delete.topic.enable=x"]
+    )
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 2
+
+
+def test_a_start_that_fails_is_told_in_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each problem of a StartError is a line on stderr."""
+
+    def serve(*_arguments: object) -> None:
+        raise StartError("one", "two")
+
+    monkeypatch.setattr("doorkeeper.app.process.serve", serve)
+
+    result = CliRunner().invoke(doorkeeper, ["serve"])
+
+    assert result.exit_code == 1
+    assert result.stderr == "doorkeeper: one\ndoorkeeper: two\n"
