@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     )
 
 
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_ANY_TYPE = ResourceType.ANY
+_ANY_PATTERN = PatternType.ANY
+_MATCH = PatternType.MATCH
+_LITERAL = PatternType.LITERAL
+_ANY_OPERATION = AclOperation.ANY
+_ANY_PERMISSION = AclPermissionType.ANY
+
+
 def matches(wanted: AclBindingFilter, binding: AclBinding) -> bool:
     """Say whether the filter asks for the binding."""
     return pattern_matches(wanted.pattern, binding.pattern) and entry_matches(
@@ -42,16 +51,16 @@ def pattern_matches(wanted: ResourcePatternFilter, pattern: ResourcePattern) -> 
     that covers it: the literal, the literal ``*`` and each prefix. Every other pattern type
     compares names as they are, so that PREFIXED ``foo`` asks for the pattern ``foo`` alone.
     """
-    if wanted.resource_type not in (ResourceType.ANY, pattern.resource_type):
+    if wanted.resource_type not in (_ANY_TYPE, pattern.resource_type):
         return False
-    either = wanted.pattern_type in (PatternType.ANY, PatternType.MATCH)
+    either = wanted.pattern_type in (_ANY_PATTERN, _MATCH)
     if not either and wanted.pattern_type is not pattern.pattern_type:
         return False
     if wanted.name is None:
         return True
-    if wanted.pattern_type is not PatternType.MATCH:
+    if wanted.pattern_type is not _MATCH:
         return wanted.name == pattern.name
-    if pattern.pattern_type is PatternType.LITERAL:
+    if pattern.pattern_type is _LITERAL:
         return pattern.name in (wanted.name, WILDCARD)
     return wanted.name.startswith(pattern.name)
 
@@ -65,6 +74,6 @@ def entry_matches(wanted: AccessControlEntryFilter, entry: AccessControlEntry) -
     return (
         (wanted.principal is None or wanted.principal == entry.principal)
         and (wanted.host is None or wanted.host == entry.host)
-        and wanted.operation in (AclOperation.ANY, entry.operation)
-        and wanted.permission_type in (AclPermissionType.ANY, entry.permission_type)
+        and wanted.operation in (_ANY_OPERATION, entry.operation)
+        and wanted.permission_type in (_ANY_PERMISSION, entry.permission_type)
     )

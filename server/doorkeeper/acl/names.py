@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_LITERAL = PatternType.LITERAL
+_PREFIXED = PatternType.PREFIXED
+
+
 class Names(NamedTuple, Generic[V]):
     """Values by pattern name, literal and prefixed."""
 
@@ -37,14 +42,14 @@ class Names(NamedTuple, Generic[V]):
 
     def get(self, name: str, pattern_type: PatternType) -> V | None:
         """Return the value of exactly this pattern."""
-        if pattern_type is PatternType.LITERAL:
+        if pattern_type is _LITERAL:
             return self.literals.get(name)
         return self.prefixes.get(name)
 
     def with_value(self, name: str, pattern_type: PatternType, value: V) -> Names[V]:
         """Return the index with the value of a pattern set."""
         literals, prefixes, lengths, counts = self
-        if pattern_type is PatternType.LITERAL:
+        if pattern_type is _LITERAL:
             return Names(literals.set(name, value), prefixes, lengths, counts)
         if name not in prefixes:
             size = len(name)
@@ -56,7 +61,7 @@ class Names(NamedTuple, Generic[V]):
     def without(self, name: str, pattern_type: PatternType) -> Names[V]:
         """Return the index without a pattern that it holds."""
         literals, prefixes, lengths, counts = self
-        if pattern_type is PatternType.LITERAL:
+        if pattern_type is _LITERAL:
             return Names(literals.delete(name), prefixes, lengths, counts)
         size = len(name)
         count = counts[size] - 1
@@ -74,9 +79,9 @@ class Names(NamedTuple, Generic[V]):
     def patterns(self) -> Iterator[tuple[str, PatternType, V]]:
         """Return everything, in no order."""
         for name, value in self.literals.items():
-            yield name, PatternType.LITERAL, value
+            yield name, _LITERAL, value
         for name, value in self.prefixes.items():
-            yield name, PatternType.PREFIXED, value
+            yield name, _PREFIXED, value
 
     def prefixes_of(self, name: str) -> Iterator[tuple[str, V]]:
         """Return the prefixed patterns that cover a name, the shortest first."""

@@ -24,6 +24,12 @@ ACLS_PER_REQUEST_MAX = 10_000
 """How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
 
 
+_NO_TYPES = (ResourceType.UNKNOWN, ResourceType.ANY)
+_NO_OPERATIONS = (AclOperation.UNKNOWN, AclOperation.ANY)
+_PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
+_PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+
+
 def check_binding(binding: AclBinding) -> ApiError | None:
     """Return why the binding cannot be stored, or None.
 
@@ -42,17 +48,17 @@ def check_binding(binding: AclBinding) -> ApiError | None:
 
 
 def _pattern_fault(pattern: ResourcePattern) -> str | None:
-    if pattern.resource_type in (ResourceType.UNKNOWN, ResourceType.ANY):
+    if pattern.resource_type in _NO_TYPES:
         return f"Invalid resourceType {pattern.resource_type.name}"
-    if pattern.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+    if pattern.pattern_type not in _PATTERN_TYPES:
         return f"Invalid patternType {pattern.pattern_type.name}"
     return None
 
 
 def _entry_fault(entry: AccessControlEntry) -> str | None:
-    if entry.operation in (AclOperation.UNKNOWN, AclOperation.ANY):
+    if entry.operation in _NO_OPERATIONS:
         return f"Invalid operation {entry.operation.name}"
-    if entry.permission_type not in (AclPermissionType.DENY, AclPermissionType.ALLOW):
+    if entry.permission_type not in _PERMISSIONS:
         return f"Invalid permissionType {entry.permission_type.name}"
     return None
 
