@@ -15,7 +15,7 @@ from doorkeeper.node import Topic
 from doorkeeper.topic_names import INTERNAL_TOPICS, unified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.storage.contract import StoredTopic
 
@@ -57,7 +57,7 @@ class _Index(NamedTuple):
     stored: immutables.Map[str, Topic]
     visible: immutables.Map[str, Topic]
     by_id: immutables.Map[bytes, Topic]
-    unified: immutables.Map[str, str]
+    unified: immutables.Map[str, tuple[str, ...]]
 
 
 class Topics:
@@ -76,7 +76,7 @@ class Topics:
             stored_map,
             visible,
             immutables.Map({topic.topic_id: topic for topic in visible.values()}),
-            immutables.Map(_unified_names(visible.values())),
+            _with_names(immutables.Map(), visible),
         )
 
     @classmethod
@@ -106,7 +106,8 @@ class Topics:
     def colliding(self, name: str) -> str | None:
         """Return a topic whose name differs from this one at most in dots and underscores."""
         key = unified(name)
-        return None if key is None else self._index.unified.get(key)
+        names = () if key is None else self._index.unified.get(key, ())
+        return names[0] if names else None
 
     def with_declared(self, declared: Iterable[Topic]) -> Self:
         """Return these topics with another catalog: O(n)."""
@@ -127,19 +128,34 @@ class Topics:
                 continue
             visible = visible.delete(name)
             by_id = by_id.delete(topic.topic_id)
-            key = unified(name)
-            if key is not None and unified_names.get(key) == name:
-                unified_names = unified_names.delete(key)
+            unified_names = _without_name(unified_names, name)
         for topic in added:
             stored = stored.set(topic.name, topic)
             if topic.name in declared:
                 continue
             visible = visible.set(topic.name, topic)
             by_id = by_id.set(topic.topic_id, topic)
-            unified_names = unified_names.update(_unified_names([topic]))
+            unified_names = _with_names(unified_names, [topic.name])
         return self._of(_Index(declared, stored, visible, by_id, unified_names))
 
 
-def _unified_names(topics: Iterable[Topic]) -> Mapping[str, str]:
-    keys = ((unified(topic.name), topic.name) for topic in topics)
-    return {key: name for key, name in keys if key is not None}
+def _with_names(
+    index: immutables.Map[str, tuple[str, ...]], names: Iterable[str]
+) -> immutables.Map[str, tuple[str, ...]]:
+    added: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        key = unified(name)
+        if key is not None:
+            before = added[key] if key in added else index.get(key, ())
+            added[key] = (*before, name)
+    return index.update(added)
+
+
+def _without_name(
+    index: immutables.Map[str, tuple[str, ...]], name: str
+) -> immutables.Map[str, tuple[str, ...]]:
+    key = unified(name)
+    if key is None:
+        return index
+    left = tuple(each for each in index.get(key, ()) if each != name)
+    return index.set(key, left) if left else index.delete(key)

@@ -1,0 +1,119 @@
+"""The settings of topics: the broker's texts for wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.topic_configs import (
+    TOPIC_CONFIGS,
+    InvalidConfig,
+    check_configs,
+    effective,
+    shown,
+)
+
+
+def test_all_settings_are_there_and_sorted() -> None:
+    """33 that are always told, one more for tests of brokers; defaults pass their own checks."""
+    assert list(TOPIC_CONFIGS) == sorted(TOPIC_CONFIGS)
+    defaults = {name: row.default for name, row in TOPIC_CONFIGS.items() if row.default is not None}
+    assert len(defaults) == 33
+    assert len(TOPIC_CONFIGS) == 34
+
+    check_configs(defaults)
+    assert {name: shown(TOPIC_CONFIGS[name], text) for name, text in defaults.items()} == defaults
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("foo", "1", "Unknown topic config name: foo"),
+        ("message.format.version", "3.0", "Unknown topic config name: message.format.version"),
+        ("retention.ms", "abc", "{}: Not a number of type LONG"),
+        ("retention.ms", "1.5", "{}: Not a number of type LONG"),
+        ("retention.ms", "9223372036854775808", "{}: Not a number of type LONG"),
+        ("retention.ms", "1" * 5000, "{}: Not a number of type LONG"),
+        ("retention.ms", "-5", "{}: Value must be at least -1"),
+        ("min.insync.replicas", "0", "{}: Value must be at least 1"),
+        ("min.insync.replicas", "99999999999", "{}: Not a number of type INT"),
+        ("cleanup.policy", "foo", "{}: String must be one of: compact, delete"),
+        ("message.timestamp.type", "x", "{}: String must be one of: CreateTime, LogAppendTime"),
+        ("preallocate", "maybe", "{}: Expected value to be either true or false"),
+        ("min.cleanable.dirty.ratio", "x", "{}: Not a number of type DOUBLE"),
+        ("min.cleanable.dirty.ratio", "1.5", "{}: Value must be no more than 1"),
+        ("segment.bytes", "10", "{}: Value must be at least 1048576"),
+        ("compression.gzip.level", "0", "{}: Value must be between 1 and 9 or equal to -1"),
+        ("compression.lz4.level", "88", "{}: Value must be no more than 17"),
+        ("compression.zstd.level", "99", "{}: Value must be no more than 22"),
+    ],
+)
+def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, text: str) -> None:
+    """As observed on a broker 4.3.1."""
+    with pytest.raises(InvalidConfig) as caught:
+        check_configs({name: value})
+    assert str(caught.value) == text.format(f"Invalid value {value} for configuration {name}")
+
+
+def test_one_wrong_element_of_a_list_is_named() -> None:
+    """Not the whole list; but throttled replicas show all of it."""
+    with pytest.raises(InvalidConfig, match=r"^Invalid value none for .* cleanup\.policy"):
+        check_configs({"cleanup.policy": "delete,none"})
+    with pytest.raises(InvalidConfig) as caught:
+        check_configs({"leader.replication.throttled.replicas": "a,0:1"})
+    assert str(caught.value) == (
+        "Invalid value [a, 0:1] for configuration leader.replication.throttled.replicas:"
+        " leader.replication.throttled.replicas must be the literal '*' or a list of replicas in"
+        " the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    )
+
+
+def test_tiered_storage_is_refused() -> None:
+    """There is none here; false is taken."""
+    check_configs({"remote.storage.enable": "false"})
+    with pytest.raises(InvalidConfig, match=r"^Tiered Storage functionality is disabled in the"):
+        check_configs({"remote.storage.enable": "true"})
+
+
+def test_lags_must_fit_together() -> None:
+    """The shortest may not be longer than the longest."""
+    with pytest.raises(InvalidConfig) as caught:
+        check_configs({"min.compaction.lag.ms": "100", "max.compaction.lag.ms": "10"})
+    assert str(caught.value) == (
+        "conflict topic config setting min.compaction.lag.ms (100) > max.compaction.lag.ms (10)"
+    )
+
+
+def test_unknown_names_are_found_before_wrong_values() -> None:
+    """Whatever comes first in the request."""
+    with pytest.raises(InvalidConfig, match=r"^Unknown topic config name: foo$"):
+        check_configs({"retention.ms": "abc", "foo": "2"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("retention.ms", " 5 ", "5"),
+        ("retention.ms", "+5", "5"),
+        ("preallocate", "TRUE", "true"),
+        ("cleanup.policy", "compact, delete", "compact,delete"),
+        ("cleanup.policy", "", ""),
+        ("min.cleanable.dirty.ratio", "1", "1.0"),
+        ("compression.type", " zstd ", "zstd"),
+        ("leader.replication.throttled.replicas", "0:1,1:2", "0:1,1:2"),
+        ("follower.replication.throttled.replicas", "*", "*"),
+    ],
+)
+def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
+    """What DescribeConfigs tells of a value that was given in another."""
+    check_configs({name: text})
+
+    assert shown(TOPIC_CONFIGS[name], text) == value
+
+
+def test_what_was_given_stands_over_the_defaults() -> None:
+    """As it was given, sorted by name; internal settings only where they were given."""
+    plain, given = effective({}), effective({"retention.ms": " 5 ", "internal.segment.bytes": "1"})
+
+    assert len(plain) == 33
+    assert given == {**plain, "retention.ms": " 5 ", "internal.segment.bytes": "1"}
+    assert list(given) == sorted(given)

@@ -1,0 +1,97 @@
+"""Snapshots of topics."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.storage.contract import StoredTopic
+from doorkeeper.topics import Topics, declared_id, replicas_of, topic_of
+from testkit.nodes import a_topic
+
+A, B = a_topic("a"), a_topic("b")
+DECLARED_B = a_topic("b", 9, origin="c.yaml")._replace(topic_id=b"\1" * 16)
+
+
+def test_topics_are_found_by_name_and_by_id() -> None:
+    """Names come sorted."""
+    topics = Topics([DECLARED_B], [A])
+
+    assert topics.get("a") is A
+    assert topics.by_id(A.topic_id) is A
+    assert topics.names() == ("a", "b")
+    assert len(topics) == 2
+    assert (topics.get("c"), topics.by_id(bytes(16))) == (None, None)
+
+
+def test_what_is_declared_hides_what_is_stored() -> None:
+    """The stored one is back when the catalog forgets it."""
+    topics = Topics([DECLARED_B], [A, B])
+
+    assert topics.get("b") is DECLARED_B
+    assert topics.by_id(B.topic_id) is None
+    assert topics.with_declared([]).get("b") is B
+
+
+def test_a_change_makes_another_snapshot() -> None:
+    """The old one stays as it was."""
+    before = Topics([], [A])
+
+    after = before.changed(added=[B], removed=["a"])
+
+    assert (before.names(), after.names()) == (("a",), ("b",))
+    assert (after.by_id(A.topic_id), after.by_id(B.topic_id)) == (None, B)
+    assert before.by_id(A.topic_id) is A
+
+
+def test_changes_do_not_touch_what_is_declared() -> None:
+    """They happen below it: to stored topics of the same name."""
+    topics = Topics([DECLARED_B], [B])
+
+    assert topics.changed(removed=["b"]).get("b") is DECLARED_B
+    assert topics.changed(removed=["b"]).with_declared([]).get("b") is None
+    assert topics.changed(added=[B]).get("b") is DECLARED_B
+    assert topics.changed(removed=["nope"]).names() == ("b",)
+
+
+def test_names_that_collide_are_known() -> None:
+    """Through changes, and when the one that collided is deleted."""
+    topics = Topics([], [a_topic("a.b"), a_topic("plain")])
+
+    assert topics.colliding("a_b") == "a.b"
+    assert topics.colliding("plain") is None
+    assert topics.changed(removed=["a.b"]).colliding("a_b") is None
+    assert topics.changed(added=[a_topic("x_y")]).colliding("x.y") == "x_y"
+
+
+def test_deleting_one_of_two_that_collide_keeps_the_other_known() -> None:
+    """A catalog may declare a name that collides with a stored one."""
+    topics = Topics([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
+
+    assert topics.changed(removed=["a.b"]).colliding("a.b") == "a_b"
+
+
+def test_a_row_of_the_store_is_a_topic() -> None:
+    """Kafka's own names are internal; nothing of it comes from a catalog."""
+    stored = StoredTopic("__consumer_offsets", b"\2" * 16, 50, 1, {"a": "b"})
+
+    topic = topic_of(stored)
+
+    assert topic[:5] == stored
+    assert topic.internal
+    assert topic.origin is None
+
+
+def test_declared_ids_differ_by_cluster_and_name() -> None:
+    """And are 16 bytes that stay the same."""
+    assert len({declared_id(cluster, name) for cluster in "ab" for name in "xy"}) == 4
+    assert declared_id("a", "x") == declared_id("a", "x")
+    assert len(declared_id("a", "x")) == 16
+
+
+@pytest.mark.parametrize(
+    ("partition", "factor", "replicas"),
+    [(0, 1, [5]), (1, 1, [6]), (2, 2, [7, 5]), (3, 3, [5, 6, 7]), (1, 9, [6, 7, 5])],
+)
+def test_replicas_go_round_the_brokers(partition: int, factor: int, replicas: list[int]) -> None:
+    """Never more of them than brokers, and each broker once."""
+    assert replicas_of(partition, factor, [5, 6, 7]) == replicas
