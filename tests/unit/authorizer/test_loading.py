@@ -48,7 +48,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def entry_points(*, group: str) -> EntryPoints:
         return points.select(group=group)
 
-    monkeypatch.setattr(loading, "entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
 
 
 @pytest.mark.parametrize("name", ["", "  "])
