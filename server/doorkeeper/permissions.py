@@ -1,5 +1,11 @@
 """What handlers ask the authorizer: the questions of a broker's handlers, with its audit flags.
 
+Which operations an API needs, on what, and what the audit says of them, is the generated table
+``doorkeeper.operations``. A handler takes its rows by name:
+
+    _DESCRIBE, _CREATE = needs(3)
+    if is_allowed(node, context, _DESCRIBE, topic): ...
+
 Where no authorizer is configured everything is allowed.
 
 Source: the broker's ``AuthHelper`` (4.3.1).
@@ -8,7 +14,7 @@ Source: the broker's ``AuthHelper`` (4.3.1).
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
@@ -20,6 +26,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, full_mask
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.operations import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,36 +37,51 @@ OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not asked about, or whose existence is not disclosed."""
 
 
-def is_allowed(
-    node: Node,
-    context: RequestContext,
-    operation: AclOperation,
-    resource_type: ResourceType,
-    name: str = CLUSTER_NAME,
-    *,
-    log_if_denied: bool = True,
-) -> bool:
+class Need(NamedTuple):
+    """One row of the table. ``refusal`` of NONE: a denial is a probe, or leaves something out."""
+
+    operation: AclOperation
+    resource_type: ResourceType
+    log_if_allowed: bool
+    log_if_denied: bool
+    refusal: ErrorCode
+
+    def action(self, name: str, references: int = 1) -> Action:
+        """Return the question about one resource, which the request names so often."""
+        return Action(
+            self.operation,
+            ResourcePattern(self.resource_type, name, PatternType.LITERAL),
+            references,
+            self.log_if_allowed,
+            self.log_if_denied,
+        )
+
+
+def needs(api_key: int) -> tuple[Need, ...]:
+    """Return what an API needs, in the order of the table."""
+    return tuple(
+        Need(
+            AclOperation[row.operation],
+            ResourceType[row.resource],
+            row.log_if_allowed,
+            row.log_if_denied,
+            ErrorCode(row.refusal),
+        )
+        for row in REQUIRED[api_key]
+    )
+
+
+def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:
     """Say whether the caller may do this to one resource."""
     authorizer = node.authorizer
     if authorizer is None:
         return True
-    action = Action(
-        operation,
-        ResourcePattern(resource_type, name, PatternType.LITERAL),
-        log_if_denied=log_if_denied,
-    )
-    answer = authorizer.authorize(context.authorizable, [action])[0]
+    answer = authorizer.authorize(context.authorizable, [need.action(name)])[0]
     return answer is AuthorizationResult.ALLOWED
 
 
 def allowed_names(
-    node: Node,
-    context: RequestContext,
-    operation: AclOperation,
-    resource_type: ResourceType,
-    names: Iterable[str],
-    *,
-    log_if_denied: bool = True,
+    node: Node, context: RequestContext, need: Need, names: Iterable[str]
 ) -> frozenset[str]:
     """Return the names on which the caller may do this.
 
@@ -72,15 +94,7 @@ def allowed_names(
     counts = Counter(names)
     if not counts:
         return frozenset()
-    actions = [
-        Action(
-            operation,
-            ResourcePattern(resource_type, name, PatternType.LITERAL),
-            resource_reference_count=count,
-            log_if_denied=log_if_denied,
-        )
-        for name, count in counts.items()
-    ]
+    actions = [need.action(name, count) for name, count in counts.items()]
     answers = authorizer.authorize(context.authorizable, actions)
     return frozenset(
         name
@@ -113,22 +127,22 @@ def authorized_operations(
     )
 
 
-def cluster_operations(node: Node, context: RequestContext) -> int:
+def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:
     """Return the mask of the cluster: 0 for a caller that may not describe it."""
-    if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.CLUSTER):
+    if is_allowed(node, context, need):
         return authorized_operations(node, context, ResourceType.CLUSTER)
     return 0
 
 
-def require_on_cluster(node: Node, context: RequestContext, operation: AclOperation) -> None:
+def require_on_cluster(node: Node, context: RequestContext, need: Need) -> None:
     """Refuse a caller that may not do this to the cluster.
 
     Raises:
-        ApiError: CLUSTER_AUTHORIZATION_FAILED, with the broker's text.
+        ApiError: the need's code, with the broker's text.
 
     """
-    if not is_allowed(node, context, operation, ResourceType.CLUSTER):
+    if not is_allowed(node, context, need):
         raise ApiError(
-            ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-            f"Request {context.description} needs {operation.name} permission.",
+            need.refusal,
+            f"Request {context.description} needs {need.operation.name} permission.",
         )

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.codes import binding_of, check_creations
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import CreateAcls
-from doorkeeper.permissions import require_on_cluster
+from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.node import Node, RequestContext
 
+(_ALTER,) = needs(30)
+
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> CreateAcls:
     """Hand the rows that may be created to the authorizer."""
     check_creations(request.creations)
-    require_on_cluster(node, context, AclOperation.ALTER)
+    require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     bindings = [binding_of(creation) for creation in request.creations]

@@ -22,11 +22,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import ChangeTopics
-from doorkeeper.permissions import allowed_names, is_allowed
+from doorkeeper.permissions import allowed_names, is_allowed, needs
 from doorkeeper.topic_configs import effective
 from doorkeeper.topic_creation import (
     PARTITIONS_PER_REQUEST_MAX,
@@ -50,6 +49,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.node import Node, Outcome, RequestContext
     from doorkeeper.storage.contract import StoredTopic
+
+_CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 
 _TOPIC_CONFIG = 1
 _DEFAULT_CONFIG = 5
@@ -91,18 +92,9 @@ def _sorted_out(topics: Sequence[CreatableTopic], context: RequestContext, node:
     counts = Counter(topic.name for topic in topics)
     names = [n for n, count in counts.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
     allowed = frozenset(names)
-    if not is_allowed(
-        node, context, AclOperation.CREATE, ResourceType.CLUSTER, log_if_denied=False
-    ):
-        allowed = allowed_names(node, context, AclOperation.CREATE, ResourceType.TOPIC, names)
-    describable = allowed_names(
-        node,
-        context,
-        AclOperation.DESCRIBE_CONFIGS,
-        ResourceType.TOPIC,
-        names,
-        log_if_denied=False,
-    )
+    if not is_allowed(node, context, _CREATE_ON_CLUSTER):
+        allowed = allowed_names(node, context, _CREATE, names)
+    describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
     return _Sorted(
         [topic for topic in topics if topic.name in allowed],
         describable,
@@ -121,7 +113,7 @@ def _refused(counts: Counter[str], allowed: frozenset[str]) -> Iterable[Creatabl
             text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
             yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, text))
         else:
-            error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+            error = ApiError(_CREATE.refusal, "Authorization failed.")
             yield _row_of_error(name, error)
 
 
@@ -165,7 +157,7 @@ def _row_of_success(topic: StoredTopic, *, told: bool) -> CreatableTopicResult:
             name=topic.name,
             topic_id=topic.topic_id,
             error_message=None,
-            topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED.value,
+            topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value,
         )
     return CreatableTopicResult(
         name=topic.name,

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation
 from doorkeeper.api import Api
 from doorkeeper.codes import check_filters, filter_of, filter_result
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import DeleteAcls
-from doorkeeper.permissions import require_on_cluster
+from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsRequest,
@@ -37,11 +36,13 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import AclDeleteResult
     from doorkeeper.node import Node, RequestContext
 
+(_ALTER,) = needs(31)
+
 
 def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> DeleteAcls:
     """Hand the filters to the authorizer."""
     check_filters(request.filters)
-    require_on_cluster(node, context, AclOperation.ALTER)
+    require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     return DeleteAcls(filters=tuple(map(filter_of, request.filters)), finish=_finish)

@@ -21,11 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.node import ChangeTopics
-from doorkeeper.permissions import allowed_names, is_allowed
+from doorkeeper.permissions import allowed_names, is_allowed, needs
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.node import Node, Outcome, RequestContext, Topic
+
+_DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
 
 ZERO_ID = bytes(16)
 
@@ -109,9 +110,7 @@ class _Rights:
     def __init__(self, node: Node, context: RequestContext) -> None:
         self._node = node
         self._context = context
-        self._everything = is_allowed(
-            node, context, AclOperation.DELETE, ResourceType.CLUSTER, log_if_denied=False
-        )
+        self._everything = is_allowed(node, context, _DELETE_ON_CLUSTER)
         self.describable: frozenset[str] = frozenset()
         self.deletable: frozenset[str] = frozenset()
 
@@ -121,8 +120,8 @@ class _Rights:
             self.describable = self.deletable = frozenset(distinct)
             return
         self.describable, self.deletable = (
-            allowed_names(self._node, self._context, operation, ResourceType.TOPIC, distinct)
-            for operation in (AclOperation.DESCRIBE, AclOperation.DELETE)
+            allowed_names(self._node, self._context, need, distinct)
+            for need in (_DESCRIBE, _DELETE)
         )
 
 

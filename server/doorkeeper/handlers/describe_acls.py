@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation
 from doorkeeper.api import Api
 from doorkeeper.codes import check_describe, described, filter_of
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import require_on_cluster
+from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
     from doorkeeper.node import Node, RequestContext
+
+(_DESCRIBE,) = needs(29)
 
 
 def handle(
@@ -34,7 +35,7 @@ def handle(
 ) -> DescribeAclsResponse:
     """List what the filter matches."""
     check_describe(request)
-    require_on_cluster(node, context, AclOperation.DESCRIBE)
+    require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
     return DescribeAclsResponse(

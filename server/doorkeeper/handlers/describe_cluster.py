@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.permissions import (
     OPERATIONS_NOT_COMPUTED,
     cluster_operations,
+    needs,
     require_on_cluster,
 )
 from doorkeeper_wire.messages.describe_cluster import (
@@ -34,6 +34,8 @@ from doorkeeper_wire.messages.describe_cluster import (
 if TYPE_CHECKING:
     from doorkeeper.node import Node, RequestContext
 
+_ALTER, _DESCRIBE = needs(60)
+
 _ENDPOINT_TYPES = {1: "BROKER", 2: "CONTROLLER"}
 
 
@@ -42,12 +44,12 @@ def handle(
 ) -> DescribeClusterResponse:
     """Describe the nodes of this listener's kind."""
     if context.controller_listener:
-        require_on_cluster(node, context, AclOperation.ALTER)
+        require_on_cluster(node, context, _ALTER)
     own_type = 2 if context.controller_listener else 1
     _check_endpoint_type(request, context.authorizable.request_version, own_type)
     mask = OPERATIONS_NOT_COMPUTED
     if request.include_cluster_authorized_operations:
-        mask = cluster_operations(node, context)
+        mask = cluster_operations(node, context, _DESCRIBE)
     brokers = node.brokers(context.authorizable.listener_name)
     is_listed = any(broker.node_id == node.controller_id for broker in brokers)
     return DescribeClusterResponse(

@@ -23,11 +23,11 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
+from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api import Api
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
-from doorkeeper.permissions import is_allowed
+from doorkeeper.permissions import Need, is_allowed, needs
 from doorkeeper.topic_configs import TOPIC_CONFIGS, shown
 from doorkeeper.topic_names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
@@ -54,12 +54,14 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 _TOPIC_CONFIG, _DEFAULT_CONFIG, _LOGGER_CONFIG = 1, 5, 6
 
-_PROTECTED: Mapping[int, tuple[ResourceType, ErrorCode]] = {
-    TOPIC: (ResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-    BROKER: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
-    BROKER_LOGGER: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
-    CLIENT_METRICS: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
-    GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(32)
+
+_NEEDS: Mapping[int, Need] = {
+    TOPIC: _ON_TOPIC,
+    BROKER: _ON_CLUSTER,
+    BROKER_LOGGER: _ON_CLUSTER,
+    CLIENT_METRICS: _ON_CLUSTER,
+    GROUP: _ON_GROUP,
 }
 
 _LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
@@ -74,15 +76,14 @@ def handle(
     """Describe each resource that the caller may see."""
     allowed, refused = [], []
     for resource in request.resources:
-        if resource.resource_type not in _PROTECTED:
+        if resource.resource_type not in _NEEDS:
             raise ApiError(ErrorCode.INVALID_REQUEST)
-        protected, code = _PROTECTED[resource.resource_type]
-        is_cluster = protected is ResourceType.CLUSTER
-        name = CLUSTER_NAME if is_cluster else resource.resource_name
-        if is_allowed(node, context, AclOperation.DESCRIBE_CONFIGS, protected, name):
+        need = _NEEDS[resource.resource_type]
+        name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
+        if is_allowed(node, context, need, name):
             allowed.append(resource)
         else:
-            refused.append(_failed(resource, code, STOCK_TEXTS[code]))
+            refused.append(_failed(resource, need.refusal, STOCK_TEXTS[need.refusal]))
     told = _Told(request, context.authorizable.request_version)
     return DescribeConfigsResponse(
         results=(*(_described(resource, node, told) for resource in allowed), *refused)

@@ -18,10 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acl.model import ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ErrorCode, answer_of
-from doorkeeper.permissions import OPERATIONS_NOT_COMPUTED, authorized_operations, is_allowed
+from doorkeeper.permissions import (
+    OPERATIONS_NOT_COMPUTED,
+    authorized_operations,
+    is_allowed,
+    needs,
+)
 from doorkeeper_wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -31,6 +36,8 @@ from doorkeeper_wire.messages.describe_groups import (
 
 if TYPE_CHECKING:
     from doorkeeper.node import Group, GroupMember, Node, RequestContext
+
+(_DESCRIBE,) = needs(15)
 
 _SETTLED = frozenset({"Stable", "Assigning", "Reconciling"})
 """The states in which members have assignments; the last two are of the new protocol."""
@@ -43,10 +50,10 @@ def handle(
     version = context.authorizable.request_version
     allowed, refused = [], []
     for group_id in request.groups:
-        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.GROUP, group_id):
+        if is_allowed(node, context, _DESCRIBE, group_id):
             allowed.append(group_id)
         else:
-            refused.append(_refused(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            refused.append(_refused(group_id, _DESCRIBE.refusal))
 
     def mask(group_id: str) -> int:
         if version < 3 or not request.include_authorized_operations:

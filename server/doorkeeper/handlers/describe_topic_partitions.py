@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acl.model import ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import authorized_operations, is_allowed
+from doorkeeper.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
 from doorkeeper.topics import replicas_of
 from doorkeeper_wire.messages.describe_topic_partitions import (
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.node import Node, RequestContext, Topic
 
+_DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)
+
 
 def handle(
     request: DescribeTopicPartitionsRequest, context: RequestContext, node: Node
@@ -45,11 +47,12 @@ def handle(
     cursor = request.cursor
     names = _names(request, node)
     allowed, refused = [], []
+    need = _DESCRIBE_NAMED if request.topics else _DESCRIBE_ALL
     for name in names:
-        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
+        if is_allowed(node, context, need, name):
             allowed.append(name)
-        elif request.topics:
-            refused.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        elif need.refusal is not ErrorCode.NONE:
+            refused.append(_refused(name, need.refusal))
 
     if cursor is None and "" in allowed:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")

@@ -18,11 +18,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.node import Broker
-from doorkeeper.permissions import is_allowed, require_on_cluster
+from doorkeeper.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from doorkeeper.node import Node, RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+_DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(10)
+_NEEDS = {GROUP: _DESCRIBE_GROUP, TRANSACTION: _DESCRIBE_TRANSACTION}
+
 NO_NODE = Broker(-1, "", -1)
 _SHARE_KEY = re.compile(r"[^:]+:[A-Za-z0-9_-]{22}:[0-9]+")
 
@@ -73,19 +75,14 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
         ApiError: what refuses the whole request.
 
     """
-    if key_type == GROUP:
-        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.GROUP, key):
-            return ErrorCode.NONE
-        return ErrorCode.GROUP_AUTHORIZATION_FAILED
-    if key_type == TRANSACTION:
-        if is_allowed(node, context, AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, key):
-            return ErrorCode.NONE
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    need = _NEEDS.get(key_type)
+    if need is not None:
+        return ErrorCode.NONE if is_allowed(node, context, need, key) else need.refusal
     if key_type != SHARE:
         raise ApiError(ErrorCode.INVALID_REQUEST)
     if context.authorizable.request_version < 6:
         return ErrorCode.INVALID_REQUEST
-    require_on_cluster(node, context, AclOperation.CLUSTER_ACTION)
+    require_on_cluster(node, context, _CLUSTER_ACTION)
     is_share_key = _SHARE_KEY.fullmatch(key) is not None
     return ErrorCode.NONE if is_share_key else ErrorCode.INVALID_REQUEST
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import answer_of
-from doorkeeper.permissions import is_allowed
+from doorkeeper.permissions import is_allowed, needs
 from doorkeeper_wire.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
@@ -29,12 +28,12 @@ from doorkeeper_wire.messages.list_groups import (
 if TYPE_CHECKING:
     from doorkeeper.node import Group, Node, RequestContext
 
+_DESCRIBE_CLUSTER, _DESCRIBE = needs(16)
+
 
 def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> ListGroupsResponse:
     """List the groups that the filters and the caller's rights select."""
-    shows_all = is_allowed(
-        node, context, AclOperation.DESCRIBE, ResourceType.CLUSTER, log_if_denied=False
-    )
+    shows_all = is_allowed(node, context, _DESCRIBE_CLUSTER)
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}
     selected = (
@@ -47,15 +46,7 @@ def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> L
         groups=tuple(
             _row(group)
             for group in selected
-            if shows_all
-            or is_allowed(
-                node,
-                context,
-                AclOperation.DESCRIBE,
-                ResourceType.GROUP,
-                group.group_id,
-                log_if_denied=False,
-            )
+            if shows_all or is_allowed(node, context, _DESCRIBE, group.group_id)
         )
     )
 

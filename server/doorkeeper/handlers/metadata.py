@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acl.model import ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import ChangeTopics
@@ -39,6 +39,7 @@ from doorkeeper.permissions import (
     authorized_operations,
     cluster_operations,
     is_allowed,
+    needs,
 )
 from doorkeeper.topic_creation import created_automatically
 from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.node import Broker, Node, Outcome, RequestContext, Topic
 
+_DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
+
 ZERO_ID = bytes(16)
 
 
@@ -66,14 +69,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     ids = _ids(request, version)
     unknown_ids = [topic_id for topic_id in ids if node.topics.by_id(topic_id) is None]
     names = list(node.topics.names()) if wants_all else _names(request, node, ids)
-    describable = allowed_names(
-        node,
-        context,
-        AclOperation.DESCRIBE,
-        ResourceType.TOPIC,
-        names,
-        log_if_denied=not wants_all,
-    )
+    describable = allowed_names(node, context, _DESCRIBE_ALL if wants_all else _DESCRIBE, names)
     shown = [name for name in names if name in describable]
     missing = [name for name in shown if node.topics.get(name) is None]
     may_create = request.allow_auto_topic_creation and node.settings.auto_create_topics_enable
@@ -81,7 +77,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     missing = [name for name in missing if name not in not_creatable]
     cluster_mask = OPERATIONS_NOT_COMPUTED
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
-        cluster_mask = cluster_operations(node, context)
+        cluster_mask = cluster_operations(node, context, _DESCRIBE_CLUSTER)
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
 
@@ -156,9 +152,9 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
 
 
 def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) -> set[str]:
-    if is_allowed(node, context, AclOperation.CREATE, ResourceType.CLUSTER, log_if_denied=False):
+    if is_allowed(node, context, _CREATE_ON_CLUSTER):
         return set()
-    creatable = allowed_names(node, context, AclOperation.CREATE, ResourceType.TOPIC, missing)
+    creatable = allowed_names(node, context, _CREATE, missing)
     return set(missing) - creatable
 
 
