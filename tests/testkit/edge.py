@@ -3,7 +3,7 @@
 The APIs answer from their requests alone, so that what a test sees is the edge's doing:
 
     ApiVersions, SaslHandshake, SaslAuthenticate    the real ones
-    DescribeAcls    echoes the name asked for; ``fail`` raises, ``long:N`` answers N bytes
+    DescribeAcls    echoes the name asked for; ``fail`` raises, ``long:N`` answers N rows of 10 kB
     CreateAcls      one binding for each creation, to the authorizer
     DeleteTopics    the names, to the services
 """
@@ -11,7 +11,7 @@ The APIs answer from their requests alone, so that what a test sees is the edge'
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
@@ -42,7 +42,7 @@ from doorkeeper.connection import Connection, Counts, Peer
 from doorkeeper.errors import ApiError, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.limits import Limits
-from doorkeeper.net import ListenerSpec, Server
+from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.node import (
     ApiRange,
     ChangeTopics,
@@ -69,7 +69,11 @@ from doorkeeper_wire.messages.delete_topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.describe_acls import (
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 
@@ -90,8 +94,15 @@ def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node)
     if name == "principal":
         name = f"{context.authorizable.principal}@{context.authorizable.client_address}"
     if name.startswith("long:"):
-        name = "x" * int(name.removeprefix("long:"))
+        return long_answer(int(name.removeprefix("long:")))
     return DescribeAclsResponse(error_message=name)
+
+
+def long_answer(rows: int) -> DescribeAclsResponse:
+    """Return an answer with so many rows of 10,000 bytes and a few."""
+    return DescribeAclsResponse(
+        resources=(DescribeAclsResource(resource_name="x" * 10_000),) * rows
+    )
 
 
 def _refuse_describe(request: Any, version: int, error: BaseException) -> Response:
@@ -417,17 +428,19 @@ class Edge:
     log: Log
     services: HandServices
     ports: dict[str, int] = field(default_factory=dict)
+    clients: list[Client] = field(default_factory=list)
 
     @property
     def port(self) -> int:
         """Return the port of the first listener."""
         return next(iter(self.ports.values()))
 
-    async def client(self, listener: str = "") -> Client:
+    async def client(self, listener: str = "", host: str = "127.0.0.1") -> Client:
         """Connect."""
         port = self.ports[listener] if listener else self.port
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        return Client(reader, writer)
+        client = Client(*await asyncio.open_connection(host, port))
+        self.clients.append(client)
+        return client
 
 
 class Client(NamedTuple):
@@ -443,8 +456,9 @@ class Client(NamedTuple):
 
     async def frame(self) -> bytes:
         """Return the next answer without its size."""
-        size = int.from_bytes(await self.reader.readexactly(4))
-        return await self.reader.readexactly(size)
+        async with asyncio.timeout(PATIENCE_S):
+            size = int.from_bytes(await self.reader.readexactly(4))
+            return await self.reader.readexactly(size)
 
     async def call(self, data: bytes, response: type[Any], version: int) -> Any:
         """Send one request and return the body of its answer."""
@@ -454,13 +468,37 @@ class Client(NamedTuple):
     async def ended(self) -> bytes:
         """Wait for the end of the connection; return what came before it."""
         try:
-            return await self.reader.read()
+            async with asyncio.timeout(PATIENCE_S):
+                return await self.reader.read()
         except ConnectionResetError:
             return b""
+
+    async def ended_frames(self) -> list[bytes]:
+        """Wait for the end of the connection; return the answers that came before it."""
+        return frames(await self.ended())
 
     def leave(self) -> None:
         """Cut the connection off."""
         self.writer.transport.abort()
+
+
+PATIENCE_S = 20.0
+"""How long a test waits for what must come; nothing that passes takes this long."""
+
+LOOP_KINDS = ("uvloop", "asyncio")
+
+
+def run(loop_kind: str, main: Coroutine[Any, Any, None]) -> None:
+    """Run a test on a loop of this kind."""
+    with new_runner(loop_kind) as runner:
+        runner.run(main)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Let the loop turn until something is true; fail when that does not come."""
+    async with asyncio.timeout(PATIENCE_S):  # noqa: ASYNC110 - what it waits for tells nobody
+        while not true():
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager
@@ -469,8 +507,12 @@ async def edge(
     limits: Limits | None = None,
     authorizer: Authorizer | None = None,
     clock: Callable[[], float] | None = None,
+    opened: Sequence[str] | None = None,
 ) -> AsyncIterator[Edge]:
-    """Run a server, by default with one PLAINTEXT listener; drain it in the end."""
+    """Run a server, by default with one PLAINTEXT listener; drain it in the end.
+
+    ``opened`` names the listeners that are opened; None opens all.
+    """
     specs = specs or (
         ListenerSpec(name="CLIENTS", security_protocol="PLAINTEXT", host="127.0.0.1", port=0),
     )
@@ -489,8 +531,12 @@ async def edge(
     running = Edge(server=server, log=log, services=services)
     try:
         for spec in specs:
-            await server.open(spec.name)
+            if opened is None or spec.name in opened:
+                await server.open(spec.name)
             running.ports[spec.name] = server.bound_port(spec.name)
         yield running
     finally:
+        for client in running.clients:
+            client.leave()
+        await asyncio.sleep(0)
         await server.drain(0.2)

@@ -48,6 +48,19 @@ def connection_id(
     )
 
 
+def address_of(host: str) -> str:
+    """Return the address of a host, as Java writes it; of several the first, IPv4 before IPv6.
+
+    Raises:
+        BindError: the host is unknown.
+
+    """
+    try:
+        return java_host_address(_resolved(host, 0)[1])
+    except OSError as error:
+        raise BindError(f"max.connections.per.ip.overrides: {host}: the host is unknown") from error
+
+
 def bound_socket(name: str, host: str, port: int) -> socket.socket:
     """Return a socket that has the address and does not listen yet: connecting to it is refused.
 

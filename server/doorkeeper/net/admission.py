@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 class Admission:
     """The connections that are open, counted."""
 
-    __slots__ = ("_by_host", "_by_listener", "_freed", "limits")
+    __slots__ = ("_by_host", "_by_listener", "_freed", "limits", "overrides")
 
     def __init__(self, limits: Limits) -> None:
         """Begin with none."""
         self.limits = limits
+        self.overrides = dict(limits.connections_per_ip_overrides)
+        """How many connections single addresses may have, by the text of the address."""
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
         self._freed = asyncio.Event()
@@ -47,8 +49,7 @@ class Admission:
 
     def most_from(self, host: str) -> int:
         """Return how many connections one address may have."""
-        limits = self.limits
-        return limits.connections_per_ip_overrides.get(host, limits.connections_per_ip_max)
+        return self.overrides.get(host, self.limits.connections_per_ip_max)
 
     def enter(self, spec: ListenerSpec, host: str) -> bool:
         """Count one more, unless its address has as many as it may."""

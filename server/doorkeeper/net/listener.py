@@ -74,12 +74,11 @@ class Listener:
         self._socket.close()
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
         resting = False
         while True:
             await self._admission.room(self.spec)
             try:
-                accepted, address = await loop.sock_accept(self._socket)
+                accepted, address = await self._take_one()
             except OSError as error:
                 if error.errno in OUT_OF_DESCRIPTORS:
                     resting = await self._rest(error, resting=resting)
@@ -88,6 +87,9 @@ class Listener:
                 resting = False
                 self._logger.info("accepting again", listener=self.spec.name)
             await self._take(accepted, address)
+
+    async def _take_one(self) -> tuple[socket.socket, tuple[Any, ...]]:
+        return await asyncio.get_running_loop().sock_accept(self._socket)
 
     async def _rest(self, error: OSError, *, resting: bool) -> bool:
         if not resting:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.authn.mechanisms import offered_mechanisms
 from doorkeeper.connection import Connection, Counts, Peer
 from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
-from doorkeeper.net.addresses import connection_id, java_host_address
+from doorkeeper.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
@@ -75,10 +75,14 @@ class Server:
         """Reserve every listener's port; connecting is refused until ``open``.
 
         Raises:
-            BindError: an address cannot be had; nothing stays bound.
+            BindError: an address cannot be had, or a host in the limits is unknown; nothing stays
+                bound.
 
         """
         loop = asyncio.get_running_loop()
+        self._admission.overrides = {
+            address_of(host): most for host, most in self._admission.overrides.items()
+        }
         self._around = Surroundings(
             loop,
             self._clock or loop.time,
@@ -133,6 +137,16 @@ class Server:
     def updates_under_way(self) -> int:
         """Return how many updates the authorizer or the topics have not completed."""
         return len(self._around.updates) if self._around else 0
+
+    @property
+    def bytes_incoming(self) -> int:
+        """Return how many bytes are received and not yet answered."""
+        return self._around.incoming.total if self._around else 0
+
+    @property
+    def bytes_outgoing(self) -> int:
+        """Return how many bytes of answers peers have not taken."""
+        return self._around.outgoing.total if self._around else 0
 
     async def drain(self, timeout_s: float) -> int:
         """Accept no more, answer what was received, wait for updates, close everything.

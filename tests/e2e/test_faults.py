@@ -1,0 +1,473 @@
+"""Hostile and broken peers over real sockets, on both event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import struct
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.limits import Limits
+from doorkeeper.net import ListenerSpec
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
+from testkit.edge import (
+    LOGIN,
+    LOOP_KINDS,
+    Client,
+    Edge,
+    HandAuthorizer,
+    answer,
+    authenticate,
+    bare,
+    create,
+    describe,
+    edge,
+    frames,
+    handshake,
+    long_answer,
+    plain,
+    run,
+    until,
+    versions,
+)
+
+pytestmark = pytest.mark.parametrize("kind", LOOP_KINDS)
+
+Scenario = Callable[[Edge], Coroutine[Any, Any, None]]
+
+MEGABYTE = 1_048_576
+SASL = ListenerSpec(
+    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, sasl=LOGIN
+)
+
+
+def served(kind: str, scenario: Scenario, *specs: ListenerSpec, **more: Any) -> None:
+    """Run a scenario against a server; afterwards the server still serves."""
+
+    async def main() -> None:
+        async with edge(*specs, **more) as running:
+            await scenario(running)
+            await still_serves(running)
+
+    run(kind, main())
+
+
+async def still_serves(running: Edge) -> None:
+    client = await running.client()
+    assert (await client.call(versions(), ApiVersionsResponse, 3)).error_code == 0
+    client.leave()
+
+
+def memory_bytes() -> int:
+    """Return the resident memory of this process."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x80\x00\x00\x00rest",
+        b"\x7f\xff\xff\xff",
+        b"\x00\x00\x00\x00",
+        b"\x00\x00\x00\x03abc",
+        b"\x00\x00\x00\x0a\x7f\xff\x00\x00\x00\x00\x00\x01\xff\xff",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+        bytes(reversed(range(256))) * 64,
+    ],
+    ids=["negative", "least", "oversize", "zero", "short", "unknown", "http", "tls", "garbage"],
+)
+def test_garbage_ends_its_own_connection_only(kind: str, data: bytes) -> None:
+    """What came before is answered, the connection ends without an answer, others go on."""
+
+    async def scenario(running: Edge) -> None:
+        other, bad = await running.client(), await running.client()
+        await other.call(versions(), ApiVersionsResponse, 3)
+
+        await bad.send(describe("before") + data)
+
+        assert len(await bad.ended_frames()) == 1
+        await other.call(describe("after"), DescribeAclsResponse, 3)
+        assert len(running.log.events("warning")) == 1
+
+    served(kind, scenario)
+
+
+def test_promises_cost_nothing(kind: str) -> None:
+    """20 connections that promise 100 MB each and send a byte add less than 8 MB."""
+
+    async def scenario(running: Edge) -> None:
+        await still_serves(running)
+        before = memory_bytes()
+        clients = [await running.client() for _ in range(20)]
+        for client in clients:
+            await client.send((104_857_600).to_bytes(4) + b"x")
+        await until(lambda: running.server.bytes_incoming == 20)
+
+        assert memory_bytes() - before < 8 * MEGABYTE
+        assert running.server.connections == 20
+
+    served(kind, scenario)
+
+
+def test_half_sent_frames_do_not_add_up(kind: str) -> None:
+    """Beyond the bound on all of them the connection that holds most ends, and only it."""
+    limits = Limits(queued_in_bytes_max=4 * MEGABYTE)
+
+    async def scenario(running: Edge) -> None:
+        modest, greedy = await running.client(), await running.client()
+        await modest.send((MEGABYTE).to_bytes(4) + bytes(MEGABYTE // 2))
+        await greedy.send((90 * MEGABYTE).to_bytes(4))
+        greedy.writer.write(bytes(5 * MEGABYTE))
+
+        assert await greedy.ended() == b""
+        assert running.log.one("too many bytes held: closing the connection that holds most")
+        assert running.server.connections == 1
+        await modest.send(bytes(MEGABYTE // 2))  # its frame is whole now, and no request
+        assert await modest.ended() == b""
+
+    served(kind, scenario, limits=limits)
+
+
+def test_byte_by_byte(kind: str) -> None:
+    """A peer that sends single bytes gets its answer."""
+
+    async def scenario(running: Edge) -> None:
+        client = await running.client()
+        for at, byte in enumerate(describe("slow")):
+            await client.send(bytes([byte]))
+            if at % 8 == 0:
+                await asyncio.sleep(0)
+
+        told = answer(await client.frame(), DescribeAclsResponse, 3)[1]
+
+        assert told.error_message == "slow"
+
+    served(kind, scenario)
+
+
+def test_thousands_of_pipelined_requests(kind: str) -> None:
+    """All are answered in order, and meanwhile another client is not kept waiting for them."""
+    count = 20_000
+
+    async def scenario(running: Edge) -> None:
+        flood, other = await running.client(), await running.client()
+        await other.call(versions(), ApiVersionsResponse, 3)
+        flood.writer.write(b"".join(describe("x", number) for number in range(count)))
+
+        async def read_all() -> None:
+            for number in range(count):
+                assert int.from_bytes((await flood.frame())[:4]) == number
+
+        reading = asyncio.ensure_future(read_all())
+        before = running.server.counts.requests
+        for _ in range(5):
+            await other.call(describe("y"), DescribeAclsResponse, 3)
+        during = running.server.counts.requests - before
+        await reading
+
+        assert during < count // 2
+
+    served(kind, scenario)
+
+
+def test_a_slow_reader_is_not_answered_faster_than_it_reads(kind: str) -> None:
+    """Answers wait unmade, not made in memory; when the peer reads, all come, in order."""
+    count, rows = 120, 10
+
+    async def scenario(running: Edge) -> None:
+        with closing(slow_socket(running.port)) as slow:
+            loop = asyncio.get_running_loop()
+            for number in range(count):
+                await loop.sock_sendall(slow, describe(f"long:{rows}", number))
+            await stalled(running)
+            assert running.server.counts.requests < count // 2
+            assert running.server.bytes_outgoing < 4 * MEGABYTE
+            await still_serves(running)
+
+            data = await read_exactly(slow, count * answer_size(rows))
+
+        found = [int.from_bytes(frame[:4]) for frame in frames(data)]
+        assert found == list(range(count))
+        assert running.server.bytes_outgoing == 0
+
+    served(kind, scenario)
+
+
+def test_peers_that_never_read_do_not_add_up(kind: str) -> None:
+    """Beyond the bound on untaken answers the connection that holds most ends."""
+    limits = Limits(queued_out_bytes_max=MEGABYTE)
+
+    async def scenario(running: Edge) -> None:
+        with closing(slow_socket(running.port)) as slow:
+            await asyncio.get_running_loop().sock_sendall(slow, describe("long:2000"))
+            await until(lambda: "connection closed to free memory" in running.log.events())
+            assert running.server.bytes_outgoing == 0
+
+    served(kind, scenario, limits=limits)
+
+
+def test_a_half_open_peer_is_closed_when_idle(kind: str) -> None:
+    """A peer that vanished in the middle of a frame, or of authentication, ends by idleness."""
+
+    async def scenario(running: Edge) -> None:
+        vanished, stranger = await running.client(), await running.client()
+        await vanished.send(describe("a")[:9])
+        await stranger.send(handshake())
+        await stranger.frame()
+
+        assert await vanished.ended() == b""
+        assert await stranger.ended() == b""
+        assert running.log.events().count("connection closed: idle for too long") == 2
+
+    served(kind, scenario, SASL, limits=Limits(idle_ms=60, sweeps_per_idle_time=30))
+
+
+def test_a_peer_that_closes_its_half_gets_its_answers(kind: str) -> None:
+    """Requests before the end of file are answered, then the connection ends."""
+
+    async def scenario(running: Edge) -> None:
+        client = await running.client()
+        client.writer.write(b"".join(describe("x", number) for number in range(500)))
+        client.writer.write_eof()
+
+        assert len(await client.ended_frames()) == 500
+        await until(lambda: running.server.connections == 0)
+
+    served(kind, scenario)
+
+
+def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
+    """The update is completed, and no connection, timer or byte stays behind."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Any) -> list[asyncio.Future[AclCreateResult]]:
+        futures.append(asyncio.get_running_loop().create_future())
+        return futures[-1:]
+
+    async def scenario(running: Edge) -> None:
+        clients = [await running.client() for _ in range(20)]
+        for client in clients:
+            await client.send(create(["a"]) + describe("b"))
+        await until(lambda: len(futures) == 20)
+        for client in clients:
+            client.leave()
+        for future in futures:
+            future.set_result(AclCreateResult())
+
+        await until(lambda: running.server.connections == 0)
+
+        server = running.server
+        held = (server.updates_under_way, server.bytes_incoming, server.bytes_outgoing)
+        assert held == (0, 0, 0)
+        assert not running.server._shells
+        assert not running.log.events("error")
+
+    served(kind, scenario, authorizer=HandAuthorizer(created))
+
+
+def test_an_update_delays_its_own_connection_only(kind: str) -> None:
+    """While one client waits for its update, others are served."""
+    never: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Any) -> list[asyncio.Future[AclCreateResult]]:
+        never.append(asyncio.get_running_loop().create_future())
+        return never[-1:]
+
+    async def scenario(running: Edge) -> None:
+        waiting = await running.client()
+        await waiting.send(create(["a"]))
+        await until(lambda: bool(never))
+
+        await still_serves(running)
+        never[0].set_result(AclCreateResult())
+        await waiting.frame()
+
+    served(kind, scenario, authorizer=HandAuthorizer(created))
+
+
+def test_a_reset_is_the_end_of_one_connection(kind: str) -> None:
+    """Peers that reset at any moment, also while answers wait, leave nothing behind."""
+
+    async def scenario(running: Edge) -> None:
+        for sent in (b"", describe("a")[:7], describe("a"), describe("long:500")):
+            with closing(slow_socket(running.port)) as rude:
+                await asyncio.get_running_loop().sock_sendall(rude, sent)
+                await asyncio.sleep(0.005)
+                rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await until(lambda: running.server.connections == 0)
+
+        assert not running.log.events("error")
+
+    served(kind, scenario)
+
+
+def test_connections_wait_while_there_is_no_room(kind: str) -> None:
+    """At max.connections the next peer waits in the backlog, and is served when one leaves."""
+
+    async def scenario(running: Edge) -> None:
+        first = await running.client()
+        await first.call(versions(), ApiVersionsResponse, 3)
+        second = await running.client()
+        await second.send(versions())
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await second.frame()
+        assert running.server.connections == 1
+
+        first.leave()
+
+        # The cancelled read may have taken a part of nothing only: no byte had come.
+        await second.frame()
+        second.leave()
+        await until(lambda: running.server.connections == 0)
+
+    served(kind, scenario, limits=Limits(connections_max=1))
+
+
+def test_out_of_descriptors_accepting_rests(kind: str) -> None:
+    """With no descriptor left accepting pauses with one line, and goes on when there is one."""
+
+    async def scenario(running: Edge) -> None:
+        await still_serves(running)
+        await until(lambda: running.server.connections == 0)
+        loop = asyncio.get_running_loop()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with closing(socket.socket()) as waiting:
+            waiting.setblocking(False)
+            highest = waiting.fileno()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
+            fillers = []
+            try:
+                while True:
+                    fillers.append(socket.socket())
+            except OSError:
+                pass
+            try:
+                await loop.sock_connect(waiting, ("127.0.0.1", running.port))
+                await until(lambda: bool(running.log.events("error")))
+            finally:
+                for filler in fillers:
+                    filler.close()
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            await loop.sock_sendall(waiting, versions())
+            assert await loop.sock_recv(waiting, 4)
+        line = running.log.one("no descriptors left: accepting pauses until connections close")
+        assert line.fields["cause"] == "Too many open files"
+        assert running.log.one("accepting again")
+
+    served(kind, scenario, limits=Limits(accept_retry_ms=5))
+
+
+def test_a_wrong_password_is_slow(kind: str) -> None:
+    """Answer and end both come after the delay; what was sent behind is not looked at."""
+    delay_ms = 60
+
+    async def scenario(running: Edge) -> None:
+        client = await running.client()
+        await client.call(handshake(), SaslHandshakeResponse, 1)
+        began_s = time.monotonic()
+        await client.send(authenticate(plain("alice", "wrong")) + authenticate(plain()))
+
+        told = answer(await client.frame(), SaslAuthenticateResponse, 2)[1]
+
+        assert time.monotonic() - began_s >= delay_ms / 1000
+        assert told.error_code == 58
+        assert await client.ended() == b""
+
+    served(kind, scenario, SASL, limits=Limits(failed_authentication_delay_ms=delay_ms))
+
+
+def test_strangers_cannot_hold_much(kind: str) -> None:
+    """A stranger that promises a megabyte is refused at its first bytes, without an answer."""
+
+    async def scenario(running: Edge) -> None:
+        client = await running.client()
+        await client.send((MEGABYTE).to_bytes(4))
+
+        assert await client.ended() == b""
+        assert running.log.one("failed authentication").fields["reason"] == (
+            "Failing SASL authentication due to invalid receive size"
+        )
+
+    served(kind, scenario, SASL, limits=Limits(failed_authentication_delay_ms=1))
+
+
+def test_many_connections_come_and_go(kind: str) -> None:
+    """Hundreds of short connections at once are all served, and none is left."""
+
+    async def one(running: Edge) -> None:
+        client = await running.client()
+        await client.call(versions(), ApiVersionsResponse, 3)
+        await client.send(bare(b""))
+        assert await client.ended() == b""
+
+    async def scenario(running: Edge) -> None:
+        await asyncio.gather(*(one(running) for _ in range(200)))
+        await until(lambda: running.server.connections == 0)
+
+        assert not running.log.events("error")
+
+    served(kind, scenario)
+
+
+# --- raw sockets
+
+
+def slow_socket(port: int) -> socket.socket:
+    """Return a connected socket that takes very little while nobody reads from it."""
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", port))
+    slow.setblocking(False)
+    return slow
+
+
+async def stalled(running: Edge) -> None:
+    """Wait until the server has stopped to answer its slow peer."""
+    await until(lambda: running.server.bytes_outgoing > 0)
+    while True:
+        before = running.server.counts.requests
+        await asyncio.sleep(0.05)
+        if before == running.server.counts.requests:
+            return
+
+
+def answer_size(rows: int) -> int:
+    return 4 + 5 + len(long_answer(rows).encode(3))
+
+
+async def read_exactly(connected: socket.socket, size: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    data = bytearray()
+    async with asyncio.timeout(60):
+        while len(data) < size:
+            piece = await loop.sock_recv(connected, MEGABYTE)
+            assert piece
+            data += piece
+    return bytes(data)
+
+
+def test_clients_of_tests_read_frames(kind: str) -> None:
+    """The client of these tests gives each answer once, and the end as the end."""
+
+    async def scenario(running: Edge) -> None:
+        client: Client = await running.client()
+        await client.send(describe("a") + bare(b""))
+        (frame,) = await client.ended_frames()
+        assert answer(frame, DescribeAclsResponse, 3)[1].error_message == "a"
+
+    served(kind, scenario)

@@ -1,0 +1,97 @@
+"""Addresses as Java writes them, and binding."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from doorkeeper.net.addresses import (
+    BindError,
+    address_of,
+    bound_socket,
+    connection_id,
+    java_host_address,
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (("10.0.0.7", 1), "10.0.0.7"),
+        (("::1", 1, 0, 0), "0:0:0:0:0:0:0:1"),
+        (("::", 1, 0, 0), "0:0:0:0:0:0:0:0"),
+        (("::ffff:10.0.0.7", 1, 0, 0), "10.0.0.7"),
+        (("::ffff:a00:7", 1, 0, 0), "10.0.0.7"),
+        (("2001:DB8::00AB:0", 1, 0, 0), "2001:db8:0:0:0:0:ab:0"),
+        (("fe80::1%eth0", 1, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
+        (("fe80::1", 1, 0, 3), "fe80:0:0:0:0:0:0:1%3"),
+    ],
+)
+def test_hosts_are_written_as_java_does(address: tuple[Any, ...], text: str) -> None:
+    """Mapped IPv4 as four numbers, IPv6 as eight groups in lower case, then the interface."""
+    assert java_host_address(address) == text
+
+
+def test_a_connection_id_names_both_ends() -> None:
+    """Local, remote, processor, number: the form of brokers since 3.9."""
+    found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 0, 12)
+
+    assert found == "127.0.0.1:9092-0:0:0:0:0:0:0:1:5000-0-12"
+
+
+def test_localhost_is_one_address() -> None:
+    """localhost binds 127.0.0.1 and nothing else."""
+    with bound_socket("A", "localhost", 0) as bound:
+        assert bound.getsockname()[0] == "127.0.0.1"
+
+
+def test_an_empty_host_is_every_address() -> None:
+    """One socket takes IPv4 and IPv6."""
+    with bound_socket("A", "", 0) as bound:
+        bound.listen()
+        assert bound.getsockname()[0] in ("::", "0.0.0.0")
+        with socket.create_connection(("127.0.0.1", bound.getsockname()[1])):
+            pass
+
+
+def test_a_bound_port_refuses_until_it_listens() -> None:
+    """Reserving a port does not let anybody connect."""
+    with bound_socket("A", "127.0.0.1", 0) as bound, pytest.raises(ConnectionRefusedError):
+        socket.create_connection(bound.getsockname())
+
+
+def test_a_port_in_use_is_one_clear_line() -> None:
+    """The text names listener, address and reason."""
+    with bound_socket("A", "127.0.0.1", 0) as bound:
+        bound.listen()
+        port = bound.getsockname()[1]
+        with pytest.raises(BindError) as caught:
+            bound_socket("CLIENTS", "127.0.0.1", port)
+
+    assert str(caught.value) == (
+        f"listener CLIENTS: cannot bind 127.0.0.1:{port}: the port is in use by another process"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("198.51.100.1", "this machine has no such address"),
+        ("no-such-host.invalid", "the host is unknown"),
+    ],
+)
+def test_an_address_of_others_is_one_clear_line(host: str, reason: str) -> None:
+    """An address that this machine does not have, and a host that nobody knows."""
+    with pytest.raises(BindError, match=f"listener A: cannot bind {host}:0: {reason}"):
+        bound_socket("A", host, 0)
+
+
+def test_hosts_of_overrides_are_looked_up() -> None:
+    """A name becomes its address, an address stays, an unknown name is an error."""
+    assert address_of("localhost") == "127.0.0.1"
+    assert address_of("10.1.2.3") == "10.1.2.3"
+    assert address_of("::1") == "0:0:0:0:0:0:0:1"
+    with pytest.raises(BindError, match=r"overrides: no-such-host\.invalid"):
+        address_of("no-such-host.invalid")

@@ -1,0 +1,113 @@
+"""Accepting connections."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+import pytest
+
+from doorkeeper.limits import Limits
+from doorkeeper.net import BindError, ListenerSpec
+from doorkeeper.net.listener import Listener
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from testkit.edge import LOOP_KINDS, Log, edge, run, until, versions
+
+SPEC = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="127.0.0.1", port=0)
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_sockets_are_set_as_a_broker_sets_them(kind: str) -> None:
+    """No delay for small packets, and keep-alive."""
+
+    async def main() -> None:
+        async with edge() as running:
+            client = await running.client()
+            await client.call(versions(), ApiVersionsResponse, 3)
+            (shell,) = running.server._shells
+            assert shell._transport is not None
+            accepted = shell._transport.get_extra_info("socket")
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+    run(kind, main())
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ECONNABORTED])
+def test_errors_never_end_accepting(
+    kind: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ``accept`` says, it goes on; out of descriptors it rests, and says so once."""
+
+    async def main() -> None:
+        async with edge(limits=Limits(accept_retry_ms=1)) as running:
+            listener = running.server._listeners["CLIENTS"]
+            faults = iter([OSError(number, "injected")] * 3)
+            take = listener._take_one
+
+            async def failing() -> object:
+                for fault in faults:
+                    raise fault
+                return await take()
+
+            monkeypatch.setattr(Listener, "_take_one", lambda self: failing())
+            first, second = await running.client(), await running.client()
+            await first.call(versions(), ApiVersionsResponse, 3)
+            await second.call(versions(), ApiVersionsResponse, 3)
+            paused = "no descriptors left: accepting pauses until connections close"
+            told = running.log.events().count(paused)
+            assert told == (number == errno.EMFILE)
+            assert running.log.events().count("accepting again") == told
+
+    run(kind, main())
+
+
+async def test_a_listener_opens_once() -> None:
+    """Opening twice is opening once; closing frees the port."""
+    async with edge() as running:
+        await running.server.open("CLIENTS")
+        client = await running.client()
+        await client.call(versions(), ApiVersionsResponse, 3)
+    with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", running.port))
+
+
+async def test_a_port_that_another_listens_on_by_now() -> None:
+    """Two servers that reserved one port: the second to open gets the one clear line."""
+    async with edge() as running:
+        spec = ListenerSpec(
+            name="B", security_protocol="PLAINTEXT", host="127.0.0.1", port=running.port
+        )
+        with pytest.raises(BindError, match=r"listener B: cannot bind 127\.0\.0\.1:\d+: the port"):
+            async with edge(spec):
+                pass
+
+
+async def test_an_address_with_too_many_is_turned_away() -> None:
+    """The one too many is accepted and closed at once, with one line; others are served."""
+    async with edge(limits=Limits(connections_per_ip_max=1)) as running:
+        first = await running.client()
+        await first.call(versions(), ApiVersionsResponse, 3)
+
+        second = await running.client()
+
+        assert await second.ended() == b""
+        line = running.log.one(
+            "rejected connection: its address has the configured maximum already"
+        )
+        assert (line.fields["host"], line.fields["maximum"]) == ("127.0.0.1", 1)
+        first.leave()
+        await until(lambda: running.server.connections == 0)
+        third = await running.client()
+        await third.call(versions(), ApiVersionsResponse, 3)
+
+
+def test_the_log_of_tests_keeps_levels() -> None:
+    """The recorded log tells levels apart."""
+    log = Log()
+    log.info("a")
+    log.error("b")
+
+    assert (log.events("info"), log.events("error"), log.events()) == (["a"], ["b"], ["a", "b"])

@@ -1,0 +1,228 @@
+"""All of the edge: bind, open, drain."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.authn.mechanisms import SaslConfig
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.limits import Limits
+from doorkeeper.net import BindError, ListenerSpec
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
+from testkit.edge import (
+    LOGIN,
+    LOOP_KINDS,
+    Clock,
+    HandAuthorizer,
+    authenticate,
+    create,
+    describe,
+    edge,
+    handshake,
+    plain,
+    run,
+    until,
+    versions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+
+def listener(name: str, port: int = 0, **more: object) -> ListenerSpec:
+    return ListenerSpec(
+        name=name,
+        security_protocol="PLAINTEXT",
+        host="127.0.0.1",
+        port=port,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_each_listener_is_itself(kind: str) -> None:
+    """Listeners have ports and rules of their own: SASL on one, none on another."""
+
+    async def main() -> None:
+        async with edge(listener("OPEN"), listener("SASL", sasl=LOGIN)) as running:
+            assert len(set(running.ports.values())) == 2
+            everybody, user = await running.client("OPEN"), await running.client("SASL")
+            name = await everybody.call(describe("principal"), DescribeAclsResponse, 3)
+            assert name.error_message == "User:ANONYMOUS@127.0.0.1"
+            await user.call(handshake(), SaslHandshakeResponse, 1)
+            await user.call(authenticate(plain()), SaslAuthenticateResponse, 2)
+            name = await user.call(describe("principal"), DescribeAclsResponse, 3)
+            assert name.error_message == "User:alice@127.0.0.1"
+            assert (running.server.connections, running.server.connections_on("SASL")) == (2, 1)
+
+    run(kind, main())
+
+
+async def test_a_listener_is_closed_until_it_is_opened() -> None:
+    """A bound port refuses, while other listeners are open already."""
+    async with edge(listener("A"), listener("LATE"), opened=["A"]) as running:
+        client = await running.client("A")
+        await client.call(versions(), ApiVersionsResponse, 3)
+        with pytest.raises(ConnectionRefusedError):
+            await running.client("LATE")
+
+        await running.server.open("LATE")
+
+        late = await running.client("LATE")
+        await late.call(versions(), ApiVersionsResponse, 3)
+
+
+async def test_a_port_in_use_binds_nothing() -> None:
+    """One listener that cannot bind frees the ports of the others."""
+    async with edge(listener("A")) as running:
+        specs = (listener("FREE"), listener("TAKEN", running.port))
+        with pytest.raises(BindError, match="listener TAKEN"):
+            async with edge(*specs):
+                pass
+
+
+async def test_an_unknown_host_in_the_limits_stops_the_start() -> None:
+    """max.connections.per.ip.overrides may name hosts; one that nobody knows is an error."""
+    limits = Limits(connections_per_ip_overrides={"no-such-host.invalid": 1})
+    with pytest.raises(BindError, match=r"no-such-host\.invalid: the host is unknown"):
+        async with edge(limits=limits):
+            pass
+
+
+async def test_an_override_may_name_a_host() -> None:
+    """localhost: 0 shuts 127.0.0.1 out."""
+    async with edge(limits=Limits(connections_per_ip_overrides={"localhost": 0})) as running:
+        client = await running.client()
+
+        assert await client.ended() == b""
+
+
+async def test_an_unknown_mechanism_stops_the_start() -> None:
+    """A listener whose mechanism is not served is not made."""
+    spec = listener("A", sasl=SaslConfig(enabled_mechanisms=("GSSAPI",)))
+    with pytest.raises(ValueError, match="GSSAPI"):
+        async with edge(spec):
+            pass
+
+
+async def test_idle_connections_are_closed_and_others_are_not() -> None:
+    """Who sent nothing for connections.max.idle.ms goes; the look comes from one timer."""
+    clock = Clock()
+    limits = Limits(idle_ms=100, sweeps_per_idle_time=100)
+    async with edge(limits=limits, clock=clock) as running:
+        idle, busy = await running.client(), await running.client()
+        for client in (idle, busy):
+            await client.call(versions(), ApiVersionsResponse, 3)
+        clock.now_s += 0.09
+        await busy.call(versions(), ApiVersionsResponse, 3)
+        clock.now_s += 0.09
+
+        assert await idle.ended() == b""
+        await busy.call(versions(), ApiVersionsResponse, 3)
+
+
+def pending(futures: list[asyncio.Future[AclCreateResult]]) -> HandAuthorizer:
+    """Return an authorizer whose items the test completes."""
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        made = [asyncio.get_running_loop().create_future() for _ in bindings]
+        futures.extend(made)
+        return made
+
+    return HandAuthorizer(created)
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_draining_answers_what_was_received(kind: str) -> None:
+    """An update under way and the requests behind it are answered; then the connection ends."""
+
+    async def main() -> None:
+        futures: list[asyncio.Future[AclCreateResult]] = []
+        async with edge(authorizer=pending(futures)) as running:
+            client, idle = await running.client(), await running.client()
+            await idle.call(versions(), ApiVersionsResponse, 3)
+            await client.send(create(["a"], 1) + describe("b", 2))
+            await until(lambda: bool(futures))
+
+            draining = asyncio.ensure_future(running.server.drain(20))
+            assert await idle.ended() == b""
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection("127.0.0.1", running.port)
+            assert not draining.done()
+            futures[0].set_result(AclCreateResult())
+
+            assert await draining == 0
+            assert [int.from_bytes((await client.frame())[:4]) for _ in range(2)] == [1, 2]
+            assert await client.ended() == b""
+            assert running.server.connections == 0
+
+    run(kind, main())
+
+
+async def test_draining_waits_for_updates_whose_clients_left() -> None:
+    """What was begun is finished before the server's parts are closed."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+    async with edge(authorizer=pending(futures)) as running:
+        client = await running.client()
+        await client.send(create(["a"]))
+        await until(lambda: bool(futures))
+        client.leave()
+
+        draining = asyncio.ensure_future(running.server.drain(20))
+        await asyncio.sleep(0.01)
+        assert not draining.done()
+        futures[0].set_result(AclCreateResult())
+
+        await draining
+        assert running.server.updates_under_way == 0
+
+
+async def test_draining_does_not_wait_for_ever() -> None:
+    """After the time what is left is cut off, and counted."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+    async with edge(authorizer=pending(futures)) as running:
+        client = await running.client()
+        await client.send(create(["a"]))
+        await until(lambda: bool(futures))
+
+        assert await running.server.drain(0.01) == 1
+        assert await client.ended() == b""
+        futures[0].set_result(AclCreateResult())
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_updates_time_out(kind: str) -> None:
+    """After doorkeeper.update.timeout.ms items that are not complete answer 7; it goes on."""
+
+    async def main() -> None:
+        futures: list[asyncio.Future[AclCreateResult]] = []
+        limits = Limits(update_timeout_ms=10)
+        async with edge(authorizer=pending(futures), limits=limits) as running:
+            client = await running.client()
+            told = await client.call(create(["a", "b"]), CreateAclsResponse, 3)
+            assert [row.error_code for row in told.results] == [7, 7]
+            await client.call(describe("b"), DescribeAclsResponse, 3)
+
+    run(kind, main())
+
+
+async def test_ipv6_clients_have_eight_groups() -> None:
+    """The host of a client at ::1 is written as Java does."""
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6")
+    spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="", port=0)
+    async with edge(spec) as running:
+        for host, text in (("::1", "0:0:0:0:0:0:0:1"), ("127.0.0.1", "127.0.0.1")):
+            client = await running.client(host=host)
+            told = await client.call(describe("principal"), DescribeAclsResponse, 3)
+            assert told.error_message == f"User:ANONYMOUS@{text}"

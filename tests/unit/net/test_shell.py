@@ -1,0 +1,435 @@
+"""The socket's side of a connection, with a transport that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
+from doorkeeper.limits import Limits
+from doorkeeper.net.ledger import Ledger
+from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.updates import UnderWay
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.edge import (
+    LOGIN,
+    Clock,
+    HandAuthorizer,
+    HandServices,
+    Log,
+    answer,
+    bare,
+    connection,
+    create,
+    describe,
+    done,
+    frames,
+    handshake,
+    plain,
+    request,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.authn.mechanisms import SaslConfig
+
+
+class Transport(asyncio.Transport):
+    """Keeps what is written; full while ``stuck``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shell: Shell | None = None
+        self.writes: list[bytes] = []
+        self.stuck = False
+        self.reading = True
+        self.closing = False
+        self.aborted = False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high == 0
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.writes[-1]) if self.stuck else 0
+
+    def write(self, data: Any) -> None:
+        assert not self.closing
+        self.writes.append(bytes(data))
+        if self.stuck and self.shell is not None:
+            self.shell.pause_writing()
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = self.aborted = True
+
+    def names(self) -> list[str]:
+        """Return the names that DescribeAcls answered."""
+        return [
+            answer(frame, DescribeAclsResponse, 3)[1].error_message
+            for frame in frames(b"".join(self.writes))
+        ]
+
+
+class World:
+    """One or more shells, and all that they share."""
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        authorizer: Authorizer | None = None,
+        sasl: SaslConfig | None = None,
+    ) -> None:
+        self.log, self.services, self.clock = Log(), HandServices(), Clock()
+        self.lost: list[Shell] = []
+        self.limits, self.sasl = limits or Limits(), sasl
+        self.around = Surroundings(
+            asyncio.get_running_loop(),
+            self.clock,
+            self.limits,
+            authorizer,
+            self.services,
+            self.log,
+            Ledger(self.limits.queued_in_bytes_max),
+            Ledger(self.limits.queued_out_bytes_max),
+            UnderWay(),
+            self.lost.append,
+        )
+
+    def connect(self) -> tuple[Shell, Transport]:
+        """Return a shell that is connected."""
+        shell, transport = Shell(connection(self.sasl, self.limits), self.around), Transport()
+        transport.shell = shell
+        shell.connection_made(transport)
+        return shell, transport
+
+
+async def test_one_read_is_answered_in_one_write() -> None:
+    """Pipelined requests of one read leave together, before ``data_received`` returns."""
+    shell, transport = World().connect()
+
+    shell.data_received(describe("a") + describe("b") + describe("c")[:9])
+
+    assert len(transport.writes) == 1
+    assert transport.names() == ["a", "b"]
+    assert transport.is_reading()
+
+
+async def test_a_turn_ends_after_some_frames() -> None:
+    """Others have their turn; meanwhile nothing is read; all is answered in the end."""
+    shell, transport = World(Limits(frames_per_turn=2)).connect()
+
+    shell.data_received(b"".join(describe(str(number)) for number in range(5)))
+
+    assert transport.names() == ["0", "1"]
+    assert not transport.is_reading()
+    await asyncio.sleep(0)
+    assert transport.names() == ["0", "1", "2", "3"]
+    await until(transport.is_reading)
+    assert transport.names() == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_turn_ends_after_some_bytes() -> None:
+    """Long answers end the turn too."""
+    shell, transport = World(Limits(out_bytes_per_turn=100)).connect()
+
+    shell.data_received(describe("x" * 200) + describe("b"))
+
+    assert len(transport.names()) == 1
+    await until(transport.is_reading)
+    assert transport.names()[1] == "b"
+
+
+async def test_nothing_is_answered_while_the_peer_does_not_read() -> None:
+    """A full write buffer stops reading and handling; when it has left, both go on."""
+    world = World()
+    shell, transport = world.connect()
+    transport.stuck = True
+
+    shell.data_received(describe("a"))
+    assert not transport.is_reading()
+    assert world.around.outgoing.total == len(transport.writes[0])
+    shell.data_received(describe("b"))
+    assert transport.names() == ["a"]
+    transport.stuck = False
+    shell.resume_writing()
+
+    assert transport.names() == ["a", "b"]
+    assert transport.is_reading()
+    assert world.around.outgoing.total == 0
+
+
+async def test_the_largest_holder_of_answers_goes() -> None:
+    """When peers leave too much untaken, the one that holds most is cut off, with one line."""
+    world = World(Limits(queued_out_bytes_max=1000))
+    (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
+    small_pipe.stuck = large_pipe.stuck = True
+
+    large.data_received(describe("x" * 800))
+    assert not large_pipe.aborted
+    small.data_received(describe("x" * 300))
+
+    assert (small_pipe.aborted, large_pipe.aborted) == (False, True)
+    assert world.log.one("too many bytes held: closing the connection that holds most")
+    assert world.around.outgoing.total < 1000
+
+
+async def test_the_largest_holder_of_requests_goes() -> None:
+    """When half-sent frames add up to too much, the connection with most is cut off."""
+    world = World(Limits(queued_in_bytes_max=1000))
+    (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
+
+    large.data_received((5000).to_bytes(4) + bytes(800))
+    small.data_received((5000).to_bytes(4) + bytes(300))
+    small.data_received(bytes(100))
+
+    assert (small_pipe.aborted, large_pipe.aborted) == (False, True)
+    assert world.around.incoming.total < 1000
+
+
+async def test_complete_updates_are_answered_inline() -> None:
+    """An authorizer whose awaitables are complete is answered before ``data_received`` returns."""
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult()) for _ in bindings])
+    shell, transport = World(authorizer=authorizer).connect()
+
+    shell.data_received(create(["a", "b"]))
+
+    (frame,) = frames(b"".join(transport.writes))
+    assert len(answer(frame, CreateAclsResponse, 3)[1].results) == 2
+    ((context, bindings),) = authorizer.asked
+    assert context.client_address == "127.0.0.1"
+    assert [binding.pattern.name for binding in bindings] == ["a", "b"]
+
+
+async def test_an_update_holds_what_is_behind_it() -> None:
+    """Later requests wait, unread ones stay unread; then all are answered in order."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        futures.extend(asyncio.get_running_loop().create_future() for _ in bindings)
+        return futures
+
+    world = World(authorizer=HandAuthorizer(created))
+    shell, transport = world.connect()
+
+    shell.data_received(describe("a", 1) + create(["x"], 2) + describe("b", 3))
+    assert (len(transport.writes), transport.is_reading()) == (1, False)
+    assert len(world.around.updates) == 1
+    futures[0].set_result(AclCreateResult())
+    await until(transport.is_reading)
+
+    ids = [int.from_bytes(frame[:4]) for frame in frames(b"".join(transport.writes))]
+    assert ids == [1, 2, 3]
+    assert len(world.around.updates) == 0
+
+
+async def test_a_client_that_leaves_during_an_update_leaves_nothing() -> None:
+    """The update goes on without an answer, and nothing of the connection is kept."""
+    pending: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+    world = World(authorizer=HandAuthorizer(lambda bindings: [pending]))
+    shell, transport = world.connect()
+    shell.data_received(create(["x"]) + describe("a"))
+
+    shell.connection_lost(None)
+    assert len(world.around.updates) == 1
+    pending.set_exception(RuntimeError("nobody asks"))
+    await until(lambda: not world.around.updates)
+
+    assert transport.writes == []
+    assert world.lost == [shell]
+    assert (world.around.incoming.total, world.around.outgoing.total) == (0, 0)
+
+
+async def test_items_that_fail_are_told() -> None:
+    """The client gets -1 for the item, the log gets the exception once."""
+    boom = RuntimeError("boom")
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        broken: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+        broken.set_exception(boom)
+        return [broken, done(AclCreateResult())]
+
+    world = World(authorizer=HandAuthorizer(created))
+    shell, transport = world.connect()
+
+    shell.data_received(create(["a", "b"]))
+
+    (frame,) = frames(b"".join(transport.writes))
+    rows = answer(frame, CreateAclsResponse, 3)[1].results
+    assert [row.error_code for row in rows] == [-1, 0]
+    line = world.log.one("items of an update failed")
+    assert (line.level, line.fields["failed"], line.fields["items"]) == ("error", 1, 2)
+    assert line.fields["exc_info"] is boom
+
+
+@pytest.mark.parametrize("awaitables", [0, 2])
+async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
+    """Too few or too many awaitables: every item -1, and a line."""
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * awaitables)
+    world = World(authorizer=authorizer)
+    shell, transport = world.connect()
+
+    shell.data_received(create(["a"]))
+
+    (frame,) = frames(b"".join(transport.writes))
+    assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [-1]
+    assert world.log.one("a request failed").level == "error"
+
+
+async def test_without_an_authorizer_updates_are_refused() -> None:
+    """Error 54, should a handler ask for one all the same."""
+    shell, transport = World().connect()
+
+    shell.data_received(create(["a"]))
+
+    (frame,) = frames(b"".join(transport.writes))
+    assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [54]
+
+
+async def test_changes_of_topics_are_waited_for() -> None:
+    """The services' results make the answer; their failure is -1 for each name."""
+    for result in ([None, None], RuntimeError("boom")):
+        world = World()
+        shell, transport = world.connect()
+        message = DeleteTopicsRequest(topic_names=("a", "b"), timeout_ms=9)
+        shell.data_received(request(message, 5))
+        ((change, future),) = world.services.changes
+        assert change.deleted == ("a", "b")
+        assert transport.writes == []
+
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+        await until(lambda seen=transport: bool(seen.writes))  # type: ignore[misc]
+
+        (frame,) = frames(b"".join(transport.writes))
+        codes = [row.error_code for row in answer(frame, DeleteTopicsResponse, 5)[1].responses]
+        assert codes == ([0, 0] if isinstance(result, list) else [-1, -1])
+
+
+async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
+    """``wait=False`` answers now; should the change fail later, the log says so."""
+    world = World()
+    shell, transport = world.connect()
+
+    shell.data_received(request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=0), 5))
+
+    (frame,) = frames(b"".join(transport.writes))
+    assert answer(frame, DeleteTopicsResponse, 5)[1].responses == ()
+    assert transport.is_reading()
+    world.services.changes[0][1].set_exception(RuntimeError("boom"))
+    await until(lambda: not world.around.updates)
+    assert world.log.one("items of an update failed")
+
+
+async def test_a_failed_login_is_answered_after_the_delay() -> None:
+    """Nothing is written and nothing read until then; then the answer, then the end."""
+    world = World(Limits(failed_authentication_delay_ms=20), sasl=LOGIN)
+    shell, transport = world.connect()
+    began_s = asyncio.get_running_loop().time()
+
+    shell.data_received(handshake("NONSENSE") + handshake())
+
+    assert (transport.writes, transport.closing, transport.is_reading()) == ([], False, False)
+    await until(lambda: transport.closing)
+    assert asyncio.get_running_loop().time() - began_s >= 0.02
+    assert len(frames(b"".join(transport.writes))) == 1
+    line = world.log.one("failed authentication")
+    assert line.fields["reason"] == "Unsupported SASL mechanism NONSENSE"
+
+
+async def test_a_bad_request_ends_it_with_one_line() -> None:
+    """What came before is answered; the line names the connection and the reason."""
+    world = World()
+    shell, transport = world.connect()
+
+    shell.data_received(describe("a") + bare(b"") + describe("b"))
+
+    assert transport.names() == ["a"]
+    assert transport.closing
+    line = world.log.one("closing connection")
+    assert line.level == "warning"
+    assert line.fields["connection"] == "127.0.0.1:9092-127.0.0.1:50000-0-7"
+    assert line.fields["offset"] == 0
+
+
+async def test_a_failing_handler_is_told() -> None:
+    """The line has the connection, the API and the exception."""
+    world = World()
+    shell, _ = world.connect()
+
+    shell.data_received(describe("fail", 42))
+
+    line = world.log.one("a request failed")
+    assert line.fields["correlation_id"] == 42
+    assert isinstance(line.fields["exc_info"], RuntimeError)
+
+
+async def test_half_closing_answers_what_came_before() -> None:
+    """After the peer's end of file the rest is answered, then the connection ends."""
+    shell, transport = World(Limits(frames_per_turn=1)).connect()
+    shell.data_received(describe("a") + describe("b"))
+
+    assert shell.eof_received()
+
+    assert not transport.closing
+    await until(lambda: transport.closing)
+    assert transport.names() == ["a", "b"]
+
+
+async def test_an_idle_connection_drains_at_once() -> None:
+    """With nothing to answer draining is closing."""
+    shell, transport = World().connect()
+
+    shell.drain()
+
+    assert transport.closing
+    assert not transport.aborted
+
+
+async def test_traffic_both_ways_is_activity() -> None:
+    """Reading, and answers that leave, push the time of idleness away."""
+    world = World()
+    shell, transport = world.connect()
+    world.clock.now_s = 1001.0
+    transport.stuck = True
+    shell.data_received(describe("a"))
+    assert shell.last_active_s == 1001.0
+    world.clock.now_s = 1002.0
+
+    shell.resume_writing()
+
+    assert shell.last_active_s == 1002.0
+
+
+async def test_no_password_is_logged() -> None:
+    """A refused login leaves no trace of its password in the log."""
+    world = World(sasl=LOGIN)
+    shell, _ = world.connect()
+
+    shell.data_received(handshake(version=0) + bare(plain("alice", "hush")))
+
+    assert "hush" not in repr(world.log.lines)
+    assert world.log.one("failed authentication")
+    cast("Any", shell)._delayed.cancel()
