@@ -10,7 +10,7 @@
 Each round runs every codec once, so that a slow moment of the machine hits all of them; the median
 counts. Absolute times differ from machine to machine, the ratios hardly.
 """
-# ruff: noqa: ANN401 - foreign messages carry no types
+
 
 import argparse
 import io

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from doorkeeper_wire.errors import Unencodable
-from doorkeeper_wire.reading import TEXT_BYTES_MAX
+from doorkeeper_wire.reading import TAG_MAX, TEXT_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _tags_fault(record: object, path: str) -> Unencodable | None:
     previous = -1
     for entry in found:
         match entry:
-            case (int(tag), bytes()) if previous < tag < 0x8000_0000:
+            case (int(tag), bytes()) if previous < tag <= TAG_MAX:
                 previous = tag
             case _:
                 return _refused(name, found, "must be (tag, bytes) with tags that ascend")

@@ -25,6 +25,9 @@ from doorkeeper_wire.java_text import JAVA
 TEXT_BYTES_MAX = 32767
 """The longest text on the wire, in UTF-8 bytes, compact or not."""
 
+TAG_MAX = 0x7FFFFFFE
+"""The highest tag that can be written; Kafka reads the one above it, and refuses to write it."""
+
 
 def truncated(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
     """Return the error for a run of fixed-size fields that begins at `at` and does not fit.
@@ -141,7 +144,7 @@ def compact_text(data: bytes, at: int, first: int, field: str) -> tuple[str, int
 def nullable_array(
     data: bytes, at: int, count: int, element_bytes_min: int, field: str
 ) -> tuple[int, int]:
-    """Judge the count of an array; return it, or -1 for null.
+    """Judge the count of an array; return it, or a negative number for null.
 
     Kafka refuses a count above the number of bytes left. Elements that need more than a byte each
     would fail later; they are refused here, before anything is allocated for them.
@@ -149,7 +152,7 @@ def nullable_array(
     left = len(data) - at
     if count > left // element_bytes_min:
         raise Malformed(field, at, f"an array of {count}, but only {left} bytes are left")
-    return max(count, -1), at
+    return count, at
 
 
 def array(data: bytes, at: int, count: int, element_bytes_min: int, field: str) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class, named as one
 
 from doorkeeper_wire.errors import Unsupported
-from doorkeeper_wire.reading import TEXT_BYTES_MAX
+from doorkeeper_wire.reading import TAG_MAX, TEXT_BYTES_MAX
 
 ENCODE_ERRORS = (StructError, TypeError, AttributeError, ValueError, OverflowError)
 """What an encoder may fail with when a field holds what it cannot carry."""
@@ -98,7 +98,7 @@ def put_tags(
     unknown = tuple(unknown)
     section = sorted((*known, *unknown), key=_tag_of)
     tags = [tag for tag, _ in section]
-    if len(set(tags)) < len(tags) or tags[-1:] > [0x7FFFFFFF] or list(unknown) != sorted(unknown):
+    if len(set(tags)) < len(tags) or tags[-1:] > [TAG_MAX] or list(unknown) != sorted(unknown):
         raise ValueError(unknown)
     out.append(UVARINT[len(section)])
     for tag, value in section:

@@ -31,6 +31,7 @@ from construct import (
 from doorkeeper_wire.java_text import decode_text
 
 TEXT_BYTES_MAX = 32767
+TAG_MAX = 0x7FFFFFFE
 _WORD = 1 << 32
 
 
@@ -218,7 +219,7 @@ class TagSection(Construct):  # type: ignore[misc]
         written = dict(self._encoded(obj))
         previous = -1
         for tag, value in obj.get("unknown_tags", ()):
-            if tag <= previous or tag in written or tag >= _WORD // 2:
+            if tag <= previous or tag in written or tag > TAG_MAX:
                 raise ValidationError(f"tag {tag} is out of order, or known", path=path)
             previous = tag
             written[tag] = value

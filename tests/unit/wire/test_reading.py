@@ -76,6 +76,12 @@ def test_many_tags_are_none() -> None:
     assert CreateAclsRequest.decode(data, 0, 2) == (CreateAclsRequest(), len(data))
 
 
+def test_tag_of_a_negative_size() -> None:
+    """An unknown tagged field whose size is negative is refused."""
+    with pytest.raises(Malformed, match="unknown_tags at byte 8: a tagged field of -1 bytes"):
+        CreateAclsRequest.decode(bytes.fromhex("010109ffffffff0f"), 0, 2)
+
+
 def test_where_and_why() -> None:
     """A field that is cut is named with its path and offset."""
     with pytest.raises(Malformed) as caught:

@@ -49,6 +49,16 @@ def test_unknown_tags_go_between_known_ones() -> None:
     assert b"".join(out).hex() == "04" + "000161" + "030163" + "070162" + "0900"
 
 
+def test_unknown_tags_take_the_place_of_the_empty_section() -> None:
+    """Unknown tags of an element and of the message are written behind their own fields."""
+    tagged = AclCreation(unknown_tags=((4, b"e"),))
+
+    encoded = CreateAclsRequest(creations=(tagged, AclCreation()), unknown_tags=((5, b"m"),))
+
+    element = "00" + "01" + "03" + "01" + "01" + "0000"
+    assert encoded.encode(2).hex() == "03" + element + "01040165" + element + "00" + "0105016d"
+
+
 @pytest.mark.parametrize("unknown", [((5, b""), (4, b"")), ((4, b""), (4, b"")), ((2**31, b""),)])
 def test_unknown_tags_must_ascend(unknown: tuple[tuple[int, bytes], ...]) -> None:
     """Unknown tags out of order, twice, or beyond int32 are refused."""
