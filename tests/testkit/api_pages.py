@@ -1,0 +1,91 @@
+"""Writes docs/apis.md, and the table in docs/compatibility.md: ``python -m testkit.api_pages``.
+
+Both come from the registry, from the table of operations, and from what each handler module says
+of itself; run it with ``PYTHONPATH=tests``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from doorkeeper.operations import REQUIRED, Requirement
+from doorkeeper.registry import APIS
+from testkit.checkout import ROOT
+
+APIS_PAGE = ROOT / "docs" / "apis.md"
+COMPATIBILITY_PAGE = ROOT / "docs" / "compatibility.md"
+
+BEGIN, END = "<!-- the registry: begin -->\n", "<!-- the registry: end -->\n"
+
+KAFKA_431 = {
+    3: "0-13", 10: "0-6", 15: "0-6", 16: "0-5", 17: "0-1", 18: "0-4", 19: "2-7", 20: "1-6",
+    29: "1-3", 30: "1-3", 31: "1-3", 32: "1-4", 36: "0-2", 60: "0-2", 75: "0",
+}  # fmt: skip
+"""What a broker 4.3.1 lists, as observed."""
+
+HEAD = """\
+# The APIs
+
+What each API answers, to whom, and what its versions added. Made from the modules of
+`server/doorkeeper/handlers/` and from `schemas/operations.yaml` by
+`PYTHONPATH=tests python -m testkit.api_pages`; a test keeps it current.
+
+"Refused with" is the error code of a caller without the permission; without a code the thing is
+left out, or the next row decides. Denials are audited at INFO; quiet ones at TRACE only.
+"""
+
+
+def apis_page() -> str:
+    """Return the text of docs/apis.md."""
+    return HEAD + "".join(map(_section, APIS))
+
+
+def _section(key: int) -> str:
+    api = APIS[key]
+    text = inspect.getdoc(sys.modules[api.handle.__module__])
+    assert text is not None
+    _, _, body = text.partition("\n")
+    kinds = " and ".join(
+        kind
+        for kind, offered in (("brokers", api.on_broker), ("controllers", api.on_controller))
+        if offered
+    )
+    needs = "".join(map(_need, REQUIRED[key]))
+    table = f"\n| needs | on | when | refused with |\n|---|---|---|---|\n{needs}" if needs else ""
+    return f"\n## {api.name} ({key})\n\nOn listeners for {kinds}.\n{table}\n{body.strip().replace("``", "`")}\n"
+
+
+def _need(row: Requirement) -> str:
+    refusal = str(row.refusal or "")
+    if not row.log_if_denied:
+        refusal = f"{refusal} (quiet)".strip()
+    return f"| {row.operation} | {row.resource} | {row.when} | {refusal} |\n"
+
+
+def table() -> str:
+    """Return the table of docs/compatibility.md."""
+    head = "| key | API | versions here | Kafka 4.3.1 | listeners for controllers |\n"
+    rows = "".join(
+        f"| {api.key} | {api.name} | {_versions(api.min_version, api.max_version)} |"
+        f" {KAFKA_431[api.key]} | {'yes' if api.on_controller else 'no'} |\n"
+        for api in APIS.values()
+    )
+    return f"{head}|---|---|---|---|---|\n{rows}"
+
+
+def _versions(lowest: int, highest: int) -> str:
+    return str(lowest) if lowest == highest else f"{lowest}-{highest}"
+
+
+def compatibility_page(text: str) -> str:
+    """Return the text of docs/compatibility.md with the table as it should be."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{table()}{END}{after}"
+
+
+if __name__ == "__main__":
+    APIS_PAGE.write_text(apis_page(), encoding="utf-8")
+    compatibility = COMPATIBILITY_PAGE.read_text(encoding="utf-8")
+    COMPATIBILITY_PAGE.write_text(compatibility_page(compatibility), encoding="utf-8")
