@@ -104,10 +104,10 @@ def _refuse(absent: Absent, block: Block) -> None:
 
 
 def _is_set(value: str, default: object) -> str:
-    """Return the condition under which a field differs from its default."""
+    """Return the condition under which a field differs from its default; null is no empty array."""
     if default is None:
         return f"{value} is not None"
-    if default is False or default == ():
+    if default is False or value == "item.unknown_tags":
         return value
     if default is True:
         return f"not {value}"

@@ -160,7 +160,7 @@ def _tag_values(section: TagSection) -> dict[str, st.SearchStrategy[Any]]:
     """Return the strategies of known tags, often their defaults, and of unknown ones in order."""
     taken = {field.tag for field in section.known} | set(section.refused)
     known = {field.name: st.just(field.default) | values(field.node) for field in section.known}
-    tags = st.integers(0, 200) | st.integers(0, 0x7FFFFFFF)
+    tags = st.integers(0, 200) | st.integers(0, 0x7FFFFFFE)
     free = st.dictionaries(tags.filter(lambda tag: tag not in taken), st.binary(max_size=6))
     return known | {"unknown_tags": st.just(()) | free.map(dict.items).map(sorted).map(tuple)}
 

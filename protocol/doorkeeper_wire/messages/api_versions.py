@@ -722,7 +722,7 @@ def _encode_api_versions_response_v3(out: list[bytes], item: Any) -> None:
     out.append(_pack_int32(item.throttle_time_ms))
     known: list[tuple[int, bytes]] = []
     part: list[bytes]
-    if item.supported_features or item.supported_features is None:
+    if item.supported_features != ():
         part = []
         part.append(UVARINT[len(item.supported_features) + 1])
         _encode_api_versions_response_supported_features_v3(part, item.supported_features)
@@ -731,7 +731,7 @@ def _encode_api_versions_response_v3(out: list[bytes], item: Any) -> None:
         part = []
         part.append(_pack_int64(item.finalized_features_epoch))
         known.append((1, b"".join(part)))
-    if item.finalized_features or item.finalized_features is None:
+    if item.finalized_features != ():
         part = []
         part.append(UVARINT[len(item.finalized_features) + 1])
         _encode_api_versions_response_finalized_features_v3(part, item.finalized_features)

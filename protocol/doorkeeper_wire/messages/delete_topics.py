@@ -257,7 +257,7 @@ def _decode_delete_topics_request_v0(data: bytes, at: int, end: int) -> tuple[An
 
 
 def _encode_delete_topics_request_v0(out: list[bytes], item: Any) -> None:
-    if item.topics or item.topics is None:
+    if item.topics != ():
         raise absent("topics", item.topics)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -290,7 +290,7 @@ def _decode_delete_topics_request_v4(data: bytes, at: int, end: int) -> tuple[An
 
 
 def _encode_delete_topics_request_v4(out: list[bytes], item: Any) -> None:
-    if item.topics or item.topics is None:
+    if item.topics != ():
         raise absent("topics", item.topics)
     out.append(UVARINT[len(item.topic_names) + 1])
     out += [COMPACT_TEXT[text] for text in item.topic_names]

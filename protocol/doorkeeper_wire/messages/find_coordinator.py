@@ -248,7 +248,7 @@ def _decode_find_coordinator_request_v0(data: bytes, at: int, end: int) -> tuple
 def _encode_find_coordinator_request_v0(out: list[bytes], item: Any) -> None:
     if item.key_type != 0:
         raise absent("key_type", item.key_type)
-    if item.coordinator_keys or item.coordinator_keys is None:
+    if item.coordinator_keys != ():
         raise absent("coordinator_keys", item.coordinator_keys)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -279,7 +279,7 @@ def _decode_find_coordinator_request_v1(data: bytes, at: int, end: int) -> tuple
 
 
 def _encode_find_coordinator_request_v1(out: list[bytes], item: Any) -> None:
-    if item.coordinator_keys or item.coordinator_keys is None:
+    if item.coordinator_keys != ():
         raise absent("coordinator_keys", item.coordinator_keys)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -313,7 +313,7 @@ def _decode_find_coordinator_request_v3(data: bytes, at: int, end: int) -> tuple
 
 
 def _encode_find_coordinator_request_v3(out: list[bytes], item: Any) -> None:
-    if item.coordinator_keys or item.coordinator_keys is None:
+    if item.coordinator_keys != ():
         raise absent("coordinator_keys", item.coordinator_keys)
     out += COMPACT_TEXT[item.key], _pack_int8_zero(item.key_type)
     if item.unknown_tags:
@@ -379,7 +379,7 @@ def _decode_find_coordinator_response_v0(data: bytes, at: int, end: int) -> tupl
 
 
 def _encode_find_coordinator_response_v0(out: list[bytes], item: Any) -> None:
-    if item.coordinators or item.coordinators is None:
+    if item.coordinators != ():
         raise absent("coordinators", item.coordinators)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -424,7 +424,7 @@ def _decode_find_coordinator_response_v1(data: bytes, at: int, end: int) -> tupl
 
 
 def _encode_find_coordinator_response_v1(out: list[bytes], item: Any) -> None:
-    if item.coordinators or item.coordinators is None:
+    if item.coordinators != ():
         raise absent("coordinators", item.coordinators)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -478,7 +478,7 @@ def _decode_find_coordinator_response_v3(data: bytes, at: int, end: int) -> tupl
 
 
 def _encode_find_coordinator_response_v3(out: list[bytes], item: Any) -> None:
-    if item.coordinators or item.coordinators is None:
+    if item.coordinators != ():
         raise absent("coordinators", item.coordinators)
     out += (
         _pack_int32_int16(item.throttle_time_ms, item.error_code),

@@ -184,9 +184,9 @@ def _decode_list_groups_request_v0(data: bytes, at: int, end: int) -> tuple[Any,
 
 
 def _encode_list_groups_request_v0(out: list[bytes], item: Any) -> None:
-    if item.states_filter or item.states_filter is None:
+    if item.states_filter != ():
         raise absent("states_filter", item.states_filter)
-    if item.types_filter or item.types_filter is None:
+    if item.types_filter != ():
         raise absent("types_filter", item.types_filter)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
@@ -210,9 +210,9 @@ def _decode_list_groups_request_v3(data: bytes, at: int, end: int) -> tuple[Any,
 
 
 def _encode_list_groups_request_v3(out: list[bytes], item: Any) -> None:
-    if item.states_filter or item.states_filter is None:
+    if item.states_filter != ():
         raise absent("states_filter", item.states_filter)
-    if item.types_filter or item.types_filter is None:
+    if item.types_filter != ():
         raise absent("types_filter", item.types_filter)
     out.append(b"\x00")
     if item.unknown_tags:
@@ -243,7 +243,7 @@ def _decode_list_groups_request_v4(data: bytes, at: int, end: int) -> tuple[Any,
 
 
 def _encode_list_groups_request_v4(out: list[bytes], item: Any) -> None:
-    if item.types_filter or item.types_filter is None:
+    if item.types_filter != ():
         raise absent("types_filter", item.types_filter)
     out.append(UVARINT[len(item.states_filter) + 1])
     out += [COMPACT_TEXT[text] for text in item.states_filter]

@@ -5,6 +5,7 @@ import pytest
 from doorkeeper_wire.errors import Unencodable, Unsupported
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from doorkeeper_wire.messages.list_groups import ListGroupsRequest
 from doorkeeper_wire.messages.metadata import MetadataRequest
 from doorkeeper_wire.writing import COMPACT_TEXT, NULLABLE_TEXT, TEXT, UVARINT, put_tags
 
@@ -59,9 +60,11 @@ def test_unknown_tags_take_the_place_of_the_empty_section() -> None:
     assert encoded.encode(2).hex() == "03" + element + "01040165" + element + "00" + "0105016d"
 
 
-@pytest.mark.parametrize("unknown", [((5, b""), (4, b"")), ((4, b""), (4, b"")), ((2**31, b""),)])
+@pytest.mark.parametrize(
+    "unknown", [((5, b""), (4, b"")), ((4, b""), (4, b"")), ((2**31 - 1, b""),)]
+)
 def test_unknown_tags_must_ascend(unknown: tuple[tuple[int, bytes], ...]) -> None:
-    """Unknown tags out of order, twice, or beyond int32 are refused."""
+    """Unknown tags out of order, twice, or too high are refused: Kafka ends before 2**31 - 1."""
     with pytest.raises(Unencodable, match="unknown_tags"):
         CreateAclsRequest(unknown_tags=unknown).encode(2)
 
@@ -90,3 +93,11 @@ def test_null_in_a_version_without() -> None:
     with pytest.raises(Unencodable, match="topics: null, where null is not allowed"):
         MetadataRequest(topics=None).encode(0)
     assert MetadataRequest(topics=None).encode(1) == b"\xff\xff\xff\xff"
+
+
+def test_null_for_a_field_that_is_left_out() -> None:
+    """Null is no empty array: not where the version lacks the field, not in a known tag."""
+    with pytest.raises(Unsupported, match="states_filter: None cannot be said"):
+        ListGroupsRequest(states_filter=None).encode(0)  # type: ignore[arg-type]
+    with pytest.raises(Unencodable, match="supported_features: null, where null is not allowed"):
+        ApiVersionsResponse(supported_features=None).encode(3)  # type: ignore[arg-type]
