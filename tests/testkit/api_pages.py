@@ -53,7 +53,8 @@ def _section(key: int) -> str:
     )
     needs = "".join(map(_need, REQUIRED[key]))
     table = f"\n| needs | on | when | refused with |\n|---|---|---|---|\n{needs}" if needs else ""
-    return f"\n## {api.name} ({key})\n\nOn listeners for {kinds}.\n{table}\n{body.strip().replace("``", "`")}\n"
+    body = body.strip().replace("``", "`")
+    return f"\n## {api.name} ({key})\n\nOn listeners for {kinds}.\n{table}\n{body}\n"
 
 
 def _need(row: Requirement) -> str:
