@@ -280,13 +280,18 @@ class Connection:
         try:
             return decode_request_header(frame)
         except Malformed as error:
-            known = self._session.is_open
-            raise _End("malformed request header" if known else NOT_KAFKA, _where(error)) from None
+            reason, fields = "malformed request header", _where(error)
         except UnknownApi as error:
-            raise _End(
-                f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}",
-                {"api_version": error.api_version, "correlation_id": error.correlation_id},
-            ) from None
+            reason = (
+                f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
+            )
+            fields = {
+                "api_version": error.api_version,
+                "correlation_id": error.correlation_id,
+            }
+        if not self._session.is_open:
+            fields["cause"], reason = reason, NOT_KAFKA
+        raise _End(reason, fields)
 
     # --- requests of a client that may make them
 
@@ -299,7 +304,8 @@ class Connection:
         try:
             outcome: Any = api.handle(request, context, self._node)
         except Malformed as error:
-            raise _End("malformed request", {**self._request(header), **_where(error)}) from None
+            # The body is well-formed, but what it says is refused where a broker parses it.
+            raise self._malformed(header, error) from None
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refusal(api, request, header, error)
         if outcome.__class__ in UPDATES:
@@ -334,14 +340,17 @@ class Connection:
         try:
             request, end = api.request.decode(frame, offset, header.api_version)
         except Malformed as error:
-            raise _End(
-                f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
-                f" {header.api_version}",
-                {**self._request(header), **_where(error)},
-            ) from None
+            raise self._malformed(header, error) from None
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
         return request
+
+    def _malformed(self, header: RequestHeader, error: Malformed) -> _End:
+        return _End(
+            f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
+            f" {header.api_version}",
+            {**self._request(header), **_where(error)},
+        )
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self._peer

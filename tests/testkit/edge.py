@@ -3,7 +3,8 @@
 The APIs answer from their requests alone, so that what a test sees is the edge's doing:
 
     ApiVersions, SaslHandshake, SaslAuthenticate    the real ones
-    DescribeAcls    echoes the name asked for; ``fail`` raises, ``long:N`` answers N rows of 10 kB
+    DescribeAcls    echoes the name asked for; ``fail`` raises, ``senseless`` is refused,
+                    ``long:N`` answers N rows of 10 kB
     CreateAcls      one binding for each creation, to the authorizer
     DeleteTopics    the names, to the services
 """
@@ -52,6 +53,7 @@ from doorkeeper.node import (
     RequestContext,
     Response,
 )
+from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.headers import (
     RequestHeader,
     decode_response_header,
@@ -89,6 +91,8 @@ def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node)
     name = request.resource_name_filter or ""
     if name == "fail":
         raise RuntimeError("the handler fails")
+    if name == "senseless":
+        raise Malformed("name", 7, "says nothing")
     if name == "description":
         name = context.description
     if name == "principal":

@@ -275,6 +275,24 @@ def test_a_malformed_body_ends_it() -> None:
     assert found.fields["principal"] == str(ANONYMOUS)
 
 
+def test_a_body_that_makes_no_sense_ends_it() -> None:
+    """What a handler calls malformed ends the connection as a malformed body does."""
+    found = closed(connection(), describe("senseless"))
+
+    assert found.reason == "Error getting request for apiKey: DescribeAcls, apiVersion: 3"
+    assert (found.fields["field"], found.fields["offset"]) == ("name", 7)
+
+
+def test_an_unknown_api_of_a_stranger() -> None:
+    """Before the login it is taken for another protocol."""
+    found = closed(connection(LOGIN), bare(b"\x03\xe7\x00\x01\x00\x00\x00\x05\xff\xff"))
+
+    assert found.reason.startswith("Invalid request, potential reasons")
+    assert found.fields["cause"] == (
+        "Error parsing request header. Our best guess of the apiKeyId is: 999"
+    )
+
+
 def test_nothing_follows_the_end() -> None:
     """After the end neither old nor new bytes are looked at."""
     to = connection()
