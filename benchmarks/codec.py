@@ -1,6 +1,6 @@
 """The codec beside others, in one process and in turns: microseconds, and ratios to ours.
 
-    python benchmarks/codec.py [--rounds N]
+    python benchmarks/codec.py [--rounds N] [--quick]
 
     generated       doorkeeper_wire.messages: what the server runs
     tree            doorkeeper_wire.declared: the construct trees it is made from
@@ -10,7 +10,6 @@
 Each round runs every codec once, so that a slow moment of the machine hits all of them; the median
 counts. Absolute times differ from machine to machine, the ratios hardly.
 """
-
 
 import argparse
 import io
@@ -191,7 +190,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--quick", action="store_true", help="one round")
+    options = parser.parse_args()
+    rounds = 1 if options.quick else options.rounds
     request = kio_class("describe_acls", 2, "request", "DescribeAclsRequest")
     response = kio_class("describe_acls", 2, "response", "DescribeAclsResponse")
     creations = kio_class("create_acls", 2, "request", "CreateAclsRequest")
