@@ -68,6 +68,12 @@ class Assembly:
             StartError: it cannot be; what is open closes with the assembly.
 
         """
+        try:
+            await self._start()
+        except (BindError, StorageError) as error:
+            raise StartError(str(error)) from error
+
+    async def _start(self) -> None:
         settings, loop = self._settings, asyncio.get_running_loop()
         store = self._open_store()
         self._opened.callback(store.close)
@@ -75,7 +81,7 @@ class Assembly:
         declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.authorizer = authorizer_of(settings, store, self._logs.audit)
         if self.authorizer is not None:
-            self._opened.callback(self.authorizer.close)
+            self._opened.callback(self._close_authorizer, self.authorizer)
         self.topic_changes = TopicChanges(
             Topics(declared, map(topic_of, store.topics())),
             store,
@@ -99,10 +105,7 @@ class Assembly:
             structlog.get_logger("doorkeeper.net"),
             apis=registry.api,
         )
-        try:
-            await self.edge.bind()
-        except BindError as error:
-            raise StartError(str(error)) from error
+        await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         store.start(loop)
@@ -110,15 +113,12 @@ class Assembly:
         self.topic_changes.begin()
 
     def _open_store(self) -> Store:
-        try:
-            return EmbeddedStore.open(
-                self._settings.data_dir,
-                now_ms=self._now_ms,
-                random_bytes=os.urandom,
-                retention_days=self._settings.change_log_retention_days,
-            )
-        except StorageError as error:
-            raise StartError(str(error)) from error
+        return EmbeddedStore.open(
+            self._settings.data_dir,
+            now_ms=self._now_ms,
+            random_bytes=os.urandom,
+            retention_days=self._settings.change_log_retention_days,
+        )
 
     def _advertise(self) -> list[Endpoint]:
         """Tell the node the ports that are bound; return the endpoints for the authorizer."""
@@ -129,7 +129,8 @@ class Assembly:
                 host_name = socket.getfqdn()
             port = self.edge.bound_port(listener.name)
             broker = self.node.advertise(listener, port, host_name)
-            self.addresses[listener.name] = f"{broker.host}:{broker.port}"
+            host = f"[{broker.host}]" if ":" in broker.host else broker.host
+            self.addresses[listener.name] = f"{host}:{broker.port}"
             endpoints.append(Endpoint(listener.name, listener.security_protocol, broker.host, port))
         return endpoints
 
@@ -139,7 +140,7 @@ class Assembly:
         """Start the authorizer; open each listener when it may, and wait for the last."""
         if authorizer is None:
             for endpoint in endpoints:
-                await self._open(endpoint)
+                await self.edge.open(endpoint.listener_name)
             return
         info = server_info(self._settings, self.node.cluster_id, endpoints)
         waits = started(authorizer, self._settings, info)
@@ -158,13 +159,13 @@ class Assembly:
                 await asyncio.shield(wait)
             except Exception as error:
                 raise refused_start(self._settings, error) from error
-        await self._open(endpoint)
+        await self.edge.open(endpoint.listener_name)
 
-    async def _open(self, endpoint: Endpoint) -> None:
+    def _close_authorizer(self, authorizer: Authorizer) -> None:
         try:
-            await self.edge.open(endpoint.listener_name)
-        except BindError as error:
-            raise StartError(str(error)) from error
+            authorizer.close()
+        except Exception:  # noqa: BLE001  a plug-in raises what it likes; the store still closes
+            self._log.exception("the authorizer did not close")
 
     async def _drain(self) -> None:
         cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)

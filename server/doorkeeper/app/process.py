@@ -77,6 +77,8 @@ class _Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop, number)
         settings = self._loaded.settings
+        # Until there is something to reload, the signal must not end the process.
+        loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
         async with Assembly(settings, self._logs, lambda: time.time_ns() // NS_PER_MS) as assembly:
             if await self._started(assembly):
                 # What lives now lives as long as the process: no collection need look at it.

@@ -139,4 +139,7 @@ def _refusal_of_deletion(topics: Topics, name: str) -> ApiError | None:
     if topic.origin is None:
         return None
     # The file was read again since the request was judged.
-    return ApiError(ErrorCode.POLICY_VIOLATION, f"Topic '{name}' cannot be deleted: it is declared in {topic.origin}.")
+    return ApiError(
+        ErrorCode.POLICY_VIOLATION,
+        f"Topic '{name}' cannot be deleted: it is declared in {topic.origin}.",
+    )

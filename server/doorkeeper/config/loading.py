@@ -62,6 +62,7 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     settings = _settings(given, final)
     if given.problems:
         raise ConfigError(given.problems)
+    warnings += _prefixes_without_listener(final, settings)
     if file is None:
         warnings.insert(0, _without_a_file(settings))
     return Loaded(settings, tuple(warnings))
@@ -102,6 +103,17 @@ def _take(given: Given, entries: Mapping[str, Entry]) -> list[str]:
     if unknown:
         warnings.append(f"unknown keys, which only plug-ins may read: {', '.join(unknown)}")
     return warnings
+
+
+def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings) -> list[str]:
+    """Warn of keys for a listener that is not there: more likely a slip than a reserve."""
+    names = {listener.name.lower() for listener in settings.listeners}
+    prefixed = ((entry, named(entry.key).listener) for entry in entries.values())
+    return [
+        f"{entry.source}: {entry.key}: there is no listener {listener.upper()}"
+        for entry, listener in prefixed
+        if listener is not None and listener not in names
+    ]
 
 
 def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:

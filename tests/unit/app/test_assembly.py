@@ -181,3 +181,22 @@ async def test_a_port_in_use_stops_the_start(tmp_path: Path) -> None:
                 await server.start()
 
     open_store(second / "data").close()
+
+
+class Stubborn(StandardAuthorizer):
+    """An authorizer whose close raises."""
+
+    def close(self) -> None:
+        raise OSError("still busy")
+
+
+async def test_an_authorizer_that_does_not_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error is logged, and the store behind it is closed all the same."""
+    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Stubborn)
+    async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
+        await server.start()
+
+    assert "still busy" in (tmp_path / "log").read_text()
+    open_store(tmp_path / "data").close()

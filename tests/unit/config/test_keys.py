@@ -6,6 +6,7 @@ from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.keys import LOG_FORMAT
 from doorkeeper.config.keys import KEYS, Key
 from doorkeeper.config.values import KeyType, typed
+from testkit import configuration_page
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
@@ -45,3 +46,8 @@ def test_the_forms_of_the_audit_line_are_those_of_the_authorizer() -> None:
     with pytest.raises(ValueError, match=" or ".join(FORMS)):
         check("9.9")
     assert KEYS[LOG_FORMAT].type is KeyType.STRING
+
+
+def test_the_page_of_keys_is_current() -> None:
+    """docs/configuration.md is what the table gives."""
+    assert configuration_page.PAGE.read_text(encoding="utf-8") == configuration_page.page()

@@ -179,3 +179,12 @@ def test_our_own_keys() -> None:
     assert settings.change_log_retention_days == 30
     assert settings_of("").catalog_file is None
     assert settings_of("").change_log_retention_days == -1
+
+
+def test_a_prefix_without_its_listener_is_a_warning() -> None:
+    """A key of a listener that is not there is told with its line."""
+    (warning,) = loaded_from("listener.name.client.max.connections=3\n").warnings
+
+    assert warning.endswith(
+        "line 1: listener.name.client.max.connections: there is no listener CLIENT"
+    )

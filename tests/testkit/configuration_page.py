@@ -1,0 +1,98 @@
+"""Writes docs/configuration.md: ``PYTHONPATH=tests python -m testkit.configuration_page``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.reloading import is_reloaded
+from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
+from doorkeeper.config.keys import KEYS, Scope
+from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.config.keys import Key
+
+PAGE = ROOT / "docs" / "configuration.md"
+
+HEAD = """\
+# Configuration
+
+Doorkeeper reads a `server.properties` with Kafka's own keys and a few of its own. Made from
+`server/doorkeeper/config/keys.py` by `PYTHONPATH=tests python -m testkit.configuration_page`; a
+test keeps it current. `examples/server.properties` is a file to begin with; `doorkeeper config
+check FILE` prints every error and warning of one.
+
+    doorkeeper serve --config server.properties --override num.partitions=3
+
+- The file has Java's format: ISO 8859-1 with `\\uXXXX`, `\\` continues a line, the last entry of
+  a key counts.
+- `--override key=value` (repeatable) comes after the file. Environment variables are not read.
+- **With a file, nothing is added to it.** `authorizer.class.name` absent means that everything is
+  allowed, as in Kafka; the start says so and how to turn ACLs on.
+- **With no file** the server is for trying out: `listeners=PLAINTEXT://localhost:9092`, the
+  standard authorizer, `super.users=User:ANONYMOUS`. A warning says that everyone on this machine
+  is an administrator.
+- All errors are told at once, each with file, line and key, and the status is 1.
+- A key of Kafka's that has no effect here is accepted; one warning lists them. A real broker's
+  file starts unchanged.
+- An unknown key at most two edits from a known one stops the start: it is a slip. Another unknown
+  key is a warning, since plug-ins receive every key as it is given. An unknown key under
+  `doorkeeper.` stops the start.
+- Protocols other than PLAINTEXT and SASL_PLAINTEXT, mechanisms other than PLAIN, a
+  `principal.builder.class` or a callback handler of your own, and config providers
+  (`${file:...}`) stop the start: they would change who may do what.
+- The rules between listeners are Kafka's, but for one: where nothing names the listener between
+  nodes and none is called PLAINTEXT, it is the first that clients may dial.
+- Passwords are never printed, logged or described; nor is the text of a JAAS entry that is
+  malformed.
+
+**Prefix** says what may stand before a key: *listener* is `listener.name.<name in lower case>.`,
+*mechanism* also `listener.name.<name>.<mechanism in lower case>.`. The most exact one counts.
+**SIGHUP** marks what is read again without a restart: the file is checked as a whole, and one
+with an error changes nothing.
+"""
+
+PREFIXES = {
+    Scope.SERVER: "",
+    Scope.LISTENER: "listener",
+    Scope.MECHANISM: "listener, mechanism",
+}
+
+
+def page() -> str:
+    """Return the text of the page."""
+    ours = [key for key in KEYS.values() if key.ours]
+    kafkas = [key for key in KEYS.values() if not key.ours]
+    without = ", ".join(f"`{name}`" for name in WITHOUT_EFFECT)
+    earlier = ", ".join(f"`{name}`" for name in sorted(OF_EARLIER_RELEASES))
+    return (
+        f"{HEAD}\n## Doorkeeper's own keys\n\n{_table(ours)}"
+        f"\n## Kafka's keys that have an effect\n\n{_table(kafkas)}"
+        f"\n## Kafka's keys that have no effect\n\nOf 4.3.1: {without}.\n"
+        f"\nOf earlier releases: {earlier}.\n"
+    )
+
+
+def _table(keys: Iterable[Key]) -> str:
+    rows = (
+        f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {PREFIXES[key.scope]} |"
+        f" {'SIGHUP' if _reloaded(key) else ''} | {key.doc} |\n"
+        for key in keys
+    )
+    return "| key | type | default | prefix | | |\n|---|---|---|---|---|---|\n" + "".join(rows)
+
+
+def _default(key: Key) -> str:
+    if key.default is None:
+        return "none"
+    return f"`{key.default}`" if key.default else "empty"
+
+
+def _reloaded(key: Key) -> bool:
+    return is_reloaded(key.name) or key.name == "sasl.jaas.config"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
