@@ -13,7 +13,7 @@ Source: the broker's request classes of the three ACL APIs (``validate`` and the
 from __future__ import annotations
 
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import (
@@ -34,7 +34,7 @@ from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteA
 from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
     from doorkeeper_wire.messages.create_acls import AclCreation
@@ -189,25 +189,27 @@ def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...
 
     Both are sorted, each binding occurs once: O(n log n), and O(n) for what is sorted already.
     """
-    return tuple(_resources(sorted(set(bindings))))
-
-
-def _resources(bindings: Iterable[AclBinding]) -> Iterator[DescribeAclsResource]:
-    for pattern, of_pattern in groupby(bindings, key=attrgetter("pattern")):
-        yield DescribeAclsResource(
-            resource_type=pattern.resource_type.value,
+    # A dict keeps the order in which an authorizer sorts, so that sorting again costs little; a
+    # set would lose it, and take ten times as long.
+    distinct = sorted(dict.fromkeys(bindings))
+    return tuple(
+        DescribeAclsResource(
+            resource_type=pattern.resource_type,
             resource_name=pattern.name,
-            pattern_type=pattern.pattern_type.value,
+            pattern_type=pattern.pattern_type,
+            # The members themselves: they are integers, and their ``value`` is a slow property.
             acls=tuple(
                 AclDescription(
-                    principal=entry.principal,
-                    host=entry.host,
-                    operation=entry.operation.value,
-                    permission_type=entry.permission_type.value,
+                    principal=principal,
+                    host=host,
+                    operation=operation,
+                    permission_type=permission_type,
                 )
-                for _, entry in of_pattern
+                for _, (principal, host, operation, permission_type) in of_pattern
             ),
         )
+        for pattern, of_pattern in groupby(distinct, key=itemgetter(0))
+    )
 
 
 def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
@@ -226,11 +228,11 @@ def _matching_acl(result: AclBindingDeleteResult) -> DeleteAclsMatchingAcl:
     return DeleteAclsMatchingAcl(
         error_code=int(code),
         error_message=text,
-        resource_type=pattern.resource_type.value,
+        resource_type=pattern.resource_type,
         resource_name=pattern.name,
-        pattern_type=pattern.pattern_type.value,
+        pattern_type=pattern.pattern_type,
         principal=entry.principal,
         host=entry.host,
-        operation=entry.operation.value,
-        permission_type=entry.permission_type.value,
+        operation=entry.operation,
+        permission_type=entry.permission_type,
     )
