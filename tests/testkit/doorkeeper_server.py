@@ -16,13 +16,13 @@ STOP_S = 20
 class DoorkeeperServer:
     """``doorkeeper serve`` with a configuration of the test's own, in a temporary folder.
 
-    ``properties`` become the server.properties; ``ports`` are those to wait for. ``start`` may
-    follow ``stop`` or ``kill``: the data folder stays until ``close``.
+    ``properties`` become the server.properties, None starts it without a file; ``ports`` are those
+    to wait for. ``start`` may follow ``stop`` or ``kill``: the data folder stays until ``close``.
     """
 
     def __init__(
         self,
-        properties: Mapping[str, str],
+        properties: Mapping[str, str] | None,
         *,
         ports: tuple[int, ...],
         catalog: str | None = None,
@@ -31,13 +31,19 @@ class DoorkeeperServer:
         self.folder = Path(tempfile.mkdtemp(prefix="doorkeeper-"))
         self.log = self.folder / "log.txt"
         self._process: subprocess.Popen[bytes] | None = None
+        self._command = [sys.executable, "-m", "doorkeeper", "serve"]
+        if properties is not None:
+            self._command += ["--config", str(self._configured(properties, catalog))]
+
+    def _configured(self, properties: Mapping[str, str], catalog: str | None) -> Path:
         whole = {"doorkeeper.data.dir": str(self.folder / "data"), **properties}
         if catalog is not None:
             file = self.folder / "catalog.yaml"
             file.write_text(catalog)
             whole["doorkeeper.catalog.file"] = str(file)
-        self.config = self.folder / "server.properties"
-        self.config.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
+        config = self.folder / "server.properties"
+        config.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
+        return config
 
     @property
     def pid(self) -> int:
@@ -53,7 +59,7 @@ class DoorkeeperServer:
         """
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "doorkeeper", "serve", "--config", str(self.config)],
+                self._command,
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
