@@ -113,7 +113,7 @@ _LISTENERS = (
     ),
     Key(
         name="controller.listener.names",
-        type=KeyType.STRING,
+        type=KeyType.LIST,
         default=None,
         doc=(
             "Listeners that answer as a controller: for kafka-acls.sh --bootstrap-controller."
@@ -136,7 +136,7 @@ _LISTENERS = (
     ),
     Key(
         name="early.start.listeners",
-        type=KeyType.STRING,
+        type=KeyType.LIST,
         default=None,
         doc=(
             "Listeners that open before the authorizer has loaded its ACLs; by default the"

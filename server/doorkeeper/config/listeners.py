@@ -31,8 +31,8 @@ class Listener:
     """One address to listen on, and what holds for its connections.
 
     ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
-    machine knows (its own name), ``advertised_port`` for the port that is bound. A controller
-    listener is advertised to nobody. ``sasl_mechanisms`` is empty where clients are anonymous.
+    machine knows (its own name), ``advertised_port`` for the port that is bound. ``advertised`` is
+    false for controller listeners and for those that ``advertised.listeners`` leaves out. ``sasl_mechanisms`` is empty where clients are anonymous.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Listener:
     port: int
     advertised_host: str | None
     advertised_port: int | None
+    advertised: bool
     controller: bool
     early_start: bool
     sasl_mechanisms: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ def listeners_of(given: Given) -> tuple[Listener, ...]:
 
 def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str:
     """Return the name of the listener between nodes; empty where a rule is broken."""
-    names = [listener.name for listener in listeners if not listener.controller]
+    names = [listener.name for listener in listeners if listener.advertised]
     name_place = Place("inter.broker.listener.name")
     protocol_place = Place("security.inter.broker.protocol")
     if given.entry(name_place) is not None and given.entry(protocol_place) is not None:
@@ -104,7 +105,8 @@ def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str
 
 def _addresses(given: Given, key: str) -> list[Address]:
     addresses = []
-    for text in given.list(key):
+    # An element that is repeated as it stands counts once, as in Kafka (KIP-1161).
+    for text in dict.fromkeys(given.list(key)):
         match = _ADDRESS.fullmatch(text)
         if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
             given.problem(Place(key), f"found {text!r}; allowed: NAME://host:port")
@@ -138,7 +140,7 @@ def _one_of_each_family(addresses: Sequence[Address]) -> bool:
 
 
 def _names(given: Given, key: str) -> list[str]:
-    return [name.strip().upper() for name in given.text(key).split(",") if name.strip()]
+    return [name.upper() for name in given.list(key)]
 
 
 def _advertised(
@@ -238,6 +240,7 @@ def _listener(
         port=address.port,
         advertised_host=(advertised or address).host or None,
         advertised_port=(advertised or address).port or None,
+        advertised=advertised is not None,
         controller=controller,
         early_start=early_start,
         sasl_mechanisms=mechanisms,

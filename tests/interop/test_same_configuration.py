@@ -1,0 +1,133 @@
+"""Keys, JAAS entries and the rules between listeners, compared with Kafka's own code."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.config import jaas
+from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.config.keys import KEYS
+from testkit.java_lines import JavaLines
+from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
+from testkit.settings import problems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = Path(__file__).parent / "configuration"
+REFERENCE = VERSIONS[0]
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[JavaLines]:
+    """Give Kafka's configuration classes, ready for questions."""
+    try:
+        found = jars(REFERENCE, PROGRAM)
+    except Unavailable as error:
+        cannot(str(error))
+    lines = JavaLines(found, "ConfigurationOracle")
+    yield lines
+    lines.close()
+
+
+def test_the_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
+    """Names, types and defaults are Kafka's, whether a key has an effect here or not."""
+    theirs = {name: tuple(row) for name, row in kafka.ask({"ask": "keys"}).items()}
+    ours = dict(WITHOUT_EFFECT) | {
+        name: (key.type.name, key.default)
+        for name, key in KEYS.items()
+        if key.declared and not key.ours
+    }
+
+    # The order in which Java prints this map is nobody's promise.
+    protocols = "listener.security.protocol.map"
+    assert sorted(theirs[protocols][1].split(",")) == sorted((ours[protocols][1] or "").split(","))
+    del theirs[protocols], ours[protocols]
+    assert ours == theirs
+
+
+PIECES = (
+    *("m.N", "required", "OPTIONAL", "user_bob", "k", "=", '"', "'", ";", " ", "\n", "\r"),
+    *("/", "//", "/*", "*/", "\\", "\\1", "\\477", "\\n", "9", ".", "-", "-5", "$", "_"),
+    *("\xe9", "\x85", "\u4e2d", '"x y"', "'z'", 'k="v"', "k=v", "k=9", "#", "*"),
+)
+
+
+def test_jaas_entries_are_read_alike(kafka: JavaLines) -> None:
+    """Of three thousand random texts each gives the same modules, or is refused by both."""
+    chance = random.Random(7)
+    for _ in range(3000):
+        text = "".join(chance.choices(PIECES, k=chance.randrange(10)))
+        if chance.random() < 0.7:
+            text = f"m.N required {text};"
+        theirs = kafka.ask({"ask": "jaas", "text": text})
+        try:
+            ours = [[each.name, each.flag, dict(each.options)] for each in jaas.parse(text)]
+        except jaas.JaasError:
+            assert theirs is None, text
+        else:
+            assert ours == theirs, text
+
+
+BROKER = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.quorum.voters": "1@localhost:9093",
+    "controller.listener.names": "CONTROLLER",
+}
+HOSTS = ("localhost", "127.0.0.1", "[::1]", "", "0.0.0.0", "a.example")
+NAMES = ("PLAINTEXT", "A", "b")
+
+
+def listener(chance: random.Random) -> str:
+    """Return an element of listeners."""
+    port = chance.choice((9092, 9094, 9095, 0))
+    return f"{chance.choice(NAMES)}://{chance.choice(HOSTS)}:{port}"
+
+
+def broker_keys(chance: random.Random) -> dict[str, str]:
+    """Return the keys of a broker whose listeners may break a rule."""
+    listeners = [listener(chance) for _ in range(chance.choice((1, 1, 2, 3)))]
+    keys = {**BROKER, "listeners": ",".join([*listeners, "CONTROLLER://localhost:9093"])}
+    if chance.random() < 0.8:
+        protocols = [*NAMES, "CONTROLLER"]
+        if chance.random() < 0.2:
+            protocols.pop(chance.randrange(4))
+        keys["listener.security.protocol.map"] = ",".join(f"{n}:PLAINTEXT" for n in protocols)
+    if chance.random() < 0.4:
+        keys["advertised.listeners"] = ",".join(
+            {each.partition(":")[0]: each for each in listeners}.values()
+        )
+    elif chance.random() < 0.2:
+        keys["advertised.listeners"] = f"{listener(chance)},{listener(chance)}"
+    if chance.random() < 0.7:
+        keys["inter.broker.listener.name"] = chance.choice((*NAMES, "B", "CONTROLLER"))
+    if chance.random() < 0.2:
+        # Here alone Kafka takes names as they are written; we take them in any case.
+        keys["early.start.listeners"] = chance.choice(("A", "B", "PLAINTEXT", "CONTROLLER"))
+    return keys
+
+
+def lenient(keys: dict[str, str]) -> bool:
+    """Say whether our one leniency applies: nothing names the listener between nodes."""
+    return "inter.broker.listener.name" not in keys
+
+
+def test_the_rules_between_listeners_are_kafkas(kafka: JavaLines) -> None:
+    """Of a thousand random sets of listeners, the same are refused."""
+    chance = random.Random(11)
+    agreed = {True: 0, False: 0}
+    for _ in range(1000):
+        keys = broker_keys(chance)
+        theirs = kafka.ask({"ask": "check", "keys": keys})
+        ours = problems_of("".join(f"{key}={value}\n" for key, value in keys.items()))
+        if lenient(keys) and not ours:
+            continue
+        assert (theirs is None) == (not ours), (keys, theirs, ours)
+        agreed[not ours] += 1
+
+    assert min(agreed.values()) > 50, agreed
