@@ -32,7 +32,8 @@ class Listener:
 
     ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
     machine knows (its own name), ``advertised_port`` for the port that is bound. ``advertised`` is
-    false for controller listeners and for those that ``advertised.listeners`` leaves out. ``sasl_mechanisms`` is empty where clients are anonymous.
+    false for controller listeners and for those that ``advertised.listeners`` leaves out.
+    ``sasl_mechanisms`` is empty where clients are anonymous.
     """
 
     name: str

@@ -79,6 +79,19 @@ def test_the_listener_between_nodes() -> None:
     assert settings_of(BOTH).inter_broker_listener_name == "A"
 
 
+def test_a_listener_may_be_left_out_of_the_advertised_ones() -> None:
+    """It is served all the same, but cannot be the one between nodes."""
+    settings = settings_of(f"{BOTH}advertised.listeners=B://door.example:2")
+
+    assert [listener.advertised for listener in settings.listeners] == [False, True]
+    assert settings.inter_broker_listener_name == "B"
+
+
+def test_an_element_that_is_repeated_counts_once() -> None:
+    """Kafka 4.3.1 drops an element of a list that stands there twice in the same words."""
+    assert len(settings_of("listeners=PLAINTEXT://h:1,PLAINTEXT://h:1").listeners) == 1
+
+
 def test_max_connections_of_a_listener() -> None:
     """With the prefix the limit is the listener's own; without, the whole server's."""
     settings = settings_of(f"{BOTH}max.connections=10\nlistener.name.b.max.connections=3")
