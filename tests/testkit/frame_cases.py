@@ -373,104 +373,80 @@ def make_topics(
     return Step(None, request, create_topics.CreateTopicsResponse, version)
 
 
+def good_and_bad_topics() -> tuple[create_topics.CreatableTopic, ...]:
+    """Return topics of all kinds, of which a broker makes the first two and ``a-twice`` not."""
+    config = create_topics.CreatableTopicConfig
+    compact = (config(name="cleanup.policy", value="compact"),)
+    return (
+        new_topic("a-good"),
+        new_topic("b-good", num_partitions=3, configs=compact),
+        new_topic("a-none", num_partitions=0),
+        new_topic("a-minus", num_partitions=-2),
+        new_topic("a-many", replication_factor=3),
+        new_topic("a-zero", replication_factor=0),
+        new_topic("bad name"),
+        new_topic(""),
+        new_topic("."),
+        new_topic("x" * 250),
+        new_topic("a-twice"),
+        new_topic("a-twice"),
+        new_topic("a-conf", configs=(config(name="no.such.key", value="1"),)),
+        new_topic("a-confv", configs=(config(name="retention.ms", value="soon"),)),
+        new_topic("a-confnull", configs=(config(name="retention.ms", value=None),)),
+        new_topic("c-refused"),
+    )
+
+
+def assigned_topics() -> tuple[create_topics.CreatableTopic, ...]:
+    """Return topics whose replicas are assigned by hand, well and badly."""
+
+    def assigned(name: str, *replicas: tuple[int, tuple[int, ...]]) -> create_topics.CreatableTopic:
+        assignments = tuple(
+            create_topics.CreatableReplicaAssignment(partition_index=index, broker_ids=brokers)
+            for index, brokers in replicas
+        )
+        return new_topic(name, num_partitions=-1, replication_factor=-1, assignments=assignments)
+
+    return (
+        assigned("b-assigned", (0, (1,)), (1, (1,))),
+        assigned("b-both", (0, (1,))).replace(num_partitions=1, replication_factor=1),
+        assigned("b-hole", (1, (1,))),
+        assigned("b-twice", (0, (1, 1))),
+        assigned("b-unknown", (0, (7,))),
+    )
+
+
+def remove_topics(version: int) -> Step:
+    """Return the DeleteTopics step: known, unknown, repeated and refused ones, and an id."""
+    names = ("a-good", "b-good", "absent", "a-good", "", "c-refused")
+    request = delete_topics.DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
+    if version >= 6:
+        states = [delete_topics.DeleteTopicState(name=name) for name in names]
+        states.append(delete_topics.DeleteTopicState(name=None, topic_id=b"\2" * 16))
+        request = delete_topics.DeleteTopicsRequest(topics=tuple(states), timeout_ms=10000)
+    return Step(None, request, delete_topics.DeleteTopicsResponse, min(version, 6))
+
+
 def topic_scenarios() -> Iterator[Scenario]:
     """CreateTopics and DeleteTopics: good, bad, refused, by name and by id."""
-    config = create_topics.CreatableTopicConfig
-    assigned = create_topics.CreatableReplicaAssignment
+    of_a = {"resource_name": "a-", "resource_pattern_type": PREFIXED}
     grants = create(
-        creation(resource_name="a-", resource_pattern_type=PREFIXED, operation=CREATE),
-        creation(
-            resource_name="a-",
-            resource_pattern_type=PREFIXED,
-            operation=DELETE,
-            principal="User:bob",
-        ),
+        creation(**of_a, operation=CREATE),
+        creation(**of_a, operation=DELETE, principal="User:bob"),
         creation(resource_name="b-", resource_pattern_type=PREFIXED, operation=ALL),
     )
+    defaults = (new_topic("b-default", num_partitions=-1, replication_factor=-1),)
     for version in range(2, 8):
-        topics = (
-            new_topic("a-good"),
-            new_topic(
-                "b-good",
-                num_partitions=3,
-                configs=(config(name="cleanup.policy", value="compact"),),
-            ),
-            new_topic("a-none", num_partitions=0),
-            new_topic("a-minus", num_partitions=-2),
-            new_topic("a-many", replication_factor=3),
-            new_topic("a-zero", replication_factor=0),
-            new_topic("bad name"),
-            new_topic(""),
-            new_topic("."),
-            new_topic("x" * 250),
-            new_topic("a-twice"),
-            new_topic("a-twice"),
-            new_topic("a-conf", configs=(config(name="no.such.key", value="1"),)),
-            new_topic("a-confv", configs=(config(name="retention.ms", value="soon"),)),
-            new_topic("a-confnull", configs=(config(name="retention.ms", value=None),)),
-            new_topic("c-refused"),
+        steps = (
+            make_topics(*good_and_bad_topics(), version=version, validate=True),
+            make_topics(*good_and_bad_topics(), version=version),
+            make_topics(*assigned_topics(), version=version),
+            make_topics(*(defaults if version >= 4 else ()), version=version),
+            make_topics(version=version),
+            remove_topics(version),
+            ask_metadata(9, None),
         )
-        assignments = (
-            new_topic(
-                "b-assigned",
-                num_partitions=-1,
-                replication_factor=-1,
-                assignments=(
-                    assigned(partition_index=0, broker_ids=(1,)),
-                    assigned(partition_index=1, broker_ids=(1,)),
-                ),
-            ),
-            new_topic("b-both", assignments=(assigned(partition_index=0, broker_ids=(1,)),)),
-            new_topic(
-                "b-hole",
-                num_partitions=-1,
-                replication_factor=-1,
-                assignments=(assigned(partition_index=1, broker_ids=(1,)),),
-            ),
-            new_topic(
-                "b-twice",
-                num_partitions=-1,
-                replication_factor=-1,
-                assignments=(assigned(partition_index=0, broker_ids=(1, 1)),),
-            ),
-            new_topic(
-                "b-unknown",
-                num_partitions=-1,
-                replication_factor=-1,
-                assignments=(assigned(partition_index=0, broker_ids=(7,)),),
-            ),
-        )
-        defaults = (new_topic("b-default", num_partitions=-1, replication_factor=-1),)
-        delete_names = ("a-good", "b-good", "absent", "a-good", "", "c-refused")
-        removal = delete_topics.DeleteTopicsRequest(topic_names=delete_names, timeout_ms=10000)
-        if version >= 6:
-            removal = delete_topics.DeleteTopicsRequest(
-                topics=(
-                    *(delete_topics.DeleteTopicState(name=n) for n in delete_names),
-                    delete_topics.DeleteTopicState(name=None, topic_id=b"\2" * 16),
-                ),
-                timeout_ms=10000,
-            )
-        remove = Step(None, removal, delete_topics.DeleteTopicsResponse, min(version, 6))
-        yield Scenario(
-            f"topics {version}",
-            (
-                grants,
-                *(
-                    step._replace(user=user)
-                    for user in ("alice", "bob", None)
-                    for step in (
-                        make_topics(*topics, version=version, validate=True),
-                        make_topics(*topics, version=version),
-                        make_topics(*assignments, version=version),
-                        make_topics(*(defaults if version >= 4 else ()), version=version),
-                        make_topics(version=version),
-                        remove,
-                        ask_metadata(9, None),
-                    )
-                ),
-            ),
-        )
+        yield Scenario(f"topics {version}", (grants, *as_users(*steps)))
 
 
 def partition_scenarios() -> Iterator[Scenario]:
@@ -525,7 +501,7 @@ def config_scenarios() -> Iterator[Scenario]:
     for version in range(1, 5):
         flags = {"include_synonyms": True} if version < 3 else {"include_documentation": False}
 
-        few = ("cleanup.policy", "retention.ms", "no.such.key")
+        few = ("cleanup.policy", "min.insync.replicas", "retention.ms", "no.such.key")
         steps = [
             ask_configs(version, 2, "t-one", few, **flags),
             ask_configs(version, 2, "absent", few),
