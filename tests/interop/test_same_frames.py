@@ -6,6 +6,7 @@ broker answers them in hash order.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -34,6 +35,9 @@ from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target, kafka_target
 
 BARRIER = "frames-barrier"
+
+REACHED_S = 60
+"""A broker on a busy machine may take its time to apply what it has acknowledged."""
 
 OFFSETS = "__consumer_offsets"
 
@@ -146,7 +150,8 @@ class Side:
         self._wait(lambda: not self._admin(mark).resources)
 
     def _wait(self, reached: Callable[[], bool]) -> None:
-        for _ in range(2000):
+        deadline = time.monotonic() + REACHED_S
+        while time.monotonic() < deadline:
             if reached():
                 return
         raise AssertionError("the server did not reach the state that the scenario needs")
