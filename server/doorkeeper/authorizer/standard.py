@@ -100,9 +100,12 @@ class StandardAuthorizer(Authorizer):
         self._store = store
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Read the super users, the default and the form of the audit line."""
-        self._policy = read_policy(configs)
-        self._form = read_form(configs)
+        """Read the super users, the default and the form of the audit line.
+
+        May be called again while the server runs; what is refused leaves all as it was.
+        """
+        policy, form = read_policy(configs), read_form(configs)
+        self._policy, self._form = policy, form
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         """Load the ACLs beside the loop; listeners that start early need not wait for them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.storage import rows, schema
@@ -110,9 +110,12 @@ class EmbeddedStore(Store):
 
         The garbage collector rests until the last one is read: it would look at each of them
         several times, find nothing, and double the time of the start.
+
+        They are read over a connection of their own, in any thread: the other one belongs to the
+        writer, whose upkeep may begin at any time, and apsw refuses to share it between threads.
         """
-        with named(self._path), _collector_paused():
-            yield from rows.read_bindings(self._connection)
+        with named(self._path), _collector_paused(), closing(connect(self._path)) as reader:
+            yield from rows.read_bindings(reader)
 
     def topics(self) -> Iterator[StoredTopic]:
         """Read all topics, sorted by name. For the start, before the first ``submit``."""

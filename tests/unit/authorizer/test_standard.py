@@ -83,6 +83,18 @@ async def test_a_principal_counts_by_type_and_name() -> None:
     assert authorizer.authorize(context, [to(READ, topic("a"))]) == [ALLOWED]
 
 
+async def test_a_configuration_that_is_refused_changes_nothing() -> None:
+    """Neither the super users nor the form, whichever of them is wrong."""
+    authorizer = await started(super__users="User:root")
+
+    with pytest.raises(ValueError, match=r"^doorkeeper\.authorizer\.log\.format: found 1"):
+        authorizer.configure({"super.users": "User:b", "doorkeeper.authorizer.log.format": "1"})
+
+    assert authorizer.policy.super_users == {"User:root"}
+    authorizer.configure({"super.users": "User:b"})
+    assert authorizer.policy.super_users == {"User:b"}
+
+
 async def test_the_default_may_be_open() -> None:
     """Only where no ACL, of whomever, covers the resource."""
     authorizer = await started(A, allow__everyone__if__no__acl__found="true")
