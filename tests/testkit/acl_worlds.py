@@ -57,12 +57,36 @@ _BINDINGS = tuple(
 )
 # One draw for a whole binding: drawing the seven fields one by one takes ten times as long.
 bindings = st.sampled_from(_BINDINGS)
-worlds = st.lists(bindings, max_size=14)
-questions = st.sampled_from(
-    tuple(
-        Question(*fields)
-        for fields in product(PRINCIPALS, HOSTS[1:], OPERATIONS, TYPES, (*NAMES, "abcd", "zz"))
-    )
+# Many entries on few patterns, so that the order among them matters.
+DENSE_NAMES = ("a", "*")
+DENSE_PRINCIPALS = ("User:a", "User:*", "Group:a")
+_DENSE = tuple(
+    each
+    for each in _BINDINGS
+    if each.pattern.resource_type is ResourceType.TOPIC
+    and each.pattern.name in DENSE_NAMES
+    and each.entry.principal in DENSE_PRINCIPALS
+    and each.entry.host in HOSTS[:2]
+    and each.entry.operation in OPERATIONS[:3]
+)
+worlds = st.one_of(
+    st.lists(bindings, max_size=14), st.lists(st.sampled_from(_DENSE), min_size=3, max_size=14)
+)
+questions = st.one_of(
+    st.sampled_from(
+        tuple(
+            Question(*fields)
+            for fields in product(PRINCIPALS, HOSTS[1:], OPERATIONS, TYPES, (*NAMES, "abcd", "zz"))
+        )
+    ),
+    st.sampled_from(
+        tuple(
+            Question(*fields)
+            for fields in product(
+                DENSE_PRINCIPALS, HOSTS[1:2], OPERATIONS[:3], TYPES[:1], ("a", "ab")
+            )
+        )
+    ),
 )
 policies = st.builds(
     Policy,

@@ -43,6 +43,7 @@ PRINCIPALS = ("User:a", "Group:*", "Group:a", "User:b:c", "\U0001f600:x", "\uff5
 HOSTS = ("10.0.0.1", "10.0.0.2", "0:0:0:0:0:0:0:1")
 TYPES = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 OPERATIONS = tuple(each for each in AclOperation if AclOperation.ALL <= each <= 14)
+DENSE_OPERATIONS = (AclOperation.ALL, AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE)
 PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 PERMISSIONS = (AclPermissionType.DENY, *(AclPermissionType.ALLOW,) * 3)
 
@@ -57,16 +58,26 @@ class World(NamedTuple):
 
 
 def random_world(chance: random.Random) -> World:
-    """Make a world of up to 30 ACLs with 12 questions, 3 of which ask for "some"."""
+    """Make a world of up to 30 ACLs with 12 questions, 3 of which ask for "some".
+
+    Half of the worlds have few names, principals and operations: there many ACLs match at once, and
+    their order decides which is reported.
+    """
+    dense = chance.random() < 0.5
+    types = TYPES[:1] if dense else TYPES
+    names = chance.sample(NAMES, 3) if dense else NAMES
+    principals = chance.sample(PRINCIPALS, 2) if dense else PRINCIPALS
+    hosts = HOSTS[:1] if dense else HOSTS
+    operations = DENSE_OPERATIONS if dense else OPERATIONS
     bindings = dict.fromkeys(
         AclBinding(
             ResourcePattern(
-                chance.choice(TYPES), chance.choice(NAMES), chance.choice(PATTERN_TYPES)
+                chance.choice(types), chance.choice(names), chance.choice(PATTERN_TYPES)
             ),
             AccessControlEntry(
-                chance.choice(("User:*", *PRINCIPALS)),
-                chance.choice(("*", *HOSTS)),
-                chance.choice(OPERATIONS),
+                chance.choice(("User:*", *principals)),
+                chance.choice(("*", *hosts)),
+                chance.choice(operations),
                 chance.choice(PERMISSIONS),
             ),
         )
@@ -78,11 +89,11 @@ def random_world(chance: random.Random) -> World:
         bindings=tuple(bindings),
         questions=tuple(
             Question(
-                chance.choice(PRINCIPALS),
-                chance.choice(HOSTS),
-                chance.choice(OPERATIONS),
-                chance.choice(TYPES),
-                PROBE_NAME if number < 3 else chance.choice((*NAMES, "abcd")),
+                chance.choice(principals),
+                chance.choice(hosts),
+                chance.choice(operations),
+                chance.choice(types),
+                PROBE_NAME if number < 3 else chance.choice((*names, "abcd")),
             )
             for number in range(12)
         ),

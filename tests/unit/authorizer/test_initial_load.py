@@ -30,6 +30,7 @@ class SlowStore(HeldStore):
         super().__init__([StoredBinding("1" * 22, A)])
         self.go_on = threading.Event()
         self.given_up = threading.Event()
+        self.asked_for_more = threading.Event()
         self._error = error
 
     def bindings(self) -> Iterator[StoredBinding]:
@@ -39,6 +40,7 @@ class SlowStore(HeldStore):
             if self._error is not None:
                 raise self._error
             yield StoredBinding("2" * 22, allow("bob", READ, topic("a")))
+            self.asked_for_more.set()
             yield StoredBinding("3" * 22, allow("carol", READ, topic("a")))
         finally:
             self.given_up.set()
@@ -113,6 +115,7 @@ async def test_closing_gives_up() -> None:
     ):
         await awaitables[CLIENTS]
     assert await asyncio.to_thread(store.given_up.wait, 30)
+    assert not store.asked_for_more.is_set()
     assert authorizer.acl_count() == 0
 
 
