@@ -20,6 +20,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCES = PROJECT / "tests" / "interop" / "kafka"
+ORACLES = PROJECT / "tests" / "conformance" / "kafka"
 CACHE = PROJECT / ".cache" / "kafka"
 
 VERSIONS = ("4.3.1", "3.9.1")
@@ -53,20 +54,22 @@ class Jars:
         return f"{self.classes}:{self.lib}/*"
 
 
-def jars(version: str) -> Jars:
-    """Return Kafka's jars and our compiled runner, fetching and compiling what is missing.
+def jars(version: str, program: Path = SOURCES) -> Jars:
+    """Return Kafka's jars and a program of ours, fetching and compiling what is missing.
+
+    `program` is a folder of Java sources: the runner of tools, or an oracle.
 
     Raises:
         Unavailable: no Java, no Maven, or Maven could not reach a registry.
     """
-    for program in ("java", "javac"):
-        if shutil.which(program) is None:
-            raise Unavailable(f"{program} is not installed (make setup-system)")
+    for needed in ("java", "javac"):
+        if shutil.which(needed) is None:
+            raise Unavailable(f"{needed} is not installed (make setup-system)")
     home = CACHE / version
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         lib = _fetched(home, version)
-        classes = _compiled(home, lib)
+        classes = _compiled(home, lib, program)
     return Jars(version=version, lib=lib, classes=classes)
 
 
@@ -85,7 +88,8 @@ def _stamp(*files: Path) -> str:
 
 
 def _fetched(home: Path, version: str) -> Path:
-    pom = SOURCES / version / "pom.xml"
+    poms = (folder / version / "pom.xml" for folder in (SOURCES, ORACLES))
+    pom = next(pom for pom in poms if pom.exists())
     lib = home / "lib"
     stamp = home / "lib.stamp"
     if stamp.exists() and stamp.read_text() == _stamp(pom):
@@ -93,7 +97,7 @@ def _fetched(home: Path, version: str) -> Path:
     if shutil.which("mvn") is None:
         raise Unavailable("mvn is not installed (make setup-system)")
     shutil.rmtree(lib, ignore_errors=True)
-    print(f"fetching Kafka {version} into {lib} (55 MB, once)")  # noqa: T201 - the first run waits for it
+    print(f"fetching Kafka {version} into {lib} (up to 55 MB, once)")  # noqa: T201 - the first run waits for it
     goal = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
     try:
         done = subprocess.run(
@@ -112,13 +116,11 @@ def _fetched(home: Path, version: str) -> Path:
     return lib
 
 
-def _compiled(home: Path, lib: Path) -> Path:
-    sources = sorted(SOURCES.glob("*.java"))
-    classes = home / f"classes-{_stamp(*sources)}"
+def _compiled(home: Path, lib: Path, program: Path) -> Path:
+    sources = sorted(program.glob("*.java"))
+    classes = home / f"classes-{program.name}-{_stamp(*sources)}"
     if classes.exists():
         return classes
-    for old in home.glob("classes-*"):
-        shutil.rmtree(old)
     making = home / "classes.new"
     shutil.rmtree(making, ignore_errors=True)
     subprocess.run(

@@ -5,7 +5,6 @@ command then costs some tens of milliseconds instead of a JVM's start. ``scripts
 shell scripts with the names of Kafka's own, so that a documented command line runs as printed.
 """
 
-import json
 import os
 import pty
 import shlex
@@ -16,18 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testkit.java_lines import JAVA, JavaLines
 from testkit.kafka_jars import Jars
 
 COMMAND_S = 60
 """No command of the suites takes longer, on a busy machine either."""
-
-JAVA = (
-    "java",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-Xmx256m",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-)
 
 MAIN: Mapping[str, str] = {
     "kafka-acls": "org.apache.kafka.tools.AclCommand",
@@ -74,7 +66,7 @@ class KafkaTools:
 
     def __init__(self, jars: Jars) -> None:
         self.jars = jars
-        self._process: subprocess.Popen[str] | None = None
+        self._lines = JavaLines(jars, "ToolRunner")
 
     @property
     def version(self) -> str:
@@ -83,7 +75,7 @@ class KafkaTools:
 
     def run(self, tool: str, *words: str) -> Done:
         """Run one command and return what it left; the JVM stays."""
-        answer = self._ask({"main": main_class(self.version, tool), "args": words})
+        answer = self._lines.ask({"main": main_class(self.version, tool), "args": words})
         return Done(status=answer["status"], stdout=answer["stdout"], stderr=answer["stderr"])
 
     def call(self, name: str, config: Mapping[str, str], /, **parts: Any) -> Any:
@@ -92,45 +84,14 @@ class KafkaTools:
         Raises:
             CallFailed: the call completed with an exception.
         """
-        answer = self._ask({"call": name, "config": config, **parts})
+        answer = self._lines.ask({"call": name, "config": config, **parts})
         if answer["status"]:
             raise CallFailed(answer["error"])
         return answer["value"]
 
     def close(self) -> None:
         """End the JVM."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
-
-    def _ask(self, request: Mapping[str, Any]) -> Any:
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        overdue = threading.Timer(COMMAND_S, process.kill)
-        overdue.start()
-        try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        finally:
-            overdue.cancel()
-        if not line:
-            self.close()
-            raise TimeoutError(f"the JVM ended, or gave no answer in {COMMAND_S} s: {request}")
-        return json.loads(line)
-
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [*JAVA, "-cp", self.jars.classpath, "ToolRunner"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        return self._process
+        self._lines.close()
 
 
 def command(jars: Jars, tool: str) -> list[str]:
