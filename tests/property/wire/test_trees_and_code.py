@@ -22,7 +22,7 @@ from testkit.wire_values import (
 EACH_LAYOUT = pytest.mark.parametrize(("name", "version"), list(distinct_versions()))
 EVERY_VERSION = pytest.mark.parametrize(("name", "version"), list(message_versions()))
 FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def agree_on_values(data: st.DataObject, name: str, version: int) -> None:
@@ -100,8 +100,8 @@ def test_equal_bytes_and_values_at_length(data: st.DataObject, name: str, versio
 
 @pytest.mark.slow
 @EVERY_VERSION
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=30)
 @given(data=st.data())
 def test_damaged_bytes_at_length(data: st.DataObject, name: str, version: int) -> None:
     """As the short form, with many more values."""
-    agree_on_damage(data, name, version, cuts_max=2000)
+    agree_on_damage(data, name, version, cuts_max=400)
