@@ -9,6 +9,8 @@ failures     how a command that cannot go on says so
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,9 +18,27 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+STDOUT = 1
+STDERR = 2
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
+    _fill_standard_descriptors()
     from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  for who imports only this
 
     doorkeeper.main(arguments, prog_name="doorkeeper")
+
+
+def _fill_standard_descriptors() -> None:
+    """Put the null device where a parent closed stdin, stdout or stderr.
+
+    Otherwise the next files that are opened take their numbers, and log lines go to sockets and
+    stores.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        pass
+    os.close(opened)
+    # Python leaves None in the place of a stream that was closed.
+    sys.stdout = sys.stdout or os.fdopen(STDOUT, "w")
+    sys.stderr = sys.stderr or os.fdopen(STDERR, "w")

@@ -66,3 +66,24 @@ def test_it_runs_as_a_module() -> None:
     )
 
     assert run.stdout == f"doorkeeper {__version__}\n"
+
+
+def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
+    """Nothing that is opened later, no store and no socket, gets what is written to stdout."""
+    code = (
+        "import os\n"
+        "from doorkeeper.cli import main\n"
+        "try:\n"
+        "    main(['store', 'backup', 'x', '--data-dir', '/none'])\n"
+        "except SystemExit as end:\n"
+        "    null = os.stat(os.devnull).st_rdev\n"
+        "    os._exit(end.code + 10 * sum(os.fstat(n).st_rdev == null for n in range(3)))\n"
+    )
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code],
+        check=False,
+        timeout=60,
+    )
+
+    assert ended.returncode == 31
