@@ -23,6 +23,7 @@ import structlog
 from doorkeeper import registry
 from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
 from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.checking import check_named
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
@@ -70,6 +71,10 @@ class Assembly:
         """
         try:
             await self._start()
+        except StartError:
+            # One problem seldom comes alone: tell the others of its kind too.
+            check_named(self._settings)
+            raise
         except (BindError, StorageError) as error:
             raise StartError(str(error)) from error
 

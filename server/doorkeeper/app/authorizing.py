@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.authorizer.keys import read_form, read_policy
 from doorkeeper.authorizer.loading import KEY, UnusableAuthorizer, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
+
+
+def check_authorizer(settings: Settings) -> None:
+    """Check what can be without making an authorizer: a plug-in is loaded, not configured.
+
+    Raises:
+        StartError: it cannot be loaded, or the standard authorizer refuses its keys.
+
+    """
+    try:
+        if authorizer_class(settings.authorizer_class_name) is StandardAuthorizer:
+            read_policy(settings.originals)
+            read_form(settings.originals)
+    except ValueError as error:
+        raise StartError(str(error)) from error
 
 
 def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authorizer | None:

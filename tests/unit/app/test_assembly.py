@@ -200,3 +200,14 @@ async def test_an_authorizer_that_does_not_close(
 
     assert "still busy" in (tmp_path / "log").read_text()
     open_store(tmp_path / "data").close()
+
+
+async def test_problems_are_told_together(tmp_path: Path) -> None:
+    """A start that fails for its authorizer tells what is wrong with the catalog too."""
+    text = f"authorizer.class.name=no.such\ndoorkeeper.catalog.file={tmp_path / 'none.yaml'}"
+
+    async with assembly(tmp_path, text) as server:
+        with pytest.raises(StartError) as caught:
+            await server.start()
+
+    assert len(caught.value.problems) == 2

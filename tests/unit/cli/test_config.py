@@ -47,3 +47,22 @@ def test_overrides_are_checked_too(tmp_path: Path) -> None:
     )
 
     assert result.exit_code == 1
+
+
+def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
+    """A catalog with faults and a super user without a type are told, one line each."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n")
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"super.users=admin\ndoorkeeper.catalog.file={catalog}\n"
+    )
+
+    result = CliRunner().invoke(doorkeeper, ["config", "check", str(file)])
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    first, second = result.stderr.splitlines()
+    assert first.startswith("doorkeeper: super.users: ")
+    assert second.startswith(f"doorkeeper: {catalog}:2: ")
