@@ -48,7 +48,8 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
 def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
     copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        copy.pragma("journal_mode", "off")
+        copy.pragma("synchronous", "off")
         # The transaction pins what is read. Without it every commit of the server makes the
         # backup begin again, and under steady writes it never ends.
         source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")

@@ -67,7 +67,8 @@ def connect(path: Path) -> apsw.Connection:
 
 def _configure(connection: apsw.Connection, path: Path) -> None:
     connection.set_busy_timeout(_BUSY_MS)
-    connection.execute(_SETTINGS)
+    for _ in connection.execute(_SETTINGS):
+        pass  # some answer with a row, and what is behind them runs when the row is taken
     mode = connection.pragma("journal_mode", "wal")
     if mode != "wal":
         raise StorageError(f"{path}: the file system allows no WAL (journal mode {mode})")
@@ -108,7 +109,13 @@ def named(path: Path) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return SQLite's own words, without the name of the exception's class that apsw may add."""
+    """Return SQLite's own words, without the name of the exception's class that apsw may add.
+
+    Of an error of the disk the code tells more, and the words may be "not an error".
+    """
+    if isinstance(error, apsw.IOError):
+        code = getattr(error, "extendedresult", apsw.SQLITE_IOERR)
+        return f"disk I/O error ({apsw.mapping_extended_result_codes.get(code, code)})"
     text = str(error)
     return text.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
 

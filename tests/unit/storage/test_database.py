@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import apsw
@@ -24,6 +26,19 @@ def test_each_commit_is_synced_and_the_wal_is_used(tmp_path: Path) -> None:
     assert connection.pragma("synchronous") == 2
     assert connection.pragma("wal_autocheckpoint") == 0
     assert connection.pragma("mmap_size") == 0
+    connection.close()
+
+
+def test_every_setting_holds(tmp_path: Path) -> None:
+    """Temporary tables in memory (2), a bounded WAL, a cache of 16 MiB, cells checked."""
+    connection = connect(tmp_path / "doorkeeper.db")
+
+    assert connection.pragma("fullfsync") == 1
+    assert connection.pragma("journal_size_limit") == 64 * 1024 * 1024
+    assert connection.pragma("cache_size") == -16 * 1024
+    assert connection.pragma("cell_size_check") == 1
+    assert connection.pragma("temp_store") == 2
+    assert connection.pragma("trusted_schema") == 0
     connection.close()
 
 
@@ -95,6 +110,35 @@ def test_an_error_without_words_gives_its_class() -> None:
     """A reason is never empty."""
     assert reason(apsw.BusyError("BusyError: database is locked")) == "database is locked"
     assert reason(MemoryError()) == "MemoryError"
+
+
+def test_an_error_of_the_disk_gives_its_code(tmp_path: Path) -> None:
+    """A write that the system refuses is no "not an error"."""
+    code = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from doorkeeper.storage.contract import StorageError\n"
+        "from doorkeeper.storage.database import connect, named\n"
+        "connection = connect(Path(sys.argv[1]))\n"
+        "connection.pragma('journal_mode', 'off')\n"
+        "connection.execute('CREATE TABLE t (c)')\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "try:\n"
+        "    with named(Path('file')):\n"
+        "        connection.execute('INSERT INTO t VALUES (zeroblob(90_000))')\n"
+        "except StorageError as error:\n"
+        "    print(error)\n"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "doorkeeper.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout == "file: disk I/O error (SQLITE_IOERR_WRITE)\n"
 
 
 def test_damage_is_found(tmp_path: Path) -> None:
