@@ -218,7 +218,7 @@ class Server:
         assert self._around is not None
         idle_s = self._limits.idle_ms / 1000
         deadline_s = self._around.clock() - idle_s
-        for shell in [one for one in self._shells if one.last_active_s < deadline_s]:
+        for shell in [one for one in self._shells if one.idle_since(deadline_s)]:
             shell.abort("connection closed: idle for too long")
         interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
         self._sweeper = self._around.loop.call_later(interval_s, self._sweep)

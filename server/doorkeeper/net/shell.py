@@ -130,6 +130,15 @@ class Shell(asyncio.Protocol):
 
     # --- what the server calls
 
+    def idle_since(self, deadline_s: float) -> bool:
+        """Say whether nothing has moved since; a peer that takes an answer slowly is not idle."""
+        if self._write_full and self._transport is not None:
+            size = self._transport.get_write_buffer_size()
+            if size < self._around.outgoing.held_by(self):
+                self._around.outgoing.hold(self, size)
+                self.last_active_s = self._around.clock()
+        return self.last_active_s < deadline_s
+
     def drain(self) -> None:
         """Answer what was received, then close."""
         self._draining = True

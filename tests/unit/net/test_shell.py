@@ -423,6 +423,24 @@ async def test_traffic_both_ways_is_activity() -> None:
     assert shell.last_active_s == 1002.0
 
 
+async def test_a_peer_that_takes_an_answer_slowly_is_not_idle() -> None:
+    """It is active when it takes some of what waits for it, and idle when it takes nothing."""
+    world = World()
+    shell, transport = world.connect()
+    transport.stuck = True
+    shell.data_received(describe("a" * 1000))
+    world.clock.now_s += 10
+    deadline_s = world.clock.now_s - 1
+
+    assert shell.idle_since(deadline_s)
+    transport.writes[-1] = transport.writes[-1][:500]
+    assert not shell.idle_since(deadline_s)
+    assert world.around.outgoing.total == 500
+    world.clock.now_s += 10
+
+    assert shell.idle_since(deadline_s + 10)
+
+
 async def test_no_password_is_logged() -> None:
     """A refused login leaves no trace of its password in the log."""
     world = World(sasl=LOGIN)
