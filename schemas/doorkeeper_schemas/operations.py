@@ -55,7 +55,7 @@ def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
         match entry:
             case {"api": str(name), "key": int(key), "needs": list(needs), **rest} if (
-                not rest and key not in rows and apis.get(key, ("",))[0] == name
+                _is_note(rest) and key not in rows and apis.get(key, ("",))[0] == name
             ):
                 requirements = "".join(_requirement(need, path, name) + ", " for need in needs)
                 rows[key] = f"{key}: ({requirements}), # {name}\n"
@@ -69,6 +69,11 @@ def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
         f"{_HEAD}REQUIRED: dict[int, tuple[Requirement, ...]] = {{\n{listed}}}\n"
         '"""What each API needs, by its key; nothing for an API that anybody may call."""\n'
     )
+
+
+def _is_note(rest: dict[object, object]) -> bool:
+    """Say whether nothing is left of an entry but, perhaps, its note for readers."""
+    return not rest or (list(rest) == ["note"] and isinstance(rest["note"], str))
 
 
 def _requirement(need: object, path: Path, name: str) -> str:

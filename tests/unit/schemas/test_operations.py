@@ -68,6 +68,15 @@ def test_source(tmp_path: Path) -> None:
     assert repr(space["REQUIRED"]) == repr({29: REQUIRED[29]})
 
 
+def test_notes_are_for_readers(tmp_path: Path) -> None:
+    """A note changes nothing in what the server has."""
+    path, noted = tmp_path / "operations.yaml", tmp_path / "noted.yaml"
+    path.write_text(GOOD)
+    noted.write_text(GOOD.replace("key: 29\n", "key: 29\n  note: read me\n"))
+
+    assert operations_source(noted, APIS) == operations_source(path, APIS)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
@@ -75,6 +84,7 @@ def test_source(tmp_path: Path) -> None:
         ("CLUSTER", "CLOUD", "DescribeAcls: expected operation"),
         ("refusal: 31", "refusal: 31, quiet: yes", "DescribeAcls: expected operation"),
         ("key: 29", "key: 30", "expected a new api"),
+        ("key: 29", "key: 29\n  note: [a, list]", "expected a new api"),
         (GOOD, "[]", "nothing is said of DescribeAcls"),
     ],
 )
