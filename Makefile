@@ -2,8 +2,8 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-all interop-quick check generate wheel bench \
-        bench-quick lock clean
+.PHONY: help setup setup-system serve test test-all interop-quick conformance check generate wheel \
+        bench bench-quick lock clean
 
 py := .venv/bin/python
 ARGS ?=
@@ -33,6 +33,10 @@ test-all: setup-system  ## run all tests: the slow ones and those with real Kafk
 interop-quick:  ## run the quick tests with Kafka's own tools and foreign clients
 	@scripts/environment test
 	@$(py) -m pytest -m "interop and not slow" $(ARGS)
+
+conformance:  ## compare codec and decisions with Kafka's own code, and print totals
+	@scripts/environment test
+	@$(py) -m pytest -m "not slow" tests/conformance $(ARGS)
 
 check:  ## lint, formatting, types, import directions, generated code current
 	@scripts/environment check

@@ -1,0 +1,80 @@
+"""What the conformance suite shares: the oracles, one of each for a run, and the totals.
+
+A release of Kafka that this machine cannot have skips what needs it, with the reason; under
+CI=true it fails.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.oracle_authorizer import AuthorizerOracle
+from testkit.oracle_codec import RELEASES, CodecOracle
+from testkit.oracle_totals import TOTALS, Totals
+
+FIRST_RUN_S = 900
+"""The first test that needs a release of Kafka may have to fetch it."""
+
+SLOW_S = 3600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder, and give the first ones time to fetch Kafka."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.interop)
+            slow = item.get_closest_marker("slow") is not None
+            item.add_marker(pytest.mark.timeout(SLOW_S if slow else FIRST_RUN_S))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print what was compared."""
+    totals = config.stash.get(TOTALS, None)
+    if totals is not None:
+        terminalreporter.section("compared with Kafka")
+        for line in totals.lines():
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def totals(pytestconfig: pytest.Config) -> Totals:
+    """Give the totals of this run."""
+    return pytestconfig.stash.setdefault(TOTALS, Totals())
+
+
+@pytest.fixture(scope="session")
+def codec() -> Iterator[CodecOracle]:
+    """Give Kafka's message classes, of all releases that are asked."""
+    oracle = CodecOracle()
+    try:
+        for release in RELEASES:
+            oracle.ask(release, [])
+        yield oracle
+    except Unavailable as missing:
+        cannot(str(missing))
+    finally:
+        oracle.close()
+
+
+@pytest.fixture(scope="session")
+def authorizers() -> Iterator[Callable[[str], AuthorizerOracle]]:
+    """Give Kafka's authorizer of a release."""
+    opened: list[AuthorizerOracle] = []
+
+    @cache
+    def of(release: str) -> AuthorizerOracle:
+        try:
+            opened.append(AuthorizerOracle(release))
+        except Unavailable as missing:
+            cannot(str(missing))
+        return opened[-1]
+
+    yield of
+    for each in opened:
+        each.close()
