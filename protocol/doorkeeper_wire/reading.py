@@ -141,6 +141,32 @@ def compact_text(data: bytes, at: int, first: int, field: str) -> tuple[str, int
     return text(data, at, size, field)
 
 
+class BoundedBytes(bytes):
+    """Bytes whose arrays and tagged fields have so many elements in all, to be decoded once.
+
+    An element of a few bytes becomes an object of some hundred: a count that fits the bytes may
+    still cost a hundred times their size.
+    """
+
+    elements_left: int
+
+    def take(self, at: int, count: int, field: str) -> None:
+        """Count elements that are about to be read."""
+        self.elements_left -= max(count, 0)
+        if self.elements_left < 0:
+            raise Malformed(field, at, f"{count} more elements are more than allowed in all")
+
+
+def bounded(data: bytes, elements_max: int) -> bytes:
+    """Return bytes that decode as they are, but with so many elements at most."""
+    if len(data) <= elements_max:
+        # Each element has a byte at least.
+        return data
+    limited = BoundedBytes(data)
+    limited.elements_left = elements_max
+    return limited
+
+
 def nullable_array(
     data: bytes, at: int, count: int, element_bytes_min: int, field: str
 ) -> tuple[int, int]:
@@ -152,6 +178,8 @@ def nullable_array(
     left = len(data) - at
     if count > left // element_bytes_min:
         raise Malformed(field, at, f"an array of {count}, but only {left} bytes are left")
+    if isinstance(data, BoundedBytes):
+        data.take(at, count, field)
     return count, at
 
 
@@ -203,7 +231,10 @@ def compact_texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[s
 
 def tag_count(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
     """Read the rest of the number of tagged fields; it may be negative, which means none."""
-    return (first, at) if first < 0x80 else more(data, at, first, field)
+    count, at = (first, at) if first < 0x80 else more(data, at, first, field)
+    if isinstance(data, BoundedBytes):
+        data.take(at, count, field)
+    return count, at
 
 
 def tag_head(data: bytes, at: int, field: str) -> tuple[int, int, int]:

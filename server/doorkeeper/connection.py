@@ -28,6 +28,7 @@ from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import decode_request_header, encode_response
+from doorkeeper_wire.reading import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -256,6 +257,7 @@ class Connection:
         if session.takes_bare_frames:
             result: Advance = self._bare(frame, now_s)
         else:
+            frame = bounded(frame, self._limits.elements_max)
             header, offset = self._header(frame)
             self._counts.requests += 1
             action = session.admit(header.api_key, now_s)

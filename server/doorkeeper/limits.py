@@ -37,6 +37,13 @@ class Limits:
         " may hold this much memory and no more.",
         key="sasl.server.max.receive.size",
     )
+    elements_max: int = _bound(
+        100_000,
+        "Elements of all arrays of one request. Each may be ten bytes, and costs some hundred as an"
+        " object and again in the answer: without a bound, ten megabytes of rows are a gigabyte and"
+        " half a minute, also for who may do nothing. Kafka's own limits are 10,000 rows. A"
+        " request with more closes its connection.",
+    )
     connections_max: int = _bound(
         UNLIMITED,
         "Kafka's default. At the limit nothing is accepted; peers wait in the backlog. Each"

@@ -195,6 +195,18 @@ def test_an_empty_frame_is_no_request() -> None:
     assert found.fields["field"] == "header"
 
 
+def test_elements_are_bounded_over_the_whole_request() -> None:
+    """A request of more elements than allowed ends it; one of as many is served."""
+    limits = Limits(elements_max=100)
+
+    assert isinstance(one(connection(limits=limits), create(["t"] * 100)), Update)
+    found = closed(connection(limits=limits), create(["t"] * 101))
+
+    assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
+    assert found.fields["field"] == "creations"
+    assert found.fields["cause"] == "101 more elements are more than allowed in all"
+
+
 def test_what_is_promised_is_not_held() -> None:
     """A frame of 100 MB that does not come costs its five bytes."""
     to = connection()

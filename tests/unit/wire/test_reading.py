@@ -8,6 +8,11 @@ import pytest
 from doorkeeper_wire import reading
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest
+from doorkeeper_wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 from doorkeeper_wire.messages.list_groups import ListGroupsRequest
 from doorkeeper_wire.messages.metadata import MetadataRequest
@@ -143,3 +148,23 @@ def test_many_small_elements() -> None:
 
     assert cost(4, texts, ListGroupsRequest) < 20 * len(texts)
     assert cost(4, tags, ListGroupsRequest) < 50 * len(tags)
+
+
+def test_elements_are_counted_over_arrays_and_tags() -> None:
+    """Nested arrays and tagged fields count together; without a bound, or within it, nothing."""
+    topics = CreateTopicsRequest(
+        topics=tuple(
+            CreatableTopic(
+                name="t",
+                assignments=(CreatableReplicaAssignment(broker_ids=(1, 2)),),
+                unknown_tags=((5, b""),),
+            )
+            for _ in range(3)
+        )
+    ).encode(7)
+
+    assert CreateTopicsRequest.decode(topics, 0, 7) == CreateTopicsRequest.decode(
+        reading.bounded(topics, 15), 0, 7
+    )
+    with pytest.raises(Malformed, match="more than allowed in all"):
+        CreateTopicsRequest.decode(reading.bounded(topics, 14), 0, 7)
