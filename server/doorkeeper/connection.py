@@ -21,7 +21,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls, RequestContext
 from doorkeeper.session import Action, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
@@ -376,7 +376,10 @@ class Connection:
     ) -> bytes:
         """Answer a request that failed in the form of its own type."""
         if not isinstance(error, ApiError):
-            self.notes.append(Note("a request failed", self._request(header), error))
+            fields = self._request(header)
+            if isinstance(error, AuthorizerFault):
+                fields["authorizer"] = error.authorizer
+            self.notes.append(Note("a request failed", fields, error))
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise _End(f"{api.name} failed and has no form for errors", self._request(header))

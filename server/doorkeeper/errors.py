@@ -1,6 +1,7 @@
 """Kafka's error codes as this server answers them, and the exception that carries one.
 
     ApiError            an answer with a code of its own and, mostly, a text
+    AuthorizerFault     what a configured authorizer did wrong; answered as what caused it
 
 Every other exception that leaves a handler or an authorizer is answered with
 UNKNOWN_SERVER_ERROR and no text, so that nothing internal reaches a client.
@@ -44,6 +45,7 @@ class ErrorCode(IntEnum):
     SASL_AUTHENTICATION_FAILED = 58
     GROUP_ID_NOT_FOUND = 69
     TOPIC_DELETION_DISABLED = 73
+    THROTTLING_QUOTA_EXCEEDED = 89
     RESOURCE_NOT_FOUND = 91
     DUPLICATE_RESOURCE = 92
     UNKNOWN_TOPIC_ID = 100
@@ -98,6 +100,19 @@ class ApiError(Exception):
         self.message = message
 
 
+class AuthorizerFault(Exception):
+    """A configured authorizer raised, or returned what its contract does not allow.
+
+    The client gets the answer to ``cause``: the code of an ApiError, else -1 without a text.
+    """
+
+    def __init__(self, authorizer: str, what: str, cause: BaseException) -> None:
+        """Keep who failed, in what, and how."""
+        super().__init__(f"{authorizer} failed in {what}: {type(cause).__name__}: {cause}")
+        self.authorizer = authorizer
+        self.cause = cause
+
+
 def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
     """Return the code and the text that a client gets for an exception.
 
@@ -105,6 +120,8 @@ def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
 
     Source: the broker's ``ApiError.fromThrowable``.
     """
+    if isinstance(error, AuthorizerFault):
+        error = error.cause
     if not isinstance(error, ApiError):
         return ErrorCode.UNKNOWN_SERVER_ERROR, None
     if error.code is ErrorCode.UNKNOWN_SERVER_ERROR:

@@ -82,6 +82,14 @@ class Limits:
         " rather than nothing.",
         key="doorkeeper.update.timeout.ms",
     )
+    updates_waiting_max: int = _bound(
+        500_000,
+        "Items of ACL changes that wait for the authorizer, over all connections: fifty of the"
+        " largest requests that the standard authorizer takes, about 300 MB. Beyond it a change is"
+        " refused with error 89 before the authorizer is asked, so that one that never completes"
+        " does not fill the memory. A request alone is never refused: its frame bounds it.",
+        key="doorkeeper.update.waiting.max",
+    )
     queued_in_bytes_max: int = _bound(
         268_435_456,
         "Bytes received and not yet answered, over all connections: two and a half frames of the"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter, ResourcePattern
     from doorkeeper.authorizer.contract import (
         AclCreateResult,
         AclDeleteResult,
@@ -119,6 +119,12 @@ class AuthorizerReads(Protocol):
 
     def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
         """Return the bindings that the filter matches."""
+        ...
+
+    def authorized_operations(
+        self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
+    ) -> list[int]:
+        """Return a mask of allowed operations for each resource, in order."""
         ...
 
 

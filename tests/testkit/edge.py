@@ -38,6 +38,7 @@ from doorkeeper.authorizer.contract import (
     Authorizer,
     AuthorizerServerInfo,
     Endpoint,
+    Eventually,
 )
 from doorkeeper.connection import Connection, Counts, Peer
 from doorkeeper.errors import ApiError, answer_of
@@ -193,7 +194,7 @@ class HandAuthorizer(Authorizer):
     """Gives what the test has prepared: ``created`` makes the awaitables of one request."""
 
     def __init__(
-        self, created: Callable[[Sequence[AclBinding]], Sequence[Awaitable[AclCreateResult]]]
+        self, created: Callable[[Sequence[AclBinding]], Sequence[Eventually[AclCreateResult]]]
     ) -> None:
         """Answer creations by this function."""
         self.created = created
@@ -210,15 +211,16 @@ class HandAuthorizer(Authorizer):
         return [AuthorizationResult.ALLOWED] * len(actions)
 
     def create_acls(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
-    ) -> Sequence[Awaitable[AclCreateResult]]:
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Sequence[Eventually[AclCreateResult]]:
         """Return what the test prepared."""
+        assert context is not None, "a client asked"
         self.asked.append((context, tuple(bindings)))
         return self.created(bindings)
 
     def delete_acls(
-        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
-    ) -> Sequence[Awaitable[AclDeleteResult]]:
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Eventually[AclDeleteResult]]:
         """Delete nothing."""
         return [done(AclDeleteResult()) for _ in filters]
 
@@ -248,6 +250,8 @@ class HandServices:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.changes.append((change, future))
         return future
+
+
 
 
 # --- the log

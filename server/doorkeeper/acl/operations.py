@@ -79,6 +79,19 @@ IMPLIED_BY: Mapping[AclOperation, frozenset[AclOperation]] = {
 """The operations whose ALLOW includes another one. ALL includes everything and is not listed."""
 
 
+IMPLIED_OPERATIONS: Mapping[AclOperation, frozenset[AclOperation]] = {
+    held: frozenset(
+        asked
+        for asked in AclOperation
+        if asked not in (AclOperation.UNKNOWN, AclOperation.ANY, AclOperation.ALL, held)
+        and (held is AclOperation.ALL or held in IMPLIED_BY.get(asked, ()))
+    )
+    for held in AclOperation
+    if held not in (AclOperation.UNKNOWN, AclOperation.ANY)
+}
+"""The other operations that an ALLOW of each one includes. A DENY implies nothing, but for ALL."""
+
+
 def satisfied_by(operation: AclOperation, allowed: AclOperation) -> bool:
     """Say whether an ALLOW of ``allowed`` lets the operation through."""
     if allowed is AclOperation.ALL:
@@ -133,6 +146,15 @@ def full_mask(resource_type: ResourceType) -> int:
     cluster (KIP-430).
     """
     return sum(1 << operation for operation in SUPPORTED_OPERATIONS.get(resource_type, ()))
+
+
+def allowed_mask(resource_type: ResourceType, held: int) -> int:
+    """Return the authorized operations of one who holds this mask, as answers carry them."""
+    return sum(
+        1 << operation
+        for operation in SUPPORTED_OPERATIONS.get(resource_type, ())
+        if held & ALLOW_TESTS[operation] and not held & DENY_TESTS[operation]
+    )
 
 
 def effects(binding: AclBinding) -> tuple[AclOperation, ...]:

@@ -27,15 +27,18 @@ from doorkeeper.app.checking import check_named
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.threads import threads_of_others
 from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.net import BindError, Server
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.topics import Topics, topic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
@@ -53,6 +56,11 @@ class Assembly:
         self._now_ms = now_ms
         self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._opened = AsyncExitStack()
+        self._waits: Mapping[Endpoint, asyncio.Future[None]] = {}
+        self.authorizer: Authorizer | None = None
+        """The authorizer as it was configured."""
+        self.guarded: GuardedAuthorizer | None = None
+        """The same, behind its guard: what the server asks."""
         self.addresses: dict[str, str] = {}
         """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
 
@@ -86,7 +94,8 @@ class Assembly:
         declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.authorizer = authorizer_of(settings, store, self._logs.audit)
         if self.authorizer is not None:
-            self._opened.callback(self._close_authorizer, self.authorizer)
+            self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
+            self._opened.callback(self._close_authorizer, self.guarded)
         self.topic_changes = TopicChanges(
             Topics(declared, map(topic_of, store.topics())),
             store,
@@ -96,7 +105,7 @@ class Assembly:
         self.node = LiveNode(
             settings=settings,
             cluster_id=store.cluster_id,
-            authorizer=self.authorizer,
+            authorizer=self.guarded,
             topic_changes=self.topic_changes,
             groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
@@ -105,7 +114,7 @@ class Assembly:
             map(spec_of, settings.listeners),
             limits_of(settings),
             self.node,
-            self.authorizer,
+            self.guarded,
             self.topic_changes,
             structlog.get_logger("doorkeeper.net"),
             apis=registry.api,
@@ -114,7 +123,7 @@ class Assembly:
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         store.start(loop)
-        await self._open_listeners(self.authorizer, endpoints)
+        await self._open_listeners(self.guarded, endpoints)
         self.topic_changes.begin()
 
     def _open_store(self) -> Store:
@@ -148,11 +157,11 @@ class Assembly:
                 await self.edge.open(endpoint.listener_name)
             return
         info = server_info(self._settings, self.node.cluster_id, endpoints)
-        waits = started(authorizer, self._settings, info)
+        self._waits = started(authorizer, self._settings, info)
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
-                    group.create_task(self._open_after(waits.get(endpoint), endpoint))
+                    group.create_task(self._open_after(self._waits.get(endpoint), endpoint))
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
@@ -162,15 +171,28 @@ class Assembly:
             try:
                 # Endpoints may share a future: one that gives up must not cancel it for others.
                 await asyncio.shield(wait)
+            except asyncio.CancelledError as error:
+                if not wait.cancelled():
+                    raise
+                # It is not this start that was given up, but what it waits for.
+                raise refused_start(self._settings, error) from error
             except Exception as error:
                 raise refused_start(self._settings, error) from error
         await self.edge.open(endpoint.listener_name)
 
-    def _close_authorizer(self, authorizer: Authorizer) -> None:
-        try:
-            authorizer.close()
-        except Exception:  # noqa: BLE001  a plug-in raises what it likes; the store still closes
-            self._log.exception("the authorizer did not close")
+    def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
+        authorizer.close()
+        for wait in self._waits.values():
+            # Its authorizer should have failed it. Nobody waits for it any longer.
+            wait.cancel()
+            forget(wait)
+        threads = threads_of_others()
+        if threads:
+            self._log.warning(
+                "threads outlive the authorizer",
+                authorizer=authorizer.name,
+                threads=", ".join(thread.name for thread in threads),
+            )
 
     async def _drain(self) -> None:
         cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, KeepsInStore
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.keys import read_form, read_policy
 from doorkeeper.authorizer.loading import KEY, UnusableAuthorizer, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
@@ -49,16 +52,19 @@ def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authori
     if found is None:
         return None
     name = settings.authorizer_class_name
+    authorizer: Authorizer | None = None
     try:
         authorizer = StandardAuthorizer(audit=audit) if found is StandardAuthorizer else found()
-        if isinstance(authorizer, StandardAuthorizer):
+        if isinstance(authorizer, KeepsInStore):
             authorizer.attach(store)
         authorizer.configure(settings.originals)
-    except ValueError as error:
-        raise StartError(str(error)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.
-        raise StartError(f"{KEY}={name}: {type(error).__name__}: {error}") from error
+        if authorizer is not None:
+            GuardedAuthorizer(authorizer).close()
+        if isinstance(error, ValueError):
+            raise StartError(one_line(error)) from error
+        raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
     return authorizer
 
 
@@ -85,16 +91,23 @@ def started(
         StartError: it does not start.
 
     """
+    loop = asyncio.get_running_loop()
     try:
-        awaitables: Mapping[Endpoint, Awaitable[None]] = authorizer.start(info)
-        return {
-            endpoint: asyncio.ensure_future(awaitable) for endpoint, awaitable in awaitables.items()
-        }
-    except Exception as error:
+        awaitables: object = authorizer.start(info)
+    except (Exception, SystemExit) as error:
         raise refused_start(settings, error) from error
+    if not isinstance(awaitables, Mapping):
+        text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
+        raise refused_start(settings, TypeError(text))
+    return {each: as_future(awaitable, loop) for each, awaitable in awaitables.items()}
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception's text without line breaks."""
+    return " ".join(str(error).split())
 
 
 def refused_start(settings: Settings, error: BaseException) -> StartError:
     """Return the one line about an authorizer that does not start."""
-    text = str(error) or type(error).__name__
+    text = one_line(error) or type(error).__name__
     return StartError(f"{KEY}={settings.authorizer_class_name} does not start: {text}")

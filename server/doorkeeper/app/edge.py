@@ -25,6 +25,7 @@ def limits_of(settings: Settings) -> Limits:
         failed_authentication_delay_ms=settings.connection_failed_authentication_delay_ms,
         backlog=settings.socket_listen_backlog_size,
         update_timeout_ms=settings.update_timeout_ms,
+        updates_waiting_max=settings.update_waiting_max,
     )
 
 

@@ -104,7 +104,7 @@ class _Process:
 
     def _tell_start(self, assembly: Assembly) -> None:
         settings = self._loaded.settings
-        authorizer = assembly.authorizer
+        authorizer = assembly.guarded
         self._log.info(
             "started",
             version=__version__,
@@ -133,4 +133,4 @@ class _Process:
         self._stopping.set()
 
     def _reload(self, assembly: Assembly) -> None:
-        reload(self._file, self._overrides, assembly, self._logs)
+        reload(self._file, self._overrides, assembly)

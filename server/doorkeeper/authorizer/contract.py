@@ -2,18 +2,25 @@
 
 The server calls, in this order: ``configure`` once, ``start`` once, then the other methods any
 number of times, then ``close`` once. All calls come from the event loop's thread.
-Reads (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``) answer at once and
-from local memory. Updates return one awaitable per item, in the order of the items; the refusal
-of an item is a value inside its result, never an exception.
+Reads (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``,
+``authorized_operations``) answer at once and from local memory. Updates return one awaitable per
+item, in the order of the items; the refusal of an item is a value inside its result, never an
+exception.
+
+All that others may rely on is exported by ``doorkeeper.authorizer``; ``docs/authorizer.md`` says
+what stays and for how long.
 
 Source: ``org.apache.kafka.server.authorizer`` (4.3.1).
 """
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from doorkeeper.acl.model import (
     AccessControlEntryFilter,
@@ -27,11 +34,30 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.errors import ApiError
+    from doorkeeper.storage.contract import Store
+
+CONTRACT_VERSION = (1, 0)
+"""The contract's version: the first number changes when an authorizer must, the second when there
+is something new that it may use."""
+
+T = TypeVar("T")
+
+Eventually = Awaitable[T] | concurrent.futures.Future[T]
+"""What completes some time: a coroutine, a future of the loop, or a future that any thread
+completes."""
+
+
+def completed(result: T) -> asyncio.Future[T]:
+    """Return a future that is complete: for an item whose result is known at once."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    future.set_result(result)
+    return future
 
 
 class AuthorizationResult(Enum):
@@ -111,6 +137,18 @@ class AclDeleteResult(NamedTuple):
     bindings: tuple[AclBindingDeleteResult, ...] = ()
 
 
+@runtime_checkable
+class KeepsInStore(Protocol):
+    """What an authorizer may be besides: one that keeps its ACLs in the server's store.
+
+    The standard authorizer is; an authorizer that wraps it passes the store on.
+    """
+
+    def attach(self, store: Store) -> None:
+        """Take the store; called once, before ``configure``."""
+        ...
+
+
 class Authorizer(ABC):
     """Decides what clients may do, and keeps the ACLs."""
 
@@ -123,10 +161,11 @@ class Authorizer(ABC):
         """
 
     @abstractmethod
-    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
         """Begin loading; return one awaitable for each endpoint.
 
-        A listener opens when its own completes. One that fails stops the start of the server.
+        A listener opens when its own completes; one that is not mentioned opens at once. One that
+        fails stops the start of the server.
         """
 
     @abstractmethod
@@ -137,19 +176,28 @@ class Authorizer(ABC):
 
     @abstractmethod
     def create_acls(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
-    ) -> Sequence[Awaitable[AclCreateResult]]:
-        """Create the bindings; return one awaitable for each, in order."""
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Sequence[Eventually[AclCreateResult]]:
+        """Create the bindings; return one awaitable for each, in order.
+
+        There is no context where no client asked: an offline command, a reload.
+        """
 
     @abstractmethod
     def delete_acls(
-        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
-    ) -> Sequence[Awaitable[AclDeleteResult]]:
-        """Delete what the filters match; return one awaitable for each filter, in order."""
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Eventually[AclDeleteResult]]:
+        """Delete what the filters match; return one awaitable for each filter, in order.
+
+        There is no context where no client asked, as for ``create_acls``.
+        """
 
     @abstractmethod
     def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
-        """Return the bindings that the filter matches, from local memory."""
+        """Return the bindings that the filter matches, from local memory.
+
+        It may be a generator: it is read once, at once.
+        """
 
     def acl_count(self) -> int:
         """Return how many ACLs there are; -1 says that this is not known."""
@@ -169,8 +217,47 @@ class Authorizer(ABC):
         """
         return by_resource_type(self, context, operation, resource_type)
 
+    def authorized_operations(
+        self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
+    ) -> list[int]:
+        """Return a mask for each resource: bit ``1 << operation`` for each allowed operation.
+
+        Only operations that the resource's type supports count, and what is implied counts: an
+        ALLOW of DELETE sets DESCRIBE too. Nothing of it is an access, so nothing is audited.
+        Override it where masks can be had in one pass (KIP-430).
+        """
+        return masks_by_authorize(self, context, resources)
+
     def close(self) -> None:  # noqa: B027  (a hook)
-        """Release everything; fail what ``start`` returned and has not completed."""
+        """Release everything, threads too; fail what ``start`` returned and has not completed.
+
+        Called once, on every way out: after the last answer, and when the start has failed.
+        """
+
+
+def masks_by_authorize(
+    authorizer: Authorizer,
+    context: AuthorizableRequestContext,
+    resources: Sequence[ResourcePattern],
+) -> list[int]:
+    """Run the contract's default for masks: ``authorize`` for every supported operation.
+
+    Raises:
+        ValueError: the number of the answers is not that of the actions.
+
+    """
+    probes = [
+        Action(operation, resource, log_if_allowed=False, log_if_denied=False)
+        for resource in resources
+        for operation in SUPPORTED_OPERATIONS.get(resource.resource_type, ())
+    ]
+    masks = dict.fromkeys(resources, 0)
+    if probes:
+        answers = authorizer.authorize(context, probes)
+        for probe, answer in zip(probes, answers, strict=True):
+            if answer is AuthorizationResult.ALLOWED:
+                masks[probe.resource] |= 1 << probe.operation
+    return [masks[resource] for resource in resources]
 
 
 PROBE_NAME = "hardcode"

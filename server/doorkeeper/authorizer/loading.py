@@ -4,14 +4,18 @@
 org.apache.kafka.metadata.authorizer.StandardAuthorizer     ours, as for Kafka's older ones
 package.module.Class, package.module:Class                  a class of Python
 name                                                        an entry point of the group below
+
+A class with the older interface of KIP-11 is wrapped.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from inspect import isabstract
 
 from doorkeeper.authorizer.contract import Authorizer
+from doorkeeper.authorizer.older import has_older_interface, wrapping
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
 KEY = "authorizer.class.name"
@@ -26,6 +30,9 @@ KAFKA_NAMES = frozenset(
     }
 )
 """Kafka's own authorizers; ours decides as the newest of them."""
+
+_JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
+"""How names of Java classes begin, by custom, or hold a nested class."""
 
 
 class UnusableAuthorizer(ValueError):
@@ -45,10 +52,12 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
     if name in KAFKA_NAMES:
         return StandardAuthorizer
     found = _from_path(name) if "." in name or ":" in name else _from_entry_point(name)
+    if has_older_interface(found):
+        return wrapping(found)
     if not (isinstance(found, type) and issubclass(found, Authorizer)):
         raise UnusableAuthorizer(
             f"{KEY}={name}: found {found!r}; allowed: a subclass of"
-            f" {Authorizer.__module__}.{Authorizer.__name__}"
+            " doorkeeper.authorizer.Authorizer, or a class with the methods of KIP-11"
         )
     if isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
@@ -62,10 +71,18 @@ def _from_path(name: str) -> object:
         module_name, _, class_name = name.rpartition(".")
     try:
         module = import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # A plug-in may fail in any way while it is imported; the start says so in one line.
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing == name.partition(".")[0] and _JAVA_NAME.fullmatch(name):
+            raise UnusableAuthorizer(
+                f"{KEY}={name}: found the name of a Java class; expected is a Python class:"
+                " package.module.Class, an entry point, or one of Kafka's own names"
+                f" ({', '.join(sorted(KAFKA_NAMES))})"
+            ) from error
         raise UnusableAuthorizer(
-            f"{KEY}={name}: cannot import {module_name}: {type(error).__name__}: {error}"
+            f"{KEY}={name}: cannot import {module_name}: {type(error).__name__}:"
+            f" {' '.join(str(error).split())}; expected is a Python class"
         ) from error
     try:
         return getattr(module, class_name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from doorkeeper.acl.by_type import allowed_on_some
 from doorkeeper.acl.decision import Decision, Policy, Question, explain
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS
+from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acl.search import find
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
 from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
@@ -30,6 +30,7 @@ from doorkeeper.authorizer.contract import (
     AuthorizationResult,
     Authorizer,
     check_not_filter,
+    masks_by_authorize,
 )
 from doorkeeper.authorizer.hints import hints
 from doorkeeper.authorizer.initial_load import InitialLoad
@@ -156,9 +157,7 @@ class StandardAuthorizer(Authorizer):
         for action in actions:
             operation, resource = action.operation, action.resource
             if resource.pattern_type is not _LITERAL:
-                raise ValueError(
-                    f"Only literal resources are supported. Got: {resource.pattern_type.name}"
-                )
+                raise _not_literal(resource.pattern_type)
             if is_super:
                 allowed = True
             elif not self._ready:
@@ -202,7 +201,7 @@ class StandardAuthorizer(Authorizer):
         return explain(self._policy, self._timeline.visible, question)
 
     def create_acls(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
     ) -> list[asyncio.Future[AclCreateResult]]:
         """Create the bindings as one change.
 
@@ -228,7 +227,7 @@ class StandardAuthorizer(Authorizer):
         ]
 
     def delete_acls(
-        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> list[asyncio.Future[AclDeleteResult]]:
         """Delete what the filters match, as one change."""
         loop = asyncio.get_running_loop()
@@ -289,6 +288,28 @@ class StandardAuthorizer(Authorizer):
         )
         return _ALLOWED if allowed else _DENIED
 
+    def authorized_operations(
+        self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
+    ) -> list[int]:
+        """Return the masks of all resources from one state.
+
+        Where probes are audited they are asked one by one, as a broker does.
+        """
+        if not self._ready or self._policy.allow_everyone or self._audit.enabled(TRACE):
+            return masks_by_authorize(self, context, resources)
+        who = context.principal
+        principal, host = f"{who.principal_type}:{who.name}", context.client_address
+        if principal in self._policy.super_users:
+            return [full_mask(resource.resource_type) for resource in resources]
+        snapshot = self._timeline.visible
+        masks = []
+        for resource_type, name, pattern_type in resources:
+            if pattern_type is not _LITERAL:
+                raise _not_literal(pattern_type)
+            held = snapshot.effective_mask(resource_type, name, principal, host)
+            masks.append(allowed_mask(resource_type, held))
+        return masks
+
     def close(self) -> None:
         """End a load under way, whose listeners get an error, and refuse changes from now on."""
         self._writable = False
@@ -296,7 +317,17 @@ class StandardAuthorizer(Authorizer):
             self._load.close()
 
 
-def _author(context: AuthorizableRequestContext) -> Author:
+def _not_literal(pattern_type: PatternType) -> ValueError:
+    return ValueError(f"Only literal resources are supported. Got: {pattern_type.name}")
+
+
+THE_SERVER = Author(principal="Server:doorkeeper", host="", listener="", client_id="")
+"""Who changes ACLs when no client asked. No client can be it: clients are of type User."""
+
+
+def _author(context: AuthorizableRequestContext | None) -> Author:
+    if context is None:
+        return THE_SERVER
     who = context.principal
     return Author(
         principal=f"{who.principal_type}:{who.name}",

@@ -27,7 +27,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _fill_standard_descriptors()
     from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  for who imports only this
 
-    doorkeeper.main(arguments, prog_name="doorkeeper")
+    try:
+        doorkeeper.main(arguments, prog_name="doorkeeper")
+    except SystemExit as end:
+        _leave_threads_behind(end.code)
+        raise
+
+
+def _leave_threads_behind(status: object) -> None:
+    """End now where threads of a plug-in would keep the process for ever."""
+    if "doorkeeper.app.threads" not in sys.modules:
+        return
+    from doorkeeper.app.threads import threads_of_others  # noqa: PLC0415  imported already
+
+    if any(not thread.daemon for thread in threads_of_others(0)):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else 0)
 
 
 def _fill_standard_descriptors() -> None:

@@ -355,6 +355,28 @@ _OURS = (
         check=at_least(1),
     ),
     Key(
+        name="doorkeeper.update.waiting.max",
+        type=KeyType.INT,
+        default="500000",
+        doc=(
+            "How many items of ACL changes may wait for the authorizer at a time; a change beyond"
+            " is refused with THROTTLING_QUOTA_EXCEEDED."
+        ),
+        importance="LOW",
+        check=at_least(1),
+    ),
+    Key(
+        name="doorkeeper.authorizer.slow.ms",
+        type=KeyType.INT,
+        default="50",
+        doc=(
+            "A call of the authorizer's authorize that takes longer is counted, and told in the"
+            " log once a minute at most."
+        ),
+        importance="LOW",
+        check=at_least(1),
+    ),
+    Key(
         name="doorkeeper.shutdown.drain.ms",
         type=KeyType.INT,
         default="10000",

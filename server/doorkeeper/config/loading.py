@@ -157,6 +157,8 @@ def _settings(given: Given, entries: Mapping[str, Entry]) -> Settings:
         catalog_file=Path(catalog) if catalog else None,
         change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
+        update_waiting_max=given.number("doorkeeper.update.waiting.max"),
+        authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),

@@ -82,6 +82,8 @@ class Settings:
     catalog_file: Path | None
     change_log_retention_days: int
     update_timeout_ms: int
+    update_waiting_max: int
+    authorizer_slow_ms: int
     shutdown_drain_ms: int
     log_format: str
     log_levels: Mapping[str, int]

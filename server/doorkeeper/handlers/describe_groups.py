@@ -55,23 +55,22 @@ def handle(
         else:
             refused.append(_refused(group_id, _DESCRIBE.refusal))
 
-    def mask(group_id: str) -> int:
-        if version < 3 or not request.include_authorized_operations:
-            return OPERATIONS_NOT_COMPUTED
-        return authorized_operations(node, context, ResourceType.GROUP, group_id)
-
+    masks: dict[str, int] = {}
+    if version >= 3 and request.include_authorized_operations:
+        # From version 6 on a group that is not found has no mask.
+        asked = [name for name in allowed if version < 6 or name in node.groups]
+        masks = authorized_operations(node, context, ResourceType.GROUP, asked)
     described = []
     for group_id in allowed:
         group = node.groups.get(group_id)
+        mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
         if group is not None:
-            described.append(_described(group, mask(group_id)))
+            described.append(_described(group, mask))
         elif version >= 6:
             described.append(_not_found(group_id))
         else:
             described.append(
-                DescribedGroup(
-                    group_id=group_id, group_state="Dead", authorized_operations=mask(group_id)
-                )
+                DescribedGroup(group_id=group_id, group_state="Dead", authorized_operations=mask)
             )
     return DescribeGroupsResponse(groups=(*refused, *described))
 

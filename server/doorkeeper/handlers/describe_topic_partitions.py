@@ -57,30 +57,38 @@ def handle(
     if cursor is None and "" in allowed:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
 
-    def mask(name: str) -> int:
-        return authorized_operations(node, context, ResourceType.TOPIC, name)
-
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
-    remaining = _page_size(request, node)
-    described: list[DescribeTopicPartitionsResponseTopic] = []
-    next_cursor: Cursor | None = None
-    for name in allowed:
+    page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)
+    masks = authorized_operations(node, context, ResourceType.TOPIC, [name for name, _, _ in page])
+    described = [
+        _missing(name, masks[name])
+        if topic is None
+        else _described(topic, indexes, broker_ids, masks[name])
+        for name, topic, indexes in page
+    ]
+    return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
+
+
+def _page(
+    names: Sequence[str], cursor: Cursor | None, remaining: int, node: Node
+) -> tuple[list[tuple[str, Topic | None, range]], Cursor | None]:
+    """Return what fits on the page: name, topic if it exists, partitions; and where to go on."""
+    page: list[tuple[str, Topic | None, range]] = []
+    for name in names:
         if remaining == 0:
-            next_cursor = Cursor(topic_name=name, partition_index=0)
-            break
+            return page, Cursor(topic_name=name, partition_index=0)
         topic = node.topics.get(name)
         if topic is None:
-            described.append(_missing(name, mask(name)))
+            page.append((name, None, range(0)))
             continue
         begin = cursor.partition_index if cursor and cursor.topic_name == name else 0
         end = min(topic.partitions, begin + remaining)
-        described.append(_described(topic, range(begin, end), broker_ids, mask(name)))
+        page.append((name, topic, range(begin, end)))
         remaining -= max(end - begin, 0)
         if end < topic.partitions:
-            next_cursor = Cursor(topic_name=name, partition_index=end)
-            break
-    return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
+            return page, Cursor(topic_name=name, partition_index=end)
+    return page, None
 
 
 def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:

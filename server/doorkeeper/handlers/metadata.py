@@ -81,19 +81,18 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
 
-    def mask(name: str) -> int:
-        if version < 8 or not request.include_topic_authorized_operations:
-            return OPERATIONS_NOT_COMPUTED
-        return authorized_operations(node, context, ResourceType.TOPIC, name)
-
+    existing = [topic for topic in map(node.topics.get, shown) if topic is not None]
+    masks: dict[str, int] = {}
+    if version >= 8 and request.include_topic_authorized_operations:
+        asked = [*(topic.name for topic in existing), *missing]
+        masks = authorized_operations(node, context, ResourceType.TOPIC, asked)
     topics = [
         *(_refused(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
         *(
-            _described(topic, broker_ids, mask(topic.name))
-            for topic in map(node.topics.get, shown)
-            if topic is not None
+            _described(topic, broker_ids, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
+            for topic in existing
         ),
-        *(_missing(name, mask(name)) for name in missing),
+        *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
         *(
             _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
             for name in sorted(not_creatable)

@@ -42,7 +42,7 @@ class LineWriter:
         self._closing = False
         self._broken = False
         self._wake = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="doorkeeper-log", daemon=True)
         self._thread.start()
 
     def write(self, line: bytes) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authn.mechanisms import offered_mechanisms
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection import Connection, Counts, Peer
 from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.net.addresses import address_of, connection_id, java_host_address
@@ -54,7 +55,9 @@ class Server:
         self._specs = tuple(specs)
         self._limits = limits
         self._node = node
-        self._authorizer = authorizer
+        if authorizer is not None and not isinstance(authorizer, GuardedAuthorizer):
+            authorizer = GuardedAuthorizer(authorizer)
+        self._authorizer: GuardedAuthorizer | None = authorizer
         self._services = services
         self._logger = logger
         self._apis = apis

@@ -18,12 +18,12 @@ from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.connection import Closed, Refused
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.net.updates import Items, UnderWay
-from doorkeeper.node import ChangeTopics, CreateAcls
+from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.connection import Connection, Update
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
@@ -36,7 +36,7 @@ class Surroundings(NamedTuple):
     loop: asyncio.AbstractEventLoop
     clock: Callable[[], float]
     limits: Limits
-    authorizer: Authorizer | None
+    authorizer: GuardedAuthorizer | None
     services: Services
     logger: Logger
     incoming: Ledger[Shell]
@@ -210,20 +210,35 @@ class Shell(asyncio.Protocol):
             )
         if around.authorizer is None:
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-        items: Items[Any]
         if isinstance(outcome, CreateAcls):
-            expected = len(outcome.bindings)
+            self._check_room(len(outcome.bindings))
             created = around.authorizer.create_acls(context.authorizable, outcome.bindings)
-            items = Items(created, AclCreateResult, around.loop)
-        else:
-            expected = len(outcome.filters)
-            deleted = around.authorizer.delete_acls(context.authorizable, outcome.filters)
-            items = Items(deleted, AclDeleteResult, around.loop)
-        if len(items) != expected:
-            raise ValueError(
-                f"the authorizer returned {len(items)} awaitables for {expected} items"
+            return Items(created, AclCreateResult, around.loop, AclCreateResult)
+        self._check_room(len(outcome.filters))
+        deleted = around.authorizer.delete_acls(context.authorizable, outcome.filters)
+        return Items(deleted, AclDeleteResult, around.loop, AclDeleteResult)
+
+    def _check_room(self, count: int) -> None:
+        """Refuse what would wait behind too much; one request alone always may.
+
+        Raises:
+            ApiError: THROTTLING_QUOTA_EXCEEDED; the authorizer has not been asked.
+
+        """
+        waiting, most = self._around.updates.items, self._around.limits.updates_waiting_max
+        if waiting and waiting + count > most:
+            self._around.logger.warning(
+                "change refused: too many wait for the authorizer",
+                connection=self._id,
+                items=count,
+                waiting=waiting,
+                waiting_max=most,
             )
-        return items
+            raise ApiError(
+                ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+                "Nothing was changed: too many changes of ACLs are waiting for the authorizer."
+                " Try again later.",
+            )
 
     def _follow(self, items: Items[Any], update: Update | None) -> None:
         """Come back when the items are complete; without an update only failures are told."""
@@ -234,18 +249,19 @@ class Shell(asyncio.Protocol):
             around.updates.discard(items)
             if update is None:
                 items.results()
-                self._tell_errors(items)
+                self._tell_errors(items, update)
             elif self._items is items:
                 self._items = None
                 self._resume(self._completed(update, items))
             else:
                 items.results()
+                self._tell_errors(items, update)
 
         items.when_done(on_done, around.loop, around.limits.update_timeout_ms / 1000)
 
     def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
         results = items.results()
-        self._tell_errors(items)
+        self._tell_errors(items, update)
         if isinstance(update.outcome, ChangeTopics):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
@@ -339,13 +355,24 @@ class Shell(asyncio.Protocol):
                 "closing connection", connection=self._id, reason=end.reason, **end.fields
             )
 
-    def _tell_errors(self, items: Items[Any]) -> None:
+    def _tell_errors(self, items: Items[Any], update: Update | None) -> None:
+        if not items.errors and not items.timed_out:
+            return
+        fields: dict[str, object] = {"connection": self._id, "items": len(items)}
+        if update is not None:
+            fields["api"] = update.api.name
+            fields["correlation_id"] = update.header.correlation_id
+            if isinstance(update.outcome, (CreateAcls, DeleteAcls)) and self._around.authorizer:
+                fields["authorizer"] = self._around.authorizer.name
+        if items.timed_out:
+            self._around.logger.warning(
+                "items of an update timed out", timed_out=items.timed_out, **fields
+            )
         if items.errors:
             self._around.logger.error(
                 "items of an update failed",
-                connection=self._id,
                 failed=len(items.errors),
-                items=len(items),
+                **fields,
                 exc_info=items.errors[0],
             )
 

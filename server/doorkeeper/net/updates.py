@@ -3,40 +3,61 @@
 Futures of asyncio, futures of threads and coroutines are all taken. They are looked at in order,
 and only one of them at a time has a callback of ours: where one commit completes ten thousand,
 that is ten thousand questions and not ten thousand callbacks.
+
+A future of the loop that another thread completes does not wake the loop, which is a common slip
+of plug-ins: while something waits, everything is looked at now and then.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from doorkeeper.authorizer.awaiting import as_future, forget
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from doorkeeper.authorizer.contract import Eventually
 
 T = TypeVar("T")
+
+LOOK_AGAIN_S: Final = 0.1
+"""How often what waits is looked at, should nobody have said that it is complete."""
 
 
 class Items(Generic[T]):
     """The items of one update, complete or not.
 
     ``refused`` makes an item's result from an error. What awaitables raise is kept in ``errors``
-    and answered with code -1, except an ApiError, which is an answer already.
+    and answered with code -1, except an ApiError, which is an answer already; so is a result that
+    is not of the type ``expected``. ``timed_out`` counts the items that were not complete.
     """
 
-    __slots__ = ("_futures", "_next", "_on_done", "_refused", "_timer", "errors")
+    __slots__ = (
+        "_expected",
+        "_futures",
+        "_next",
+        "_on_done",
+        "_refused",
+        "_timer",
+        "errors",
+        "timed_out",
+    )
 
     def __init__(
         self,
-        awaitables: Iterable[Awaitable[T] | concurrent.futures.Future[T]],
+        awaitables: Iterable[Eventually[T]],
         refused: Callable[[ApiError], T],
         loop: asyncio.AbstractEventLoop,
+        expected: type = object,
     ) -> None:
         """Take the awaitables; coroutines begin to run."""
-        self._futures = [_as_future(awaitable, loop) for awaitable in awaitables]
+        self._futures = [as_future(awaitable, loop) for awaitable in awaitables]
         self._refused = refused
+        self._expected = expected
+        self.timed_out = 0
         self._next = 0
         self._on_done: Callable[[], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -60,6 +81,11 @@ class Items(Generic[T]):
         self._timer = loop.call_later(timeout_s, self._finish)
         self._look()
 
+    def look(self) -> None:
+        """Notice what is complete, should nobody have said so."""
+        if self._on_done is not None and self.done():
+            self._finish()
+
     def results(self) -> Sequence[T]:
         """Return the results in order; items that are not complete are timed out."""
         return [self._result(future) for future in self._futures]
@@ -81,15 +107,19 @@ class Items(Generic[T]):
 
     def _result(self, future: asyncio.Future[T]) -> T:
         if not future.done():
-            # Nobody else will ask for it; what it raises later is nobody's surprise.
-            future.add_done_callback(_forget)
+            # Nobody else will ask for it.
+            forget(future)
+            self.timed_out += 1
             return self._refused(ApiError(ErrorCode.REQUEST_TIMED_OUT))
         if future.cancelled():
             error: BaseException | None = asyncio.CancelledError("an item was cancelled")
         else:
             error = future.exception()
         if error is None:
-            return future.result()
+            result = future.result()
+            if isinstance(result, self._expected):
+                return result
+            error = TypeError(f"found {result!r:.80}; expected is {self._expected.__name__}")
         if isinstance(error, ApiError):
             return self._refused(error)
         self.errors.append(error)
@@ -99,12 +129,14 @@ class Items(Generic[T]):
 class UnderWay:
     """The updates that are not complete, also those whose clients have left."""
 
-    __slots__ = ("_items", "_none")
+    __slots__ = ("_items", "_none", "_timer", "items")
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with none. ``items`` counts those of all updates."""
         self._items: set[Items[Any]] = set()
         self._none = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self.items = 0
 
     def __len__(self) -> int:
         return len(self._items)
@@ -112,47 +144,32 @@ class UnderWay:
     def add(self, items: Items[Any]) -> None:
         """Note that an update has begun."""
         self._items.add(items)
+        self.items += len(items)
+        if self._timer is None:
+            self._look_later()
 
     def discard(self, items: Items[Any]) -> None:
         """Note that an update is over."""
-        self._items.discard(items)
+        self._items.remove(items)
+        self.items -= len(items)
         if not self._items:
             self._none.set()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _look_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(LOOK_AGAIN_S, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        for items in list(self._items):
+            items.look()
+        if self._items and self._timer is None:
+            self._look_later()
 
     async def none(self) -> None:
         """Wait until there is none."""
         while self._items:
             self._none.clear()
             await self._none.wait()
-
-
-def _forget(future: asyncio.Future[Any]) -> None:
-    if not future.cancelled():
-        future.exception()
-
-
-def _as_future(awaitable: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:  # noqa: ANN401 - plug-ins return what they like
-    if isinstance(awaitable, concurrent.futures.Future):
-        return _of_thread(awaitable, loop)
-    future: asyncio.Future[Any]
-    try:
-        future = asyncio.ensure_future(awaitable, loop=loop)
-    except TypeError as error:
-        future = loop.create_future()
-        future.set_exception(error)
-    return future
-
-
-def _of_thread(
-    future: concurrent.futures.Future[Any], loop: asyncio.AbstractEventLoop
-) -> asyncio.Future[Any]:
-    """Follow a thread's future; one that is complete is so at once, not a turn later."""
-    if not future.done() or future.cancelled():
-        return asyncio.wrap_future(future, loop=loop)
-    copy: asyncio.Future[Any] = loop.create_future()
-    error = future.exception()
-    if error is None:
-        copy.set_result(future.result())
-    else:
-        copy.set_exception(error)
-    return copy

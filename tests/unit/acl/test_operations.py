@@ -9,6 +9,7 @@ from doorkeeper.acl.operations import (
     ALLOW_TESTS,
     DENY_TESTS,
     EXACT_ALLOW_TESTS,
+    IMPLIED_OPERATIONS,
     SUPPORTED_OPERATIONS,
     effects,
     entries_of,
@@ -20,6 +21,13 @@ from testkit.acl import READ, WRITE, allow, deny, group, topic
 
 ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 REAL = [each for each in AclOperation if each >= AclOperation.ALL]
+
+
+def test_what_an_allow_includes() -> None:
+    """The other direction of the same rules; ALL includes every real operation, and no other."""
+    for held in REAL:
+        implied = {asked for asked in REAL if asked is not held and satisfied_by(asked, held)}
+        assert IMPLIED_OPERATIONS[held] == implied - {AclOperation.ALL}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclBinding, AclBindingFilter, ResourceType
+import pytest
+
+import doorkeeper.authorizer
+from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation, ResourceType
+from doorkeeper.acl.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
@@ -14,8 +18,9 @@ from doorkeeper.authorizer.contract import (
     Authorizer,
     AuthorizerServerInfo,
     Endpoint,
+    completed,
 )
-from testkit.acl import READ, WRITE, allow, request_of, topic
+from testkit.acl import READ, WRITE, allow, group, request_of, topic
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -33,12 +38,12 @@ class Plugin(Authorizer):
         return [AuthorizationResult.DENIED for _ in actions]
 
     def create_acls(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding]
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
     ) -> Sequence[Awaitable[AclCreateResult]]:
         return []
 
     def delete_acls(
-        self, context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter]
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> Sequence[Awaitable[AclDeleteResult]]:
         return []
 
@@ -58,3 +63,51 @@ def test_a_plugin_has_the_contracts_defaults() -> None:
         for operation in (READ, WRITE)
     ]
     assert answers == [AuthorizationResult.ALLOWED, AuthorizationResult.DENIED]
+
+
+class Asked(Plugin):
+    """Allows DELETE and what it implies, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[Action]] = []
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        self.calls.append(list(actions))
+        held = {AclOperation.DELETE} | IMPLIED_OPERATIONS[AclOperation.DELETE]
+        return [
+            AuthorizationResult.ALLOWED if each.operation in held else AuthorizationResult.DENIED
+            for each in actions
+        ]
+
+
+def test_masks_ask_for_every_supported_operation_quietly() -> None:
+    """One call for all resources; nothing of it is logged, and a repeated resource is answered."""
+    plugin, orders, readers = Asked(), topic("orders"), group("readers")
+
+    masks = plugin.authorized_operations(request_of("alice"), [orders, readers, orders])
+
+    mask = 1 << AclOperation.DELETE | 1 << AclOperation.DESCRIBE
+    assert masks == [mask, mask, mask]
+    (asked,) = plugin.calls
+    assert {each.operation for each in asked if each.resource == readers} == set(
+        SUPPORTED_OPERATIONS[ResourceType.GROUP]
+    )
+    assert not any(each.log_if_allowed or each.log_if_denied for each in asked)
+    assert plugin.authorized_operations(request_of("alice"), []) == []
+
+
+async def test_a_result_that_is_known_is_complete() -> None:
+    """Where there is nothing to wait for, nobody waits."""
+    result = AclCreateResult()
+
+    assert completed(result).result() is result
+
+
+def test_everything_public_is_there() -> None:
+    """What the package exports is imported when it is asked for; anything else is an error."""
+    for name in doorkeeper.authorizer.__all__:
+        assert getattr(doorkeeper.authorizer, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        doorkeeper.authorizer.Nothing  # noqa: B018

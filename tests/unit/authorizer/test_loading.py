@@ -10,6 +10,7 @@ import pytest
 from doorkeeper.authorizer import loading
 from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.loading import UnusableAuthorizer, authorizer_class
+from doorkeeper.authorizer.older import OlderAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
@@ -84,16 +85,35 @@ def test_an_entry_point_is_named_without_dots() -> None:
     [
         (
             "com.example.Authorizer",
-            "cannot import com.example: ModuleNotFoundError: No module named 'com'",
+            (
+                "found the name of a Java class; expected is a Python class: package.module.Class,"
+                " an entry point, or one of Kafka's own names"
+                " (kafka.security.auth.SimpleAclAuthorizer,"
+                " kafka.security.authorizer.AclAuthorizer,"
+                " org.apache.kafka.metadata.authorizer.StandardAuthorizer)"
+            ),
+        ),
+        (
+            "de.example.Authorizer",
+            (
+                "cannot import de.example: ModuleNotFoundError: No module named 'de'; expected is a"
+                " Python class"
+            ),
         ),
         (
             "dk_broken.Authorizer",
-            "cannot import dk_broken: ZeroDivisionError: division by zero",
+            (
+                "cannot import dk_broken: ZeroDivisionError: division by zero; expected is a"
+                " Python class"
+            ),
         ),
         ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
         (
             "dk_plugin:not_a_class",
-            "found 7; allowed: a subclass of doorkeeper.authorizer.contract.Authorizer",
+            (
+                "found 7; allowed: a subclass of doorkeeper.authorizer.Authorizer, or a class with"
+                " the methods of KIP-11"
+            ),
         ),
         (
             "dk_plugin.Half",
@@ -120,6 +140,15 @@ def test_what_is_unusable_is_told_in_one_line(name: str, text: str) -> None:
 
     assert str(caught.value) == f"authorizer.class.name={name}: {text}"
     assert isinstance(caught.value, ValueError)
+
+
+def test_the_older_interface_is_wrapped() -> None:
+    """A class that has KIP-11's methods is an authorizer too, under its own name."""
+    found = authorizer_class("testkit.older.OlderInMemory")
+
+    assert found is not None
+    assert issubclass(found, OlderAuthorizer)
+    assert found.__name__ == "OlderInMemory"
 
 
 def test_the_contract_itself_is_no_authorizer() -> None:

@@ -305,3 +305,42 @@ def test_one_that_was_only_made_describes_nothing() -> None:
     assert authorizer.acls(wanted(pattern_type=PatternType.ANY)) == []
     assert authorizer.acl_count() == 0
     authorizer.close()
+
+
+@pytest.mark.parametrize("open_to_all", ["true", "false"])
+@pytest.mark.parametrize("user", ["alice", "bob", "root"])
+async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) -> None:
+    """In one pass, or one by one where somebody reads the audit: the same masks."""
+    no_writing = deny("alice", WRITE, topic("orders"))
+    bindings = (A, B, no_writing, allow("User:*", READ, topic("or", PREFIXED)))
+    resources = [topic("orders"), topic("bills"), topic("other"), group("readers")]
+    audit = CollectedAudit(TRACE)
+    quiet = await started(
+        *bindings, super__users="User:root", allow__everyone__if__no__acl__found=open_to_all
+    )
+    heard = await started(
+        *bindings,
+        audit=audit,
+        super__users="User:root",
+        allow__everyone__if__no__acl__found=open_to_all,
+    )
+
+    masks = quiet.authorized_operations(request_of(user), resources)
+
+    assert masks == heard.authorized_operations(request_of(user), resources)
+    assert {level for level, _ in audit.lines} == {TRACE}
+    assert len(audit.lines) == 8 * 3 + 5
+    with pytest.raises(ValueError, match="Only literal"):
+        heard.authorized_operations(request_of(user), [topic("or", PREFIXED)])
+
+
+async def test_what_nobody_asked_for_is_the_servers_doing() -> None:
+    """A change without a request has the server itself as its author."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+
+    authorizer.create_acls(None, [A])
+    store.deliver()
+    authorizer.delete_acls(None, [wanted()])
+
+    assert [change.author.principal for change in store.changes] == ["Server:doorkeeper"] * 2

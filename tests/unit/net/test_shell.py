@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.limits import Limits
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.shell import Shell, Surroundings
@@ -107,7 +108,7 @@ class World:
             asyncio.get_running_loop(),
             self.clock,
             self.limits,
-            authorizer,
+            None if authorizer is None else GuardedAuthorizer(authorizer),
             self.services,
             self.log,
             Ledger(self.limits.queued_in_bytes_max),
@@ -280,6 +281,8 @@ async def test_items_that_fail_are_told() -> None:
     line = world.log.one("items of an update failed")
     assert (line.level, line.fields["failed"], line.fields["items"]) == ("error", 1, 2)
     assert line.fields["exc_info"] is boom
+    assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
+    assert (line.fields["api"], line.fields["correlation_id"]) == ("CreateAcls", 1)
 
 
 @pytest.mark.parametrize("awaitables", [0, 2])
@@ -293,7 +296,9 @@ async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
 
     (frame,) = frames(b"".join(transport.writes))
     assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [-1]
-    assert world.log.one("a request failed").level == "error"
+    line = world.log.one("a request failed")
+    assert (line.level, line.fields["correlation_id"]) == ("error", 1)
+    assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
 
 
 async def test_without_an_authorizer_updates_are_refused() -> None:

@@ -1,0 +1,284 @@
+"""What stands between the server and the authorizer that is configured, whichever it is.
+
+It trusts nothing that a plug-in returns: what raises, is too short, too long, or of another type,
+is an ``AuthorizerFault`` with the authorizer's name, which the server answers and logs with the
+request. Nothing is ever allowed by it. An ``ApiError`` keeps its code on the way to the client.
+
+``authorize`` runs on the event loop, where nobody else is served while it does: calls that are
+slow are counted, and told once a minute at most.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+from doorkeeper.acl.model import AclBinding
+from doorkeeper.acl.operations import full_mask
+from doorkeeper.authorizer.contract import AuthorizationResult, Authorizer
+from doorkeeper.errors import AuthorizerFault
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from doorkeeper.acl.model import (
+        AclBindingFilter,
+        AclOperation,
+        ResourcePattern,
+        ResourceType,
+    )
+    from doorkeeper.authorizer.contract import (
+        AclCreateResult,
+        AclDeleteResult,
+        Action,
+        AuthorizableRequestContext,
+        AuthorizerServerInfo,
+        Endpoint,
+        Eventually,
+    )
+
+T = TypeVar("T")
+
+SLOW_MS: Final = 50
+"""``doorkeeper.authorizer.slow.ms`` where nobody gives it."""
+
+TOLD_EVERY_S: Final = 60.0
+
+_LOG = logging.getLogger("doorkeeper.authorizer")
+
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_ALLOWED = AuthorizationResult.ALLOWED
+_DENIED = AuthorizationResult.DENIED
+
+_BINDINGS_ONLY = frozenset({AclBinding})
+
+
+def name_of(authorizer: Authorizer) -> str:
+    """Return the name under which logs speak of an authorizer."""
+    if isinstance(authorizer, GuardedAuthorizer):
+        return authorizer.name
+    return f"{type(authorizer).__module__}.{type(authorizer).__qualname__}"
+
+
+class GuardedAuthorizer(Authorizer):
+    """Another authorizer, of which only what its contract allows comes through.
+
+    ``clock`` gives seconds and is steady.
+    """
+
+    def __init__(
+        self,
+        inner: Authorizer,
+        *,
+        slow_ms: int = SLOW_MS,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Stand before an authorizer."""
+        self.inner = inner
+        self.name = name_of(inner)
+        self.slow_calls = 0
+        self._authorize = inner.authorize
+        self._slow_ms = slow_ms
+        self._slow_s = slow_ms / 1000
+        self._clock = clock
+        self._told_s: float | None = None
+        self._closed = False
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Hand the configuration on; what is wrong with it is the start's affair."""
+        self.inner.configure(configs)
+
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
+        """Start it; what it raises is the start's affair."""
+        return self.inner.start(server_info)
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Return its answers: as many as there are actions, each one of the two.
+
+        Raises:
+            AuthorizerFault: they are not, or it raised.
+
+        """
+        clock = self._clock
+        began_s = clock()
+        try:
+            results = self._authorize(context, actions)
+        except BaseException as error:  # noqa: BLE001 - even one that would end the process
+            self._fail("authorize", error)
+        took_s = clock() - began_s
+        if took_s > self._slow_s:
+            self._note_slow(context, took_s)
+        if results.__class__ is not list or len(results) != len(actions):
+            self._fail("authorize", _wrong_list(results, len(actions), "AuthorizationResult"))
+        for result in results:
+            if result is not _ALLOWED and result is not _DENIED:
+                self._fail("authorize", _wrong_item(result, "AuthorizationResult"))
+        return results
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> list[Eventually[AclCreateResult]]:
+        """Return its awaitables: one for each binding.
+
+        Raises:
+            AuthorizerFault: it raised, or miscounted.
+
+        """
+        return self._items("create_acls", len(bindings), self.inner.create_acls, context, bindings)
+
+    def delete_acls(
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> list[Eventually[AclDeleteResult]]:
+        """Return its awaitables: one for each filter.
+
+        Raises:
+            AuthorizerFault: it raised, or miscounted.
+
+        """
+        return self._items("delete_acls", len(filters), self.inner.delete_acls, context, filters)
+
+    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+        """Return its bindings, all of them, read once.
+
+        Raises:
+            AuthorizerFault: it raised, also half-way, or something is no binding.
+
+        """
+        found = self._called("acls", lambda: _as_list(self.inner.acls(wanted)))
+        if found and not _BINDINGS_ONLY.issuperset(map(type, found)):
+            odd = next(each for each in found if type(each) is not AclBinding)
+            self._fail("acls", _wrong_item(odd, "AclBinding"))
+        return found
+
+    def acl_count(self) -> int:
+        """Return its number; -1 where it gives none."""
+        try:
+            count = self._called("acl_count", self.inner.acl_count)
+        except AuthorizerFault as fault:
+            _LOG.error("%s", fault, exc_info=fault.cause)
+            return -1
+        return count if type(count) is int else -1
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+    ) -> AuthorizationResult:
+        """Return its answer.
+
+        Raises:
+            AuthorizerFault: it is no answer, or it raised.
+
+        """
+        what = "authorize_by_resource_type"
+        found = self._called(
+            what, lambda: self.inner.authorize_by_resource_type(context, operation, resource_type)
+        )
+        if found is not _ALLOWED and found is not _DENIED:
+            self._fail(what, _wrong_item(found, "AuthorizationResult"))
+        return found
+
+    def authorized_operations(
+        self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
+    ) -> list[int]:
+        """Return its masks: one for each resource, of operations that the type supports.
+
+        Raises:
+            AuthorizerFault: they are not, or it raised.
+
+        """
+        what = "authorized_operations"
+        began_s = self._clock()
+        masks = self._called(what, lambda: self.inner.authorized_operations(context, resources))
+        took_s = self._clock() - began_s
+        if took_s > self._slow_s:
+            self._note_slow(context, took_s, what)
+        if masks.__class__ is not list or len(masks) != len(resources):
+            self._fail(what, _wrong_list(masks, len(resources), "int"))
+        for mask, resource in zip(masks, resources, strict=True):
+            if type(mask) is not int or mask & ~full_mask(resource.resource_type):
+                expected = f"mask of operations on {resource.resource_type.name}"
+                self._fail(what, _wrong_item(mask, expected))
+        return masks
+
+    def close(self) -> None:
+        """Close it, once however often this is called; what it raises is logged."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.inner.close()
+        except BaseException:  # noqa: BLE001 - the rest of the server still closes
+            _LOG.exception("the authorizer did not close: %s", self.name)
+
+    # --- faults
+
+    def _called(self, what: str, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except BaseException as error:  # noqa: BLE001 - even one that would end the process
+            self._fail(what, error)
+
+    def _items(
+        self,
+        what: str,
+        expected: int,
+        call: Callable[[AuthorizableRequestContext | None, Any], Sequence[Any]],
+        context: AuthorizableRequestContext | None,
+        items: Any,  # noqa: ANN401 - bindings or filters
+    ) -> list[Any]:
+        found = self._called(what, lambda: list(call(context, items)))
+        if len(found) != expected:
+            for each in found:
+                close = getattr(each, "close", None)
+                if close is not None:
+                    close()  # a coroutine that never began must not complain of it
+            self._fail(what, ValueError(f"found {len(found)} awaitables; expected are {expected}"))
+        return found
+
+    def _fail(self, what: str, error: BaseException) -> NoReturn:
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        if isinstance(error, AuthorizerFault):
+            raise error
+        raise AuthorizerFault(self.name, what, error) from error
+
+    def _note_slow(
+        self, context: AuthorizableRequestContext, took_s: float, what: str = "authorize"
+    ) -> None:
+        self.slow_calls += 1
+        now_s = self._clock()
+        if self._told_s is not None and now_s - self._told_s < TOLD_EVERY_S:
+            return
+        self._told_s = now_s
+        _LOG.warning(
+            "%s took %.0f ms in %s for %s of %s, correlation id %d, while nobody was served"
+            " (doorkeeper.authorizer.slow.ms=%d); slow calls since the start: %d",
+            self.name,
+            took_s * 1000,
+            what,
+            API_NAMES.get(context.request_type, str(context.request_type)),
+            context.principal,
+            context.correlation_id,
+            self._slow_ms,
+            self.slow_calls,
+        )
+
+
+def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
+    return found if found.__class__ is list else list(found)
+
+
+def _wrong_list(found: object, expected: int, of: str) -> Exception:
+    if isinstance(found, list):
+        return ValueError(f"found {len(found)} results; expected are {expected}")
+    return TypeError(f"found {type(found).__name__}; expected is a list of {expected} {of}")
+
+
+def _wrong_item(found: object, expected: str) -> Exception:
+    return TypeError(f"found {found!r:.80} among the results; expected is {expected}")

@@ -1,0 +1,277 @@
+"""The interface that authorizers had before KIP-504, and how one with it is driven.
+
+KIP-11 in Python, with the values of the contract:
+
+    initialize(configs)                       once; may be absent
+    authorize(session, operation, resource)   True or False
+    add_acls(acls, resource)                  ACLs that are there stay
+    remove_acls(acls, resource)               True if something went; acls of None: all of them
+    get_acls(resource=...)                    a set of entries
+    get_acls(principal=...), get_acls()       a mapping: resource pattern -> set of entries
+    close()                                   once; may be absent
+
+``acls`` is a frozen set of ``AccessControlEntry``, ``resource`` a ``ResourcePattern``. Everything
+is called on the event loop and is complete when it returns.
+
+Source: KIP-11; ``kafka.security.auth.Authorizer`` (2.3).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+from doorkeeper.acl.filters import entry_matches, matches
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    PatternType,
+    Principal,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.validation import check_binding, check_filter
+from doorkeeper.authorizer.contract import (
+    AclBindingDeleteResult,
+    AclCreateResult,
+    AclDeleteResult,
+    AuthorizationResult,
+    Authorizer,
+    completed,
+)
+from doorkeeper.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.authorizer.contract import (
+        Action,
+        AuthorizableRequestContext,
+        AuthorizerServerInfo,
+        Endpoint,
+        Eventually,
+    )
+
+_LOG = logging.getLogger("doorkeeper.authorizer")
+
+METHODS = ("authorize", "add_acls", "remove_acls", "get_acls")
+"""By these an authorizer of the older kind is known."""
+
+
+class Session(NamedTuple):
+    """Who asks, and from where: all that the older interface tells."""
+
+    principal: Principal
+    client_address: str
+
+
+def has_older_interface(found: object) -> TypeGuard[type[Any]]:
+    """Say whether this is a class with the older interface."""
+    return (
+        isinstance(found, type)
+        and not issubclass(found, Authorizer)
+        and all(callable(getattr(found, name, None)) for name in METHODS)
+    )
+
+
+def wrapping(older: type[Any]) -> type[Authorizer]:
+    """Return a class of the contract whose instances drive one of the older interface.
+
+    It has the older class's name, which is what logs say.
+    """
+
+    class Wrapped(OlderAuthorizer):
+        def __init__(self) -> None:
+            super().__init__(older())
+
+    Wrapped.__module__ = older.__module__
+    Wrapped.__name__ = older.__name__
+    Wrapped.__qualname__ = older.__qualname__
+    return Wrapped
+
+
+class OlderAuthorizer(Authorizer):
+    """An authorizer of the contract over one of the older interface."""
+
+    def __init__(self, older: Any) -> None:  # noqa: ANN401 - known by its methods
+        """Take the older one."""
+        self.older = older
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Initialize it."""
+        initialize = getattr(self.older, "initialize", None)
+        if initialize is not None:
+            initialize(configs)
+
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:  # noqa: ARG002  the older interface knows no server
+        """Wait for nothing: the older interface is ready when it is initialized."""
+        return {}
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Ask about each action.
+
+        Raises:
+            TypeError: an answer is neither True nor False.
+
+        """
+        session = Session(context.principal, context.client_address)
+        return [_result(self._ask(session, action)) for action in actions]
+
+    def _ask(self, session: Session, action: Action) -> object:
+        answer: object = self.older.authorize(session, action.operation, action.resource)
+        return answer
+
+    def create_acls(
+        self,
+        context: AuthorizableRequestContext | None,  # noqa: ARG002  the older interface takes none
+        bindings: Sequence[AclBinding],
+    ) -> list[asyncio.Future[AclCreateResult]]:
+        """Add each binding by itself, so that each has its own result."""
+        return [completed(AclCreateResult(self._added(binding))) for binding in bindings]
+
+    def _added(self, binding: AclBinding) -> ApiError | None:
+        refusal = check_binding(binding)
+        if refusal is not None:
+            return refusal
+        try:
+            self.older.add_acls(frozenset({binding.entry}), binding.pattern)
+        except Exception as error:  # noqa: BLE001 - plug-ins raise what they like
+            return self._failure("add_acls", error)
+        return None
+
+    def delete_acls(
+        self,
+        context: AuthorizableRequestContext | None,  # noqa: ARG002  as above
+        filters: Sequence[AclBindingFilter],
+    ) -> list[asyncio.Future[AclDeleteResult]]:
+        """Remove what the filters match, resource by resource.
+
+        All filters are matched against the same state: what two of them match goes once, and
+        stands under both. What went in the meantime by itself is not reported.
+        """
+        try:
+            held = self._all()
+        except Exception as error:  # noqa: BLE001 - as above
+            failure = self._failure("get_acls", error)
+            return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
+        refusals = [check_filter(wanted) for wanted in filters]
+        wanted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
+        outcomes = self._removed(held, wanted)
+        return [
+            completed(AclDeleteResult(refusal))
+            if refusal is not None
+            else completed(AclDeleteResult(bindings=_matching(outcomes, each)))
+            for each, refusal in zip(filters, refusals, strict=True)
+        ]
+
+    def _removed(
+        self,
+        held: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
+        filters: Sequence[AclBindingFilter],
+    ) -> list[AclBindingDeleteResult]:
+        """Remove from each resource what any filter matches; return what became of each."""
+        outcomes = []
+        for pattern, entries in held.items():
+            going = frozenset(
+                entry
+                for entry in entries
+                if any(matches(wanted, AclBinding(pattern, entry)) for wanted in filters)
+            )
+            if not going:
+                continue
+            error: ApiError | None = None
+            try:
+                if self.older.remove_acls(None if going == entries else going, pattern) is False:
+                    continue
+            except Exception as failure:  # noqa: BLE001 - as above
+                error = self._failure("remove_acls", failure)
+            outcomes += [
+                AclBindingDeleteResult(AclBinding(pattern, entry), error) for entry in sorted(going)
+            ]
+        return outcomes
+
+    def _failure(self, what: str, error: Exception) -> ApiError:
+        if isinstance(error, ApiError):
+            return error
+        name = f"{type(self.older).__module__}.{type(self.older).__qualname__}"
+        _LOG.error("%s failed in %s", name, what, exc_info=error)
+        return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def acls(self, wanted: AclBindingFilter) -> Iterator[AclBinding]:
+        """Return what matches, asked for in the narrowest way that the interface has."""
+        pattern = _exact(wanted)
+        if pattern is not None:
+            entries = _entries(self.older.get_acls(resource=pattern))
+            yield from (
+                AclBinding(pattern, entry)
+                for entry in sorted(entries)
+                if entry_matches(wanted.entry, entry)
+            )
+            return
+        if wanted.entry.principal is not None and ":" in wanted.entry.principal:
+            principal = Principal.parse(wanted.entry.principal)
+            held = _mapping(self.older.get_acls(principal=principal))
+        else:
+            held = self._all()
+        for resource in sorted(held):
+            bindings = (AclBinding(resource, entry) for entry in sorted(held[resource]))
+            yield from (binding for binding in bindings if matches(wanted, binding))
+
+    def acl_count(self) -> int:
+        """Return how many there are."""
+        return sum(map(len, self._all().values()))
+
+    def _all(self) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:
+        return _mapping(self.older.get_acls())
+
+    def close(self) -> None:
+        """Close it, if it can be."""
+        close = getattr(self.older, "close", None)
+        if close is not None:
+            close()
+
+
+def _result(answer: object) -> AuthorizationResult:
+    if answer is True:
+        return AuthorizationResult.ALLOWED
+    if answer is False:
+        return AuthorizationResult.DENIED
+    raise TypeError(f"authorize returned {answer!r:.80}; expected is True or False")
+
+
+def _exact(wanted: AclBindingFilter) -> ResourcePattern | None:
+    """Return the only pattern that the filter can match, if there is only one."""
+    resource_type, name, pattern_type = wanted.pattern
+    if (
+        name is None
+        or resource_type in (ResourceType.ANY, ResourceType.UNKNOWN)
+        or pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED)
+    ):
+        return None
+    return ResourcePattern(resource_type, name, pattern_type)
+
+
+def _entries(found: Any) -> frozenset[AccessControlEntry]:  # noqa: ANN401 - plug-ins return what they like
+    entries = frozenset(found)
+    for entry in entries:
+        if not isinstance(entry, AccessControlEntry):
+            raise TypeError(f"get_acls returned {entry!r:.80}; expected is an AccessControlEntry")
+    return entries
+
+
+def _mapping(found: Any) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:  # noqa: ANN401 - as above
+    held = {pattern: _entries(entries) for pattern, entries in found.items()}
+    for pattern in held:
+        if not isinstance(pattern, ResourcePattern):
+            raise TypeError(f"get_acls returned {pattern!r:.80}; expected is a ResourcePattern")
+    return held
+
+
+def _matching(
+    outcomes: Sequence[AclBindingDeleteResult], wanted: AclBindingFilter
+) -> tuple[AclBindingDeleteResult, ...]:
+    return tuple(outcome for outcome in outcomes if matches(wanted, outcome.binding))

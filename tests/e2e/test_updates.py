@@ -1,0 +1,240 @@
+"""Updates that an authorizer completes as it likes, over real sockets, on both event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.authorizer import AclBinding, AclCreateResult, ApiError, ErrorCode
+from doorkeeper.limits import Limits
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.edge import (
+    LOOP_KINDS,
+    Edge,
+    HandAuthorizer,
+    create,
+    describe,
+    done,
+    edge,
+    run,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.parametrize("kind", LOOP_KINDS)
+
+Created = Callable[[Sequence[AclBinding]], Any]
+
+OK = AclCreateResult()
+
+
+def refused(code: ErrorCode) -> AclCreateResult:
+    return AclCreateResult(ApiError(code))
+
+
+def served(
+    kind: str,
+    created: Created,
+    scenario: Callable[[Edge], Coroutine[Any, Any, None]],
+    limits: Limits | None = None,
+) -> None:
+    """Run a scenario; afterwards nothing waits, and another client is served."""
+
+    async def main() -> None:
+        async with edge(authorizer=HandAuthorizer(created), limits=limits) as running:
+            await scenario(running)
+            await until(lambda: not running.server.updates_under_way)
+            client = await running.client()
+            await client.call(describe("still here"), DescribeAclsResponse, 3)
+
+    run(kind, main())
+
+
+async def codes(running: Edge, *names: str) -> list[int]:
+    """Create one ACL for each name; return the codes of the answer."""
+    client = await running.client()
+    answer = await client.call(create(names), CreateAclsResponse, 3)
+    return [row.error_code for row in answer.results]
+
+
+@contextmanager
+def pool() -> Iterator[concurrent.futures.ThreadPoolExecutor]:
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        yield threads
+
+
+def test_completed_by_threads_out_of_order(kind: str) -> None:
+    """Four threads complete four items, the last one first; the answers are in order."""
+    turns = [threading.Event() for _ in range(5)]
+    turns[4].set()
+
+    def work(number: int) -> AclCreateResult:
+        assert turns[number + 1].wait(20)
+        turns[number].set()
+        return refused(ErrorCode(41 + number)) if number else OK
+
+    with pool() as threads:
+
+        def created(bindings: Sequence[AclBinding]) -> Any:
+            return [threads.submit(work, number) for number in range(len(bindings))]
+
+        async def scenario(running: Edge) -> None:
+            assert await codes(running, "a", "b") == [0, 42]
+
+        turns[2].set()
+        served(kind, created, scenario)
+
+
+def test_a_future_of_the_loop_completed_by_a_thread(kind: str) -> None:
+    """Nobody wakes the loop, as with many a slip of a plug-in; it is noticed all the same."""
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        future = asyncio.get_running_loop().create_future()
+        threading.Timer(0.05, future.set_result, (OK,)).start()
+        return [future]
+
+    async def scenario(running: Edge) -> None:
+        async with asyncio.timeout(10):
+            assert await codes(running, "a") == [0]
+
+    served(kind, created, scenario)
+
+
+def test_coroutines_that_wait_for_each_other(kind: str) -> None:
+    """The first item needs the second one's end."""
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        second_done = asyncio.Event()
+
+        async def first() -> AclCreateResult:
+            await second_done.wait()
+            return OK
+
+        async def second() -> AclCreateResult:
+            await asyncio.sleep(0)
+            second_done.set()
+            return refused(ErrorCode.POLICY_VIOLATION)
+
+        return [first(), second()]
+
+    async def scenario(running: Edge) -> None:
+        assert await codes(running, "a", "b") == [0, 44]
+
+    served(kind, created, scenario)
+
+
+async def _raises(error: BaseException) -> AclCreateResult:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("awaitable", "code"),
+    [
+        (lambda: _raises(RuntimeError("secret")), -1),
+        (lambda: _raises(SystemExit(3)), -1),
+        (lambda: _raises(ApiError(ErrorCode.INVALID_REQUEST, "no")), 42),
+        (lambda: done(None), -1),
+        (lambda: done(True), -1),
+        (lambda: done(ApiError(ErrorCode.INVALID_REQUEST)), -1),
+        (lambda: None, -1),
+        (lambda: OK, -1),
+    ],
+    ids=["raises", "exits", "refuses", "none", "true", "bare error", "no", "bare"],
+)
+def test_an_item_that_goes_wrong(
+    kind: str, awaitable: Callable[[], Awaitable[Any]], code: int
+) -> None:
+    """-1 for that item alone, whatever it is; an ApiError that is raised has its own code."""
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        return [done(OK), awaitable(), done(OK)]
+
+    async def scenario(running: Edge) -> None:
+        assert await codes(running, "a", "b", "c") == [0, code, 0]
+
+    served(kind, created, scenario)
+
+
+@pytest.mark.parametrize("found", [None, 7, [], [OK], "ab"])
+def test_a_call_that_goes_wrong(kind: str, found: Any) -> None:
+    """What is no list of awaitables, one for each item, fails every item."""
+
+    async def scenario(running: Edge) -> None:
+        assert set(await codes(running, "a", "b")) == {-1}
+        (line,) = [each for each in running.log.lines if each.level == "error"]
+        assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
+        assert line.fields["correlation_id"] == 1
+
+    served(kind, lambda bindings: found, scenario)
+
+
+def test_a_call_that_raises(kind: str) -> None:
+    """-1 without a text in every item, and the exception in the log only."""
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        raise RuntimeError("secret")
+
+    async def scenario(running: Edge) -> None:
+        client = await running.client()
+        answer = await client.call(create(["a", "b"]), CreateAclsResponse, 3)
+        assert [(row.error_code, row.error_message) for row in answer.results] == [(-1, None)] * 2
+        assert "secret" in str(running.log.one("a request failed").fields["exc_info"])
+
+    served(kind, created, scenario)
+
+
+def test_late_and_never(kind: str) -> None:
+    """What has not come in time is 7, what has is answered, and a late end disturbs nobody."""
+    late: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        loop = asyncio.get_running_loop()
+        late.append(loop.create_future())
+        return [late[0], done(OK), loop.create_future()]
+
+    async def scenario(running: Edge) -> None:
+        assert await codes(running, "a", "b", "c") == [7, 0, 7]
+        late[0].set_exception(RuntimeError("too late"))
+        line = running.log.one("items of an update timed out")
+        assert (line.fields["timed_out"], line.fields["correlation_id"]) == (2, 1)
+
+    served(kind, created, scenario, Limits(update_timeout_ms=30))
+
+
+def test_too_much_waits(kind: str) -> None:
+    """Beyond the bound a change is 89, before the authorizer is asked; later it is taken again."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        made = [asyncio.get_running_loop().create_future() for _ in bindings]
+        futures.extend(made)
+        return made
+
+    async def scenario(running: Edge) -> None:
+        first, second = await running.client(), await running.client()
+        await first.send(create(["a", "b", "c", "d"]))  # alone, it may be as large as it likes
+        await until(lambda: len(futures) == 4)
+
+        answer = await second.call(create(["e"]), CreateAclsResponse, 3)
+        assert [row.error_code for row in answer.results] == [89]
+        assert len(futures) == 4
+        assert running.log.one("change refused: too many wait for the authorizer")
+
+        for future in futures:
+            future.set_result(OK)
+        await first.frame()
+        await second.send(create(["e"], 2))
+        await until(lambda: len(futures) == 5)
+        futures[4].set_result(OK)
+        await second.frame()
+
+    served(kind, created, scenario, Limits(updates_waiting_max=3))

@@ -1,0 +1,43 @@
+"""Which threads an authorizer leaves behind."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.threads import threads_of_others
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def thread(name: str) -> Iterator[threading.Thread]:
+    """Run a thread that ends when the test does."""
+    end = threading.Event()
+    running = threading.Thread(target=end.wait, name=name, daemon=True)
+    running.start()
+    try:
+        yield running
+    finally:
+        end.set()
+        running.join()
+
+
+def test_a_thread_that_stays_is_told() -> None:
+    """The server's own threads and those of its loop are not."""
+    with thread("policy-refresh") as theirs, thread("doorkeeper-store"), thread("asyncio_0"):
+        assert theirs in (left := threads_of_others(0))
+        assert not any(each.name.startswith(("doorkeeper", "asyncio")) for each in left)
+        assert threading.current_thread() not in left
+
+
+def test_a_thread_that_ends_in_time_is_not_left() -> None:
+    """It is waited for, for a moment."""
+    begun = threading.Event()
+    ending = threading.Thread(target=begun.wait, name="ending")
+    ending.start()
+    threading.Timer(0.01, begun.set).start()
+
+    assert ending not in threads_of_others(20)
