@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.authorizer.audit import AuditSink
-    from doorkeeper.storage.contract import Change, StoredTopic
+    from doorkeeper.storage.contract import Change, ConfigKey, StoredTopic
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)
 CONTROLLER = Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 9093)
@@ -50,6 +50,9 @@ class HeldStore(Store):
             yield StoredBinding(binding_id, binding)
 
     def topics(self) -> Iterator[StoredTopic]:
+        return iter(())
+
+    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
         return iter(())
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -42,6 +42,13 @@ class StoredTopic(NamedTuple):
     configs: Mapping[str, str]
 
 
+class ConfigKey(NamedTuple):
+    """Whose value of which key: ``broker`` is a node's id as text, empty for all nodes."""
+
+    broker: str
+    name: str
+
+
 class Author(NamedTuple):
     """Who changed something, and from where: what the change log keeps beside each row."""
 
@@ -60,11 +67,20 @@ class Change:
     bindings_removed: tuple[StoredBinding, ...] = ()
     topics_added: tuple[StoredTopic, ...] = ()
     topics_removed: tuple[str, ...] = ()
+    topics_altered: tuple[StoredTopic, ...] = ()
+    configs_set: tuple[tuple[ConfigKey, str], ...] = ()
+    configs_deleted: tuple[ConfigKey, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether there is anything to write."""
         return bool(
-            self.bindings_added or self.bindings_removed or self.topics_added or self.topics_removed
+            self.bindings_added
+            or self.bindings_removed
+            or self.topics_added
+            or self.topics_removed
+            or self.topics_altered
+            or self.configs_set
+            or self.configs_deleted
         )
 
 
@@ -88,6 +104,10 @@ class Store(ABC):
     @abstractmethod
     def topics(self) -> Iterator[StoredTopic]:
         """Read all topics. For the start, before the first ``submit``."""
+
+    @abstractmethod
+    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
+        """Read all dynamic values of keys. For the start, before the first ``submit``."""
 
     @abstractmethod
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Self
 
 from doorkeeper.storage import rows, schema
 from doorkeeper.storage.cluster_id import check_form, random_uuid
-from doorkeeper.storage.contract import Change, StorageError, Store, StoredBinding, StoredTopic
+from doorkeeper.storage.contract import (
+    Change,
+    ConfigKey,
+    StorageError,
+    Store,
+    StoredBinding,
+    StoredTopic,
+)
 from doorkeeper.storage.database import connect, named
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder, sync_folder
 from doorkeeper.storage.lock import DataLock
@@ -121,6 +128,11 @@ class EmbeddedStore(Store):
         """Read all topics, sorted by name. For the start, before the first ``submit``."""
         with named(self._path):
             yield from rows.read_topics(self._connection)
+
+    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
+        """Read all dynamic values, sorted. For the start, before the first ``submit``."""
+        with named(self._path):
+            yield from rows.read_configs(self._connection)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to take changes; results are delivered on this loop."""

@@ -29,7 +29,11 @@ class Migration(NamedTuple):
     apply: Callable[[apsw.Connection], None]
 
 
-MIGRATIONS: tuple[Migration, ...] = ()
+def _dynamic_values(connection: apsw.Connection) -> None:
+    connection.execute(schema.VERSION_2)
+
+
+MIGRATIONS: tuple[Migration, ...] = (Migration(2, _dynamic_values),)
 """In order of their versions, from 2 on, without a gap."""
 
 

@@ -1,4 +1,4 @@
-"""Changes as rows of the change log, and rows as bindings and topics."""
+"""Changes as rows of the change log, and rows as bindings, topics and dynamic values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.storage.contract import StorageError, StoredBinding, StoredTopic
+from doorkeeper.storage.contract import ConfigKey, StorageError, StoredBinding, StoredTopic
 from doorkeeper.storage.schema import LogKind
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ Cell = str | int | None
 LogRow = tuple[Cell, ...]
 """A row of ``change_log``, in the order of its columns."""
 
-_COLUMNS = 17
+_COLUMNS = 19
 
 ROWS_MAX = 256
-"""Rows in one statement. apsw keeps prepared statements of up to 16 KiB of text; this has 9."""
+"""Rows in one statement. apsw keeps prepared statements of up to 16 KiB of text; this has 10."""
 
 _NO_ENTRY: tuple[Cell, ...] = (None,) * 5
+_NO_TOPIC_NO_CONFIG: tuple[Cell, ...] = (None,) * 3
+_NO_CONFIG: tuple[Cell, ...] = (None,) * 2
 _PADDING: tuple[Cell, ...] = (None,) * _COLUMNS
 
 
@@ -53,13 +55,23 @@ def log_rows(change: Change, revision: int, time_ms: int) -> list[LogRow]:
 
 def _items(change: Change) -> Iterator[tuple[Cell, ...]]:
     for binding_id, (pattern, entry) in change.bindings_removed:
-        yield (LogKind.BINDING_DELETED, binding_id, *pattern, *entry, None)
+        yield (LogKind.BINDING_DELETED, binding_id, *pattern, *entry, *_NO_TOPIC_NO_CONFIG)
     for binding_id, (pattern, entry) in change.bindings_added:
-        yield (LogKind.BINDING_CREATED, binding_id, *pattern, *entry, None)
+        yield (LogKind.BINDING_CREATED, binding_id, *pattern, *entry, *_NO_TOPIC_NO_CONFIG)
     for name in change.topics_removed:
-        yield (LogKind.TOPIC_DELETED, None, None, name, *_NO_ENTRY, None)
+        yield (LogKind.TOPIC_DELETED, *_named(name), None, *_NO_CONFIG)
     for topic in change.topics_added:
-        yield (LogKind.TOPIC_CREATED, None, None, topic.name, *_NO_ENTRY, topic_json(topic))
+        yield (LogKind.TOPIC_CREATED, *_named(topic.name), topic_json(topic), *_NO_CONFIG)
+    for topic in change.topics_altered:
+        yield (LogKind.TOPIC_ALTERED, *_named(topic.name), topic_json(topic), *_NO_CONFIG)
+    for key in change.configs_deleted:
+        yield (LogKind.CONFIG_DELETED, *_named(key.broker), None, key.name, None)
+    for key, value in change.configs_set:
+        yield (LogKind.CONFIG_SET, *_named(key.broker), None, key.name, value)
+
+
+def _named(name: str) -> tuple[Cell, ...]:
+    return (None, None, name, *_NO_ENTRY)
 
 
 def append(connection: apsw.Connection, rows: list[LogRow]) -> None:
@@ -136,6 +148,13 @@ def read_topics(connection: apsw.Connection) -> Iterator[StoredTopic]:
     """Read all topics that were made over the wire, sorted by name."""
     for name, text in connection.execute("SELECT name, topic FROM topics ORDER BY name"):
         yield topic_of(name, text)
+
+
+def read_configs(connection: apsw.Connection) -> Iterator[tuple[ConfigKey, str]]:
+    """Read all dynamic values, sorted by broker and key."""
+    rows = connection.execute("SELECT broker, key, value FROM configs ORDER BY broker, key")
+    for broker, key, value in rows:
+        yield ConfigKey(broker, key), value
 
 
 def topic_json(topic: StoredTopic) -> str:

@@ -1,15 +1,16 @@
-"""The tables of the embedded store, schema version 1.
+"""The tables of the embedded store: schema version 1, and what version 2 adds.
 
 ``change_log`` is the only table that the server writes. Triggers carry each of its rows into
-``bindings`` and ``topics`` inside the same statement, so the log and the tables cannot disagree,
-and one statement of many rows commits a whole group. That matters because each call into SQLite
-gives up Python's global lock and may wait 5 ms to get it back while the event loop is busy: a group
-of 256 changes took 9 ms this way and 700 ms with a call for each row.
+``bindings``, ``topics`` and ``configs`` inside the same statement, so the log and the tables cannot
+disagree, and one statement of many rows commits a whole group. That matters because each call into
+SQLite gives up Python's global lock and may wait 5 ms to get it back while the event loop is busy:
+a group of 256 changes took 9 ms this way and 700 ms with a call for each row.
 
     change_log   (revision, item): append-only, pruned from its old end, never empty again after
                  the first change: its newest revision is the store's
     bindings     the ACLs as they are now, and the revision that made each
     topics       the topics made over the wire; ``topic`` is JSON, see ``rows``
+    configs      since version 2: dynamic values of keys, by broker (empty: all of them) and key
     meta         cluster_id, schema_version, created_by, created_ms
 
 Codes are Kafka's. Duplicate bindings are found in memory above; there is no index for them here.
@@ -40,6 +41,9 @@ class LogKind(IntEnum):
     BINDING_DELETED = 2
     TOPIC_CREATED = 3
     TOPIC_DELETED = 4
+    TOPIC_ALTERED = 5
+    CONFIG_SET = 6
+    CONFIG_DELETED = 7
 
 
 TABLES = """
@@ -112,6 +116,41 @@ WHEN new.kind = 4 BEGIN
     SELECT RAISE(ABORT, 'a topic to delete is not in the store')
     WHERE NOT EXISTS (SELECT 1 FROM topics WHERE name = new.name);
     DELETE FROM topics WHERE name = new.name;
+END;
+"""
+
+VERSION_2 = """
+CREATE TABLE configs (
+    broker   TEXT    NOT NULL,
+    key      TEXT    NOT NULL,
+    value    TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (broker, key)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE change_log ADD COLUMN config_key TEXT;
+ALTER TABLE change_log ADD COLUMN config_value TEXT;
+
+CREATE TRIGGER topic_altered AFTER INSERT ON change_log
+WHEN new.kind = 5 BEGIN
+    SELECT RAISE(ABORT, 'a topic to alter is not in the store')
+    WHERE NOT EXISTS (SELECT 1 FROM topics WHERE name = new.name);
+    UPDATE topics SET topic = new.topic, revision = new.revision WHERE name = new.name;
+END;
+
+CREATE TRIGGER config_set AFTER INSERT ON change_log
+WHEN new.kind = 6 BEGIN
+    INSERT OR REPLACE INTO configs
+    VALUES (new.name, new.config_key, new.config_value, new.revision);
+END;
+
+CREATE TRIGGER config_deleted AFTER INSERT ON change_log
+WHEN new.kind = 7 BEGIN
+    SELECT RAISE(ABORT, 'a value to delete is not in the store')
+    WHERE NOT EXISTS (
+        SELECT 1 FROM configs WHERE broker = new.name AND key = new.config_key
+    );
+    DELETE FROM configs WHERE broker = new.name AND key = new.config_key;
 END;
 """
 

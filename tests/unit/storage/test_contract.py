@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.storage.contract import Change
+from doorkeeper.storage.contract import Change, ConfigKey
 from testkit.stores import AUTHOR, binding, topic
 
 
@@ -18,6 +18,9 @@ def test_a_change_without_items_is_empty() -> None:
         Change(author=AUTHOR, bindings_removed=(binding(1),)),
         Change(author=AUTHOR, topics_added=(topic("orders"),)),
         Change(author=AUTHOR, topics_removed=("orders",)),
+        Change(author=AUTHOR, topics_altered=(topic("orders"),)),
+        Change(author=AUTHOR, configs_set=((ConfigKey("1", "super.users"), "User:a"),)),
+        Change(author=AUTHOR, configs_deleted=(ConfigKey("1", "super.users"),)),
     ],
 )
 def test_one_item_of_any_kind_is_something_to_write(change: Change) -> None:

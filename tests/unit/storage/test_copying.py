@@ -18,6 +18,7 @@ def source(tmp_path: Path) -> Path:
     path = tmp_path / "source.db"
     connection = connect(path)
     connection.execute(schema.TABLES)
+    connection.execute(schema.VERSION_2)
     connection.pragma("application_id", schema.APPLICATION_ID)
     append(connection, log_rows(adding(*range(5000)), 1, NOW_MS))
     connection.close()

@@ -14,7 +14,8 @@ from doorkeeper.storage import schema
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.migrations import MIGRATIONS, Migration, newest_version
-from testkit.stores import adding, fill, numbers_in, open_store, query
+from doorkeeper.storage.rows import topic_json
+from testkit.stores import AUTHOR, NOW_MS, adding, fill, numbers_in, open_store, query, topic
 
 
 def run(statement: str) -> Callable[[apsw.Connection], None]:
@@ -24,9 +25,9 @@ def run(statement: str) -> Callable[[apsw.Connection], None]:
     return apply
 
 
-NOTES = Migration(2, run("CREATE TABLE notes (text); INSERT INTO notes VALUES ('two')"))
-MORE_NOTES = Migration(3, run("INSERT INTO notes VALUES ('three')"))
-BROKEN = Migration(3, run("INSERT INTO nowhere VALUES (1)"))
+NOTES = Migration(3, run("CREATE TABLE notes (text); INSERT INTO notes VALUES ('two')"))
+MORE_NOTES = Migration(4, run("INSERT INTO notes VALUES ('three')"))
+BROKEN = Migration(4, run("INSERT INTO nowhere VALUES (1)"))
 
 
 def versions(data_dir: Path) -> list[tuple[object, ...]]:
@@ -47,15 +48,15 @@ async def test_an_older_store_is_copied_and_migrated(data_dir: Path) -> None:
     """All missing steps run, once, in order; the copy beside the store is the old one."""
     await fill(data_dir, adding(1, 2))
 
-    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
-    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
+    open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
+    open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
 
-    assert versions(data_dir) == [(3,)]
+    assert versions(data_dir) == [(4,)]
     assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
     assert query(data_dir, "SELECT count(*) FROM bindings") == [(2,)]
-    assert copies(data_dir) == ["doorkeeper.db.v1-backup-20261014T174640Z"]
+    assert copies(data_dir) == ["doorkeeper.db.v2-backup-20261014T174640Z"]
     copy = apsw.Connection(str(data_dir / copies(data_dir)[0]))
-    assert schema.version(copy) == 1
+    assert schema.version(copy) == 2
     assert copy.execute("SELECT count(*) FROM bindings").get == 2
     copy.close()
 
@@ -64,16 +65,22 @@ async def test_the_copy_is_private(data_dir: Path) -> None:
     """The copy of an old store has mode 0600, as the store has."""
     await fill(data_dir, adding(1))
 
-    open_store(data_dir, migrations=(NOTES,)).close()
+    open_store(
+        data_dir,
+        migrations=(
+            *MIGRATIONS,
+            NOTES,
+        ),
+    ).close()
 
     assert (data_dir / copies(data_dir)[0]).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_new_store_takes_the_same_steps_without_a_copy(data_dir: Path) -> None:
     """A new store is the first version plus every migration; there is nothing to copy."""
-    open_store(data_dir, migrations=(NOTES, MORE_NOTES)).close()
+    open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
 
-    assert versions(data_dir) == [(3,)]
+    assert versions(data_dir) == [(4,)]
     assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
     assert copies(data_dir) == []
 
@@ -83,9 +90,9 @@ async def test_a_step_that_fails_undoes_the_steps_before_it(data_dir: Path) -> N
     await fill(data_dir, adding(1))
 
     with pytest.raises(StorageError, match=r"doorkeeper\.db: no such table: nowhere"):
-        open_store(data_dir, migrations=(NOTES, BROKEN))
+        open_store(data_dir, migrations=(*MIGRATIONS, NOTES, BROKEN))
 
-    assert versions(data_dir) == [(1,)]
+    assert versions(data_dir) == [(2,)]
     assert query(data_dir, "SELECT name FROM sqlite_schema WHERE name = 'notes'") == []
     assert numbers_in(data_dir) == [1]
 
@@ -93,14 +100,14 @@ async def test_a_step_that_fails_undoes_the_steps_before_it(data_dir: Path) -> N
 CRASH = f"""
 import os, signal, sys
 from pathlib import Path
-from doorkeeper.storage.migrations import Migration
+from doorkeeper.storage.migrations import MIGRATIONS, Migration
 from testkit.stores import open_store
 
 def half(connection):
     connection.execute("CREATE TABLE notes (text); DELETE FROM bindings; DELETE FROM meta")
     os.kill(os.getpid(), {signal.SIGKILL:d})
 
-open_store(Path(sys.argv[1]), migrations=(Migration(2, half),))
+open_store(Path(sys.argv[1]), migrations=(*MIGRATIONS, Migration(3, half)))
 """
 
 
@@ -115,20 +122,62 @@ async def test_a_crash_in_the_middle_leaves_the_old_store(data_dir: Path) -> Non
 
     assert child.returncode == -signal.SIGKILL
     assert numbers_in(data_dir) == [1, 2]
-    assert versions(data_dir) == [(1,)]
-    open_store(data_dir, migrations=(NOTES,)).close()
     assert versions(data_dir) == [(2,)]
+    open_store(
+        data_dir,
+        migrations=(
+            *MIGRATIONS,
+            NOTES,
+        ),
+    ).close()
+    assert versions(data_dir) == [(3,)]
+
+
+def test_a_store_of_version_1_gets_room_for_dynamic_values(data_dir: Path) -> None:
+    """What it held is there, its log too; then values can be kept, and topics altered."""
+    open_store(data_dir, migrations=()).close()
+    old = apsw.Connection(str(data_dir / DATABASE_NAME))
+    columns = ",".join(["?"] * 17)
+    kept = (
+        1,
+        0,
+        3,
+        NOW_MS,
+        *AUTHOR,
+        None,
+        None,
+        "orders",
+        *(None,) * 5,
+        topic_json(topic("orders")),
+    )
+    old.execute(f"INSERT INTO change_log VALUES ({columns})", kept)
+    old.close()
+
+    store = open_store(data_dir)
+
+    assert list(store.topics()) == [topic("orders")]
+    assert list(store.configs()) == []
+    assert store.revision == 1
+    store.close()
+    assert versions(data_dir) == [(2,)]
+    assert copies(data_dir) == ["doorkeeper.db.v1-backup-20261014T174640Z"]
 
 
 def test_a_newer_store_is_refused_untouched(data_dir: Path) -> None:
     """The error says which version was found and which can be read; nothing is copied."""
-    open_store(data_dir, migrations=(NOTES,)).close()
+    open_store(
+        data_dir,
+        migrations=(
+            *MIGRATIONS,
+            NOTES,
+        ),
+    ).close()
     before = (data_dir / DATABASE_NAME).read_bytes()
 
     with pytest.raises(StorageError) as raised:
         open_store(data_dir)
 
-    assert f"{data_dir / DATABASE_NAME}: the store has schema version 2" in str(raised.value)
-    assert "reads schema versions up to 1" in str(raised.value)
+    assert f"{data_dir / DATABASE_NAME}: the store has schema version 3" in str(raised.value)
+    assert "reads schema versions up to 2" in str(raised.value)
     assert (data_dir / DATABASE_NAME).read_bytes() == before
     assert copies(data_dir) == []

@@ -7,12 +7,19 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation, Principal, ResourcePattern
 from doorkeeper.storage import schema
-from doorkeeper.storage.contract import Change, StorageError, StoredBinding, StoredTopic
+from doorkeeper.storage.contract import (
+    Change,
+    ConfigKey,
+    StorageError,
+    StoredBinding,
+    StoredTopic,
+)
 from doorkeeper.storage.rows import (
     ROWS_MAX,
     append,
     log_rows,
     read_bindings,
+    read_configs,
     read_topics,
     topic_json,
     topic_of,
@@ -24,6 +31,7 @@ from testkit.stores import AUTHOR, NOW_MS, adding, binding, topic
 def connection() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
     connection.execute(schema.TABLES)
+    connection.execute(schema.VERSION_2)
     yield connection
     connection.close()
 
@@ -36,6 +44,9 @@ def test_removals_come_before_additions_in_the_log() -> None:
         bindings_removed=(binding(1),),
         topics_added=(topic("new"),),
         topics_removed=("old",),
+        topics_altered=(topic("kept"),),
+        configs_set=((ConfigKey("1", "super.users"), "User:a"),),
+        configs_deleted=(ConfigKey("", "max.connections"),),
     )
 
     rows = log_rows(change, 9, NOW_MS)
@@ -45,9 +56,12 @@ def test_removals_come_before_additions_in_the_log() -> None:
         (9, 1, schema.LogKind.BINDING_CREATED, NOW_MS),
         (9, 2, schema.LogKind.TOPIC_DELETED, NOW_MS),
         (9, 3, schema.LogKind.TOPIC_CREATED, NOW_MS),
+        (9, 4, schema.LogKind.TOPIC_ALTERED, NOW_MS),
+        (9, 5, schema.LogKind.CONFIG_DELETED, NOW_MS),
+        (9, 6, schema.LogKind.CONFIG_SET, NOW_MS),
     ]
     assert {row[4:8] for row in rows} == {AUTHOR}
-    assert {len(row) for row in rows} == {17}
+    assert {len(row) for row in rows} == {19}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 31, 255, 256, 257, 1000])
@@ -154,3 +168,46 @@ def test_a_topics_id_has_kafkas_text_form() -> None:
 
     assert '"topic_id": "AAECAwQFBgcICQoLDA0ODw"' in text
     assert topic_of("orders", text) == made
+
+
+def test_a_value_is_set_replaced_and_deleted(connection: apsw.Connection) -> None:
+    """The same key of all nodes and of one are two values; the last one written counts."""
+    of_all, of_one = ConfigKey("", "super.users"), ConfigKey("1", "super.users")
+    changes = (
+        Change(author=AUTHOR, configs_set=((of_all, "User:a"), (of_one, "User:b"))),
+        Change(author=AUTHOR, configs_set=((of_one, "User:\0c"),), configs_deleted=(of_all,)),
+    )
+
+    for revision, change in enumerate(changes, 1):
+        append(connection, log_rows(change, revision, NOW_MS))
+
+    assert list(read_configs(connection)) == [(of_one, "User:\0c")]
+    log = "SELECT name, config_key, config_value, author_principal FROM change_log"
+    assert list(connection.execute(f"{log} WHERE revision = 2 ORDER BY item")) == [
+        ("", "super.users", None, AUTHOR.principal),
+        ("1", "super.users", "User:\0c", AUTHOR.principal),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change(author=AUTHOR, configs_deleted=(ConfigKey("1", "absent"),)),
+        Change(author=AUTHOR, topics_altered=(topic("absent"),)),
+    ],
+)
+def test_what_is_not_there_cannot_be_changed(connection: apsw.Connection, change: Change) -> None:
+    """The log never says what the tables do not."""
+    with pytest.raises(apsw.ConstraintError, match="is not in the store"):
+        append(connection, log_rows(change, 1, NOW_MS))
+
+
+def test_an_altered_topic_keeps_its_place(connection: apsw.Connection) -> None:
+    """Its row has the new settings and the revision that altered it."""
+    changed = topic("orders")._replace(configs={"retention.ms": "1"})
+    append(connection, log_rows(Change(author=AUTHOR, topics_added=(topic("orders"),)), 1, NOW_MS))
+
+    append(connection, log_rows(Change(author=AUTHOR, topics_altered=(changed,)), 2, NOW_MS))
+
+    assert list(read_topics(connection)) == [changed]
+    assert connection.execute("SELECT revision FROM topics").get == 2

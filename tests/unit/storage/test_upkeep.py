@@ -33,6 +33,7 @@ class Clock:
 def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection = connect(tmp_path / "doorkeeper.db")
     connection.execute(schema.TABLES)
+    connection.execute(schema.VERSION_2)
     yield connection
     connection.close()
 
