@@ -35,6 +35,14 @@ MODULES = {
     ),
     "FindCoordinatorRequest": ("find_coordinator", "FIND_COORDINATOR_REQUEST"),
     "FindCoordinatorResponse": ("find_coordinator", "FIND_COORDINATOR_RESPONSE"),
+    "IncrementalAlterConfigsRequest": (
+        "incremental_alter_configs",
+        "INCREMENTAL_ALTER_CONFIGS_REQUEST",
+    ),
+    "IncrementalAlterConfigsResponse": (
+        "incremental_alter_configs",
+        "INCREMENTAL_ALTER_CONFIGS_RESPONSE",
+    ),
     "ListGroupsRequest": ("list_groups", "LIST_GROUPS_REQUEST"),
     "ListGroupsResponse": ("list_groups", "LIST_GROUPS_RESPONSE"),
     "MetadataRequest": ("metadata", "METADATA_REQUEST"),
