@@ -53,6 +53,8 @@ DESCRIBE = frame(
         resource_type_filter=2,
         resource_name_filter="topic-7",
         pattern_type_filter=3,
+        principal_filter=None,
+        host_filter=None,
         operation=1,
         permission_type=1,
     )
