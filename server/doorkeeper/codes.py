@@ -27,6 +27,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourcePatternFilter,
     ResourceType,
+    SortedBindings,
 )
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.errors import Malformed
@@ -189,26 +190,36 @@ def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...
 
     Both are sorted, each binding occurs once: O(n log n), and O(n) for what is sorted already.
     """
-    # A dict keeps the order in which an authorizer sorts, so that sorting again costs little; a
-    # set would lose it, and take ten times as long.
-    distinct = sorted(dict.fromkeys(bindings))
-    return tuple(
-        DescribeAclsResource(
-            resource_type=pattern.resource_type,
-            resource_name=pattern.name,
-            pattern_type=pattern.pattern_type,
-            # The members themselves: they are integers, and their ``value`` is a slow property.
-            acls=tuple(
-                AclDescription(
-                    principal=principal,
-                    host=host,
-                    operation=operation,
-                    permission_type=permission_type,
-                )
-                for _, (principal, host, operation, permission_type) in of_pattern
-            ),
+    if not isinstance(bindings, SortedBindings):
+        bindings = sorted(set(bindings))
+    # The same few principals have the same rights on many resources: their rows are made once.
+    rows: dict[AccessControlEntry, AclDescription] = {}
+    resources = []
+    for pattern, of_pattern in groupby(bindings, key=itemgetter(0)):
+        acls = []
+        for _, entry in of_pattern:
+            row = rows.get(entry)
+            if row is None:
+                row = rows[entry] = _description(entry)
+            acls.append(row)
+        resources.append(
+            DescribeAclsResource(
+                resource_type=pattern.resource_type,
+                resource_name=pattern.name,
+                pattern_type=pattern.pattern_type,
+                acls=tuple(acls),
+            )
         )
-        for pattern, of_pattern in groupby(distinct, key=itemgetter(0))
+    return tuple(resources)
+
+
+def _description(entry: AccessControlEntry) -> AclDescription:
+    # The members themselves: they are integers, and their ``value`` is a slow property.
+    return AclDescription(
+        principal=entry.principal,
+        host=entry.host,
+        operation=entry.operation,
+        permission_type=entry.permission_type,
     )
 
 

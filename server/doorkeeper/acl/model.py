@@ -130,6 +130,12 @@ class AclBinding(NamedTuple):
     entry: AccessControlEntry
 
 
+class SortedBindings(list[AclBinding]):
+    """Bindings in the order of their fields, each once: whoever gets them need not sort again."""
+
+    __slots__ = ()
+
+
 class ResourcePatternFilter(NamedTuple):
     """Which patterns are asked for; a name of None asks for all names."""
 
