@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls, RequestContext
+from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
 from doorkeeper.session import Action, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
-UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics})
+UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
 
 NOT_KAFKA: Final = (
     "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
@@ -80,7 +80,7 @@ class Peer(NamedTuple):
 class Update(NamedTuple):
     """A request that changes something, and all that is needed to answer it."""
 
-    outcome: CreateAcls | DeleteAcls | ChangeTopics
+    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
     context: RequestContext
     api: Api
     request: Any

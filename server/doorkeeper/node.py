@@ -219,5 +219,33 @@ class ChangeTopics:
     wait: bool = True
 
 
-Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics
+class Alteration(NamedTuple):
+    """What shall become of one key; ``operation`` is the code of a ``ConfigOperation``."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class AlteredResource(NamedTuple):
+    """A topic or a broker whose keys shall change; a broker without a name is all of them."""
+
+    is_topic: bool
+    name: str
+    alterations: tuple[Alteration, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterConfigs:
+    """Resources whose keys shall change; each gets an error or None, in order.
+
+    ``validate_only`` changes nothing and answers as if it had.
+    """
+
+    resources: tuple[AlteredResource, ...]
+    validate_only: bool
+    finish: Callable[[Sequence[ApiError | None]], Response]
+
+
+Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
 """What a handler returns: an answer, or what must be done before there is one."""

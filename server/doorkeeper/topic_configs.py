@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.config.settings import ConfigSource, Synonym
 from doorkeeper.config.values import INT_MAX, LONG_MAX, KeyType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     Value = bool | int | float | str | tuple[str, ...]
     Check = Callable[[str, Value], None]
@@ -95,6 +96,7 @@ _BOOLEAN, _STRING, _INT = KeyType.BOOLEAN, KeyType.STRING, KeyType.INT
 _LONG, _DOUBLE, _LIST = KeyType.LONG, KeyType.DOUBLE, KeyType.LIST
 _NOT_NEGATIVE = _at_least(0)
 _FOREVER = str(LONG_MAX)
+_DEFAULT = ConfigSource.DEFAULT_CONFIG
 
 _ROWS = (
     TopicConfig(
@@ -363,40 +365,51 @@ _ROWS = (
 TOPIC_CONFIGS: dict[str, TopicConfig] = {row.name: row for row in _ROWS}
 """All settings by name, sorted."""
 
-_BOUNDS = {_INT: (-(2**31), INT_MAX), _LONG: (-(2**63), LONG_MAX)}
+_BOUNDS = {
+    KeyType.SHORT: (-(2**15), 2**15 - 1),
+    _INT: (-(2**31), INT_MAX),
+    _LONG: (-(2**63), LONG_MAX),
+}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 
 
-def _typed(config: TopicConfig, text: str) -> Value:
-    """Return the value of a text.
+def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | None) -> Value:
+    """Return the value of a text; it may be no other than that of a topic's setting, if given.
 
     Raises:
-        InvalidConfig: it is none of the type.
+        InvalidConfig: it is none of the type, or not allowed; the text tells the name.
 
     """
+    value = _typed(name, key_type, text)
+    if like is not None and like.check is not None:
+        like.check(name, value)
+    return value
+
+
+def _typed(name: str, key_type: KeyType, text: str) -> Value:
     trimmed = text.strip()
-    if config.type is _BOOLEAN:
+    if key_type is _BOOLEAN:
         if trimmed.lower() not in ("true", "false"):
-            raise _invalid(config.name, text, "Expected value to be either true or false")
+            raise _invalid(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
-    if config.type is _LIST:
+    if key_type is _LIST:
         return tuple(part.strip() for part in trimmed.split(",")) if trimmed else ()
-    if config.type is _STRING:
+    if key_type not in _BOUNDS and key_type is not _DOUBLE:
         return trimmed
     try:
-        if config.type is _DOUBLE:
+        if key_type is _DOUBLE:
             return float(trimmed)
-        low, high = _BOUNDS[config.type]
+        low, high = _BOUNDS[key_type]
         if _WHOLE.fullmatch(trimmed) and low <= int(trimmed) <= high:
             return int(trimmed)
     except ValueError:
         pass
-    raise _invalid(config.name, text, f"Not a number of type {config.type.name}")
+    raise _invalid(name, text, f"Not a number of type {key_type.name}")
 
 
 def shown(config: TopicConfig, text: str) -> str:
     """Return the text of a valid value as DescribeConfigs tells it: trimmed, in one spelling."""
-    value = _typed(config, text)
+    value = _typed(config.name, config.type, text)
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(value) if isinstance(value, tuple) else str(value)
@@ -415,9 +428,7 @@ def check_configs(given: Mapping[str, str]) -> None:
     values: dict[str, Value] = {}
     for name, text in given.items():
         config = TOPIC_CONFIGS[name]
-        values[name] = _typed(config, text)
-        if config.check is not None:
-            config.check(name, values[name])
+        values[name] = check_value(name, config.type, text, config)
     if values.get("remote.storage.enable") is True:
         raise InvalidConfig(
             "Tiered Storage functionality is disabled in the broker."
@@ -431,10 +442,30 @@ def check_configs(given: Mapping[str, str]) -> None:
         )
 
 
-def effective(given: Mapping[str, str]) -> dict[str, str]:
-    """Return all settings of a topic, sorted: what was given, as given, over the defaults."""
-    return {
-        name: given.get(name, config.default or "")
-        for name, config in TOPIC_CONFIGS.items()
-        if name in given or config.default is not None
-    }
+class Effective(NamedTuple):
+    """A setting of a topic as it counts; the source is a code of DescribeConfigs."""
+
+    value: str
+    source: ConfigSource
+    synonyms: tuple[Synonym, ...]
+
+
+def effective(
+    given: Mapping[str, str], of_broker: Callable[[str], Sequence[Synonym]]
+) -> dict[str, Effective]:
+    """Return all settings of a topic, sorted: what was given, over the broker's, over the defaults.
+
+    ``of_broker`` tells what is given for a key of the broker, the value that counts first.
+    """
+    rows = {}
+    for name, config in TOPIC_CONFIGS.items():
+        synonyms = []
+        if name in given:
+            synonyms.append(Synonym(name, given[name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
+        if config.synonym is not None:
+            synonyms += of_broker(config.synonym)
+            synonyms.append(Synonym(config.synonym, config.default, ConfigSource.DEFAULT_CONFIG))
+        first = synonyms[0] if synonyms else Synonym(name, config.default, _DEFAULT)
+        if first.value is not None:
+            rows[name] = Effective(first.value, first.source, tuple(synonyms))
+    return rows

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.reloading import is_reloaded
 from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS, Scope
+from doorkeeper.config.keys import KEYS, Applies, Scope
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -50,8 +49,35 @@ check FILE` prints every error and warning of one.
 
 **Prefix** says what may stand before a key: *listener* is `listener.name.<name in lower case>.`,
 *mechanism* also `listener.name.<name>.<mechanism in lower case>.`. The most exact one counts.
-**SIGHUP** marks what is read again without a restart: the file is checked as a whole, and one
-with an error changes nothing.
+*SIGHUP* marks what is read again without a restart, and since which release: the file is checked
+as a whole, and one with an error changes nothing. *dynamic* marks what may also be changed over the
+wire; see below. A plug-in authorizer may take its own keys, and any other, in both ways.
+
+## Dynamic values
+
+    kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
+        --entity-name 1 --add-config 'super.users=User:admin;User:ops'
+    kafka-configs.sh --bootstrap-server localhost:9092 --describe --entity-type brokers \\
+        --entity-name 1
+    kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
+        --entity-default --delete-config max.connections.per.ip
+
+A value comes from the first of: the dynamic value of this broker (`--entity-name`), the dynamic
+value of the cluster (`--entity-default`), the overrides, the file, the default. Who changes one
+needs AlterConfigs on the cluster. It counts for the next request of every connection, none of which
+is closed, and it is kept in the store with who changed it, when and from where: it survives a
+restart, and a backup holds it. A change with anything wrong in it is refused as a whole.
+
+- Keys marked *dynamic* and those that a `Reconfigurable` authorizer names change at once. Keys that
+  nobody declares reach a plug-in that is not `Reconfigurable` at its next start.
+- Kafka's own dynamic keys that have no effect here are kept and told; other keys of Kafka's, and
+  ours, are refused: `Cannot update these configs dynamically`.
+- Passwords, and so the users of PLAIN, are refused too: their place is the file.
+- `listener.name.<name>.max.connections` may be one of the cluster; other keys with a listener
+  before them are a broker's.
+- Values that no longer fit the file are left out at the next start; one line for each says so.
+- A broker with eligible leader replicas, Kafka's default, has `min.insync.replicas=1` for its
+  cluster. So has Doorkeeper: it may be set, and not be deleted.
 """
 
 PREFIXES = {
@@ -78,10 +104,11 @@ def page() -> str:
 def _table(keys: Iterable[Key]) -> str:
     rows = (
         f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {PREFIXES[key.scope]} |"
-        f" {'SIGHUP' if _reloaded(key) else ''} | {key.doc} |\n"
+        f" {_applies(key)} | {key.doc} |\n"
         for key in keys
     )
-    return "| key | type | default | prefix | | |\n|---|---|---|---|---|---|\n" + "".join(rows)
+    head = "| key | type | default | prefix | without a restart since | |\n"
+    return f"{head}|---|---|---|---|---|---|\n" + "".join(rows)
 
 
 def _default(key: Key) -> str:
@@ -90,8 +117,10 @@ def _default(key: Key) -> str:
     return f"`{key.default}`" if key.default else "empty"
 
 
-def _reloaded(key: Key) -> bool:
-    return is_reloaded(key.name) or key.name == "sasl.jaas.config"
+def _applies(key: Key) -> str:
+    words = {Applies.RESTART: "", Applies.RELOAD: "SIGHUP", Applies.DYNAMIC: "SIGHUP, dynamic"}
+    word = words[key.applies]
+    return f"{word}: {key.since}" if word else ""
 
 
 if __name__ == "__main__":

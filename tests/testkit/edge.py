@@ -46,6 +46,7 @@ from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.node import (
+    AlterConfigs,
     ApiRange,
     ChangeTopics,
     CreateAcls,
@@ -251,7 +252,11 @@ class HandServices:
         self.changes.append((change, future))
         return future
 
-
+    async def alter_configs(
+        self, change: AlterConfigs, context: RequestContext
+    ) -> Sequence[ApiError | None]:
+        """Accept everything."""
+        return [None] * len(change.resources)
 
 
 # --- the log

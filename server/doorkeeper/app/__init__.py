@@ -3,7 +3,10 @@
 process          the life of the process: logs, loop, garbage collector, exit
 assembly         from settings to a running server, and its end
 live_node        the node as handlers see it
-topic_changes    making and deleting topics
+topic_changes    making, altering and deleting topics
+config_changes   changing keys over the wire
+services         both of them, as connections see them
+reconfiguring    using a new configuration
 reloading        what SIGHUP changes
 errors           why a server does not start
 """

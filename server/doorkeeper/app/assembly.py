@@ -24,14 +24,18 @@ from doorkeeper import registry
 from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.checking import check_named
+from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.reconfiguring import Reconfiguring
+from doorkeeper.app.services import NodeServices
 from doorkeeper.app.threads import threads_of_others
 from doorkeeper.app.topic_changes import TopicChanges
 from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.config.loading import with_kept
 from doorkeeper.net import BindError, Server
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
@@ -87,9 +91,10 @@ class Assembly:
             raise StartError(str(error)) from error
 
     async def _start(self) -> None:
-        settings, loop = self._settings, asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         store = self._open_store()
         self._opened.callback(store.close)
+        settings = self._use_kept(store)
         catalog = catalog_of(settings.catalog_file)
         declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.authorizer = authorizer_of(settings, store, self._logs.audit)
@@ -110,21 +115,28 @@ class Assembly:
             groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
         )
+        services = NodeServices(self.topic_changes)
         self.edge = Server(
             map(spec_of, settings.listeners),
             limits_of(settings),
             self.node,
             self.guarded,
-            self.topic_changes,
+            services,
             structlog.get_logger("doorkeeper.net"),
             apis=registry.api,
         )
+        self.reconfiguring = Reconfiguring(
+            node=self.node, authorizer=self.authorizer, edge=self.edge, logs=self._logs
+        )
+        self.config_changes = ConfigChanges(store, self.reconfiguring, self.topic_changes)
+        services.config_changes = self.config_changes
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         store.start(loop)
         await self._open_listeners(self.guarded, endpoints)
         self.topic_changes.begin()
+        self.config_changes.begin()
 
     def _open_store(self) -> Store:
         return EmbeddedStore.open(
@@ -133,6 +145,15 @@ class Assembly:
             random_bytes=os.urandom,
             retention_days=self._settings.change_log_retention_days,
         )
+
+    def _use_kept(self, store: Store) -> Settings:
+        """Put the dynamic values of the store over the file; tell which of them do not fit it."""
+        values = dynamic_values_of(store, self._settings.node_id)
+        self._settings, problems = with_kept(self._settings, values)
+        for problem in problems:
+            self._log.error("a dynamic value has no effect", problem=str(problem))
+        self._logs.set_levels(self._settings.log_levels)
+        return self._settings
 
     def _advertise(self) -> list[Endpoint]:
         """Tell the node the ports that are bound; return the endpoints for the authorizer."""

@@ -1,4 +1,4 @@
-"""Making and deleting topics: in order, durable before visible.
+"""Making, altering and deleting topics: in order, durable before visible.
 
 Each change is computed on ``_tail``, the state with every change that is under way, and becomes
 visible when the store has it. When the store fails, it fails all changes that are under way, and
@@ -11,14 +11,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Author, Change, StorageError
+from doorkeeper.storage.contract import Author, Change, StorageError, StoredTopic
+from doorkeeper.topic_alteration import altered_topic
 from doorkeeper.topics import Topics, topic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.node import ChangeTopics, RequestContext, Topic
-    from doorkeeper.storage.contract import Store, StoredTopic
+    from doorkeeper.node import Alteration, ChangeTopics, RequestContext, Topic
+    from doorkeeper.storage.contract import Store
 
     Results = list[ApiError | None]
 
@@ -89,6 +90,31 @@ class TopicChanges:
             results,
         )
 
+    async def alter_topic(
+        self,
+        name: str,
+        alterations: Sequence[Alteration],
+        context: RequestContext,
+        *,
+        validate_only: bool,
+    ) -> ApiError | None:
+        """Change the settings of a topic, in a revision of its own; return why it is refused."""
+        topic = self._tail.get(name)
+        try:
+            configs = altered_topic(name, topic, alterations)
+        except ApiError as error:
+            return error
+        assert topic is not None, "another one is refused"
+        if validate_only or configs == topic.configs:
+            return None
+        stored = StoredTopic(
+            name, topic.topic_id, topic.partitions, topic.replication_factor, configs
+        )
+        self._tail = self._tail.changed(added=[topic_of(stored)], removed=[name])
+        change = Change(author=author_of(context), topics_altered=(stored,))
+        (result,) = await self._submitted(change, [None])
+        return result
+
     def _submitted(
         self, change: Change, results: Results
     ) -> asyncio.Future[Sequence[ApiError | None]]:
@@ -102,7 +128,11 @@ class TopicChanges:
                 self._on_failure(outcome)
             else:
                 self._visible = self._visible.changed(
-                    added=map(topic_of, change.topics_added), removed=change.topics_removed
+                    added=map(topic_of, (*change.topics_added, *change.topics_altered)),
+                    removed=(
+                        *change.topics_removed,
+                        *(each.name for each in change.topics_altered),
+                    ),
                 )
                 done = results
             if not answered.done():

@@ -41,6 +41,7 @@ from doorkeeper.authorizer.contract import (
     KeepsInStore,
     completed,
 )
+from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ __all__ = [
     "OlderAuthorizer",
     "PatternType",
     "Principal",
+    "Reconfigurable",
     "ResourcePattern",
     "ResourcePatternFilter",
     "ResourceType",

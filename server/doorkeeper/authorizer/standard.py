@@ -34,8 +34,15 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.hints import hints
 from doorkeeper.authorizer.initial_load import InitialLoad
-from doorkeeper.authorizer.keys import read_form, read_policy
+from doorkeeper.authorizer.keys import (
+    ALLOW_EVERYONE,
+    LOG_FORMAT,
+    SUPER_USERS,
+    read_form,
+    read_policy,
+)
 from doorkeeper.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.timeline import Timeline
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.storage.contract import Author, Change
@@ -76,7 +83,7 @@ def random_binding_id() -> str:
             return binding_id
 
 
-class StandardAuthorizer(Authorizer):
+class StandardAuthorizer(Authorizer, Reconfigurable):
     """Decides by ACLs, as a broker does."""
 
     def __init__(
@@ -101,10 +108,25 @@ class StandardAuthorizer(Authorizer):
         self._store = store
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Read the super users, the default and the form of the audit line.
+        """Read the super users, the default and the form of the audit line."""
+        self.reconfigure(configs)
 
-        May be called again while the server runs; what is refused leaves all as it was.
+    def reconfigurable_configs(self) -> set[str]:
+        """Return the keys that ``configure`` reads: all of them."""
+        return {SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT}
+
+    def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
+        """Check them.
+
+        Raises:
+            ValueError: a super user without a colon, or a form that there is not.
+
         """
+        read_policy(configs)
+        read_form(configs)
+
+    def reconfigure(self, configs: Mapping[str, str]) -> None:
+        """Read them again; what is refused leaves all as it was."""
         policy, form = read_policy(configs), read_form(configs)
         self._policy, self._form = policy, form
 

@@ -30,12 +30,21 @@ class Scope(Enum):
     MECHANISM = "listener.name.<name>.<mechanism>."
 
 
+class Applies(Enum):
+    """When a new value counts."""
+
+    RESTART = "after a restart"
+    RELOAD = "after SIGHUP"
+    DYNAMIC = "after SIGHUP, or at once when it is changed over the wire"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """One key. ``default`` is the text that stands for it where nobody gives it, or None.
 
     ``importance`` is Kafka's word: HIGH, MEDIUM or LOW. ``declared`` is false for keys that a
     broker hands to its authorizer without declaring them: their values are never described.
+    ``since`` is the release from which a new value counts as ``applies`` says.
     """
 
     name: str
@@ -46,6 +55,8 @@ class Key:
     check: Check | None = None
     scope: Scope = Scope.SERVER
     declared: bool = True
+    applies: Applies = Applies.RESTART
+    since: str = "0.1.0"
 
     @property
     def sensitive(self) -> bool:
@@ -164,6 +175,7 @@ _AUTHORIZATION = (
         default="",
         doc="Principals that may do everything: User:alice;User:bob.",
         declared=False,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="allow.everyone.if.no.acl.found",
@@ -171,6 +183,7 @@ _AUTHORIZATION = (
         default="false",
         doc="Whether a resource without any ACL is open to everybody.",
         declared=False,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="principal.builder.class",
@@ -200,6 +213,7 @@ _SASL = (
             ' user_alice="her password";'
         ),
         scope=Scope.MECHANISM,
+        applies=Applies.RELOAD,
     ),
     Key(
         name="sasl.server.callback.handler.class",
@@ -223,6 +237,7 @@ _SASL = (
         doc="How long a session lasts until the client must authenticate again; 0 is no limit.",
         check=at_least(0, LONG_MAX),
         scope=Scope.MECHANISM,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="connection.failed.authentication.delay.ms",
@@ -242,6 +257,7 @@ _CONNECTIONS = (
         doc="The most connections at a time: of the server, or with the prefix of one listener.",
         check=at_least(0),
         scope=Scope.LISTENER,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="max.connections.per.ip",
@@ -249,12 +265,14 @@ _CONNECTIONS = (
         default=str(INT_MAX),
         doc="The most connections at a time from one address.",
         check=at_least(0),
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="max.connections.per.ip.overrides",
         type=KeyType.STRING,
         default="",
         doc="Other limits for some addresses: host:count, comma-separated.",
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="connections.max.idle.ms",
@@ -338,7 +356,8 @@ _OURS = (
         name="doorkeeper.catalog.file",
         type=KeyType.STRING,
         default=None,
-        doc="A YAML file that declares topics and groups. Read again on SIGHUP.",
+        doc="A YAML file that declares topics and groups.",
+        applies=Applies.RELOAD,
     ),
     Key(
         name="doorkeeper.change.log.retention.days",
@@ -392,6 +411,7 @@ _OURS = (
             " it: 4.2, 3.3, 2.4, 2.0 or 1.0."
         ),
         check=one_of("4.2", "3.3", "2.4", "2.0", "1.0"),
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="doorkeeper.log.format",
@@ -409,8 +429,9 @@ _OURS = (
         default="",
         doc=(
             "Levels of loggers: root=INFO,kafka.authorizer.logger=DEBUG. TRACE, DEBUG, INFO,"
-            " WARN, ERROR or OFF; a logger without one has its parent's. Read again on SIGHUP."
+            " WARN, ERROR or OFF; a logger without one has its parent's."
         ),
+        applies=Applies.DYNAMIC,
     ),
 )
 

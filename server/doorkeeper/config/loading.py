@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config import properties
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
+from doorkeeper.config.errors import ConfigError, Problem
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
@@ -55,17 +56,50 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """
     entries = list(WITHOUT_A_FILE) if file is None else properties.read(file)
     entries += map(properties.override, overrides)
-    final, warnings = _last_of_each(entries)
+    loaded = settled(entries, DynamicValues())
+    if file is not None:
+        return loaded
+    first = _without_a_file(loaded.settings)
+    return Loaded(loaded.settings, (first, *loaded.warnings))
+
+
+def settled(entries: Iterable[Entry], dynamic: DynamicValues) -> Loaded:
+    """Return the settings of entries that are read already, and of dynamic values over them.
+
+    Raises:
+        ConfigError: every problem that was found.
+
+    """
+    static, warnings = _last_of_each(entries)
+    final, _ = _last_of_each((*static.values(), *dynamic.entries()))
     given = Given()
     warnings += _take(given, final)
     _check_indirect(given, final)
-    settings = _settings(given, final)
+    settings = _settings(given, final, tuple(static.values()), dynamic)
     if given.problems:
         raise ConfigError(given.problems)
     warnings += _prefixes_without_listener(final, settings)
-    if file is None:
-        warnings.insert(0, _without_a_file(settings))
     return Loaded(settings, tuple(warnings))
+
+
+def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, list[Problem]]:
+    """Return the settings with the dynamic values that a store kept, and what is wrong with some.
+
+    Values that do not fit the file of today are left out, as a broker leaves them out.
+    """
+    problems: list[Problem] = []
+    while True:
+        try:
+            return settled(settings.given, dynamic).settings, problems
+        except ConfigError as error:
+            culprits = [each for each in error.problems if is_dynamic_source(each.source)]
+            if not culprits:
+                # The file alone was right: what a value does to another key is no better.
+                problems += error.problems
+                dynamic = DynamicValues()
+                continue
+            problems += culprits
+            dynamic = dynamic.without(each.key for each in culprits)
 
 
 def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]]:
@@ -126,7 +160,9 @@ def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
             given.problem_at(entry, "config providers are not supported: give the value itself")
 
 
-def _settings(given: Given, entries: Mapping[str, Entry]) -> Settings:
+def _settings(
+    given: Given, entries: Mapping[str, Entry], static: tuple[Entry, ...], dynamic: DynamicValues
+) -> Settings:
     listeners = listeners_of(given)
     catalog = given.text("doorkeeper.catalog.file")
     return Settings(
@@ -163,6 +199,8 @@ def _settings(given: Given, entries: Mapping[str, Entry]) -> Settings:
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),
         originals={entry.key: entry.value for entry in entries.values()},
+        given=static,
+        dynamic=dynamic,
     )
 
 

@@ -10,20 +10,26 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.config.dynamic_values import DynamicValues
+from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
+from doorkeeper.config.keys import KEYS, Applies
 from doorkeeper.config.naming import named
 from doorkeeper.config.values import KeyType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from doorkeeper.config.listeners import Listener
+    from doorkeeper.config.properties import Entry
 
 
 class ConfigSource(IntEnum):
     """Where a value comes from; the codes are those of DescribeConfigs."""
 
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
 
@@ -52,6 +58,9 @@ class DescribedKey(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All values. ``originals`` are the keys as given, for plug-ins; it holds secrets.
+
+    ``given`` are the entries of the file and the overrides, ``dynamic`` what was given over them
+    while the server runs; in ``originals`` both are one.
 
     Times are in milliseconds where the name ends so. ``log_levels`` are numbers as in
     ``logging``, TRACE being 5.
@@ -88,6 +97,8 @@ class Settings:
     log_format: str
     log_levels: Mapping[str, int]
     originals: Mapping[str, str] = field(repr=False)
+    given: tuple[Entry, ...] = field(default=(), repr=False)
+    dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
 
     @property
     def controller_listener_names(self) -> frozenset[str]:
@@ -111,49 +122,92 @@ class Settings:
                 return listener
         raise KeyError(name)
 
+    def values_of(self, name: str) -> list[Synonym]:
+        """Return what is given for a key, the value that counts first; not its default."""
+        static = {entry.key: entry.value for entry in self.given}
+        return [
+            Synonym(name, values[name].strip(), source)
+            for values, source in (
+                (self.dynamic.broker, ConfigSource.DYNAMIC_BROKER_CONFIG),
+                (self.dynamic.shown_of_cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+                (static, ConfigSource.STATIC_BROKER_CONFIG),
+            )
+            if name in values
+        ]
+
     def described(self) -> list[DescribedKey]:
         """Return what DescribeConfigs tells of this node, sorted by name.
 
         These are all keys that have an effect, and the others that were given. As on a broker,
-        a key that is not declared is sensitive: ``super.users``, prefixed keys, plug-ins' keys.
+        a key that is not declared is sensitive: ``super.users``, plug-ins' keys.
         """
-        return sorted(_described(self))
+        names = {key.name for key in KEYS.values() if key.declared}
+        names |= self.originals.keys() | self.dynamic.shown_of_cluster.keys()
+        return [self._described(name) for name in sorted(names)]
+
+    def described_of_cluster(self) -> list[DescribedKey]:
+        """Return the dynamic values of the cluster as a whole, sorted by name."""
+        rows = []
+        for name, value in sorted(self.dynamic.shown_of_cluster.items()):
+            _, key_type, read_only, sensitive, doc = meaning_of(name)
+            shown = None if sensitive else value.strip()
+            source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+            told = (read_only, sensitive, doc, (Synonym(name, shown, source),))
+            rows.append(DescribedKey(name, shown, key_type, source, *told))
+        return rows
+
+    def _described(self, name: str) -> DescribedKey:
+        base, key_type, read_only, sensitive, doc = meaning_of(name)
+        synonyms = self.values_of(name)
+        if base != name:
+            synonyms += self.values_of(base)
+        default = str(self.node_id) if name == "node.id" else default_of(base)
+        if default is not None:
+            synonyms.append(Synonym(base, default, ConfigSource.DEFAULT_CONFIG))
+        if sensitive:
+            synonyms = [synonym._replace(value=None) for synonym in synonyms]
+        first = synonyms[0] if synonyms else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
+        return DescribedKey(
+            name=name,
+            value=first.value,
+            type=key_type,
+            source=first.source,
+            read_only=read_only,
+            sensitive=sensitive,
+            doc=doc,
+            synonyms=tuple(synonyms),
+        )
 
 
-def _described(settings: Settings) -> Iterator[DescribedKey]:
-    for key in KEYS.values():
-        if key.declared:
-            default = str(settings.node_id) if key.name == "node.id" else key.default
-            given = settings.originals.get(key.name)
-            yield _row(key.name, key.type, given, default, key.doc)
-    for name, given in settings.originals.items():
-        if name in WITHOUT_EFFECT:
-            type_name, default = WITHOUT_EFFECT[name]
-            yield _row(name, KeyType[type_name], given, default, "Has no effect here.")
-        elif name not in KEYS or not KEYS[name].declared:
-            key_of = named(name).key
-            yield _row(name, KeyType.UNKNOWN, given, None, "" if key_of is None else key_of.doc)
+class Meaning(NamedTuple):
+    """What a name means: the key without its prefix, and how it is told."""
+
+    base: str
+    type: KeyType
+    read_only: bool
+    sensitive: bool
+    doc: str
 
 
-def _row(
-    name: str, key_type: KeyType, given: str | None, default: str | None, doc: str
-) -> DescribedKey:
-    sensitive = key_type in (KeyType.PASSWORD, KeyType.UNKNOWN)
-    synonyms = []
-    if given is not None:
-        shown = None if sensitive else given.strip()
-        synonyms.append(Synonym(name, shown, ConfigSource.STATIC_BROKER_CONFIG))
-    if default is not None:
-        shown = None if sensitive else default
-        synonyms.append(Synonym(name, shown, ConfigSource.DEFAULT_CONFIG))
-    first = synonyms[0] if synonyms else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
-    return DescribedKey(
-        name=name,
-        value=first.value,
-        type=key_type,
-        source=first.source,
-        read_only=True,
-        sensitive=sensitive,
-        doc=doc,
-        synonyms=tuple(synonyms),
-    )
+def meaning_of(name: str) -> Meaning:
+    """Return how DescribeConfigs tells of a key; one that nobody declares is sensitive."""
+    if name in WITHOUT_EFFECT:
+        key_type = KeyType[WITHOUT_EFFECT[name][0]]
+        secret = key_type is KeyType.PASSWORD
+        return Meaning(name, key_type, secret or name not in DYNAMIC, secret, "Has no effect here.")
+    key = named(name).key
+    if key is None:
+        return Meaning(name, KeyType.UNKNOWN, True, True, "")
+    read_only = name != key.name or key.applies is not Applies.DYNAMIC
+    if not key.declared:
+        return Meaning(name, KeyType.UNKNOWN, read_only, True, key.doc)
+    if not key.ours:
+        read_only = read_only or name not in DYNAMIC
+    return Meaning(key.name, key.type, read_only, key.sensitive, key.doc)
+
+
+def default_of(name: str) -> str | None:
+    """Return the text that stands for a declared key which nobody gives; None if there is none."""
+    if name in WITHOUT_EFFECT:
+        return WITHOUT_EFFECT[name][1]
+    return KEYS[name].default if name in KEYS and KEYS[name].declared else None

@@ -47,13 +47,11 @@ from doorkeeper_wire.messages.create_topics import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from doorkeeper.config.settings import Settings
     from doorkeeper.node import Node, Outcome, RequestContext
     from doorkeeper.storage.contract import StoredTopic
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
-
-_TOPIC_CONFIG = 1
-_DEFAULT_CONFIG = 5
 
 
 class _Sorted(NamedTuple):
@@ -82,7 +80,7 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
         )
-    finish = _finishing(topics, plans)
+    finish = _finishing(topics, plans, node.settings)
     if request.validate_only or not created:
         return finish([None] * len(created))
     return ChangeTopics(created=created, finish=finish)
@@ -135,7 +133,7 @@ def _plan(wanted: WantedTopic, node: Node, broker_ids: Sequence[int]) -> StoredT
 
 
 def _finishing(
-    topics: _Sorted, plans: Sequence[StoredTopic | ApiError]
+    topics: _Sorted, plans: Sequence[StoredTopic | ApiError], settings: Settings
 ) -> Callable[[Sequence[ApiError | None]], CreateTopicsResponse]:
     def finish(results: Sequence[ApiError | None]) -> CreateTopicsResponse:
         answers = iter(results)
@@ -145,13 +143,14 @@ def _finishing(
             if error is not None:
                 rows.append(_row_of_error(topic.name, error))
             elif not isinstance(plan, ApiError):
-                rows.append(_row_of_success(plan, told=topic.name in topics.describable))
+                told = topic.name in topics.describable
+                rows.append(_row_of_success(plan, settings, told=told))
         return CreateTopicsResponse(topics=(*rows, *topics.refused))
 
     return finish
 
 
-def _row_of_success(topic: StoredTopic, *, told: bool) -> CreatableTopicResult:
+def _row_of_success(topic: StoredTopic, settings: Settings, *, told: bool) -> CreatableTopicResult:
     if not told:
         return CreatableTopicResult(
             name=topic.name,
@@ -169,9 +168,9 @@ def _row_of_success(topic: StoredTopic, *, told: bool) -> CreatableTopicResult:
             CreatableTopicConfigs(
                 name=name,
                 value=value,
-                config_source=_TOPIC_CONFIG if name in topic.configs else _DEFAULT_CONFIG,
+                config_source=source.value,
             )
-            for name, value in effective(topic.configs).items()
+            for name, (value, source, _) in effective(topic.configs, settings.values_of).items()
         ),
     )
 

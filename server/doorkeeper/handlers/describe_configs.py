@@ -7,9 +7,9 @@ topic (29); on the group (30). Resources without it come last.
     v3  types, documentation                           v4  flexible
 
     broker         this node's id: the real configuration, without what is secret (null); no name:
-                   the defaults of the cluster, of which there are none; another id is 42
+                   the dynamic values of the cluster as a whole; another id is 42
     broker logger  the levels of the logs, by logger
-    topic          what was given at its creation, over the defaults
+    topic          what was given for it, over the broker's values, over the defaults
     group, client metrics   the defaults
 
 Resource types here are not the codes of ACLs. An unknown type refuses the whole request with 42.
@@ -28,7 +28,7 @@ from doorkeeper.api import Api
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
 from doorkeeper.permissions import Need, is_allowed, needs
-from doorkeeper.topic_configs import TOPIC_CONFIGS, shown
+from doorkeeper.topic_configs import TOPIC_CONFIGS, effective, shown
 from doorkeeper.topic_names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -42,17 +42,16 @@ from doorkeeper_wire.messages.describe_configs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from doorkeeper.config.settings import DescribedKey
+    from doorkeeper.config.settings import DescribedKey, Settings
     from doorkeeper.config.values import KeyType
     from doorkeeper.group_configs import FixedConfig
     from doorkeeper.node import Node, RequestContext, Topic
-    from doorkeeper.topic_configs import TopicConfig
 
     Rows = Iterable[DescribeConfigsResourceResult]
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
-_TOPIC_CONFIG, _DEFAULT_CONFIG, _LOGGER_CONFIG = 1, 5, 6
+_DEFAULT_CONFIG, _LOGGER_CONFIG = 5, 6
 
 _ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(32)
 
@@ -164,37 +163,23 @@ def _topic(name: str, node: Node, told: _Told) -> Rows:
     topic = node.topics.get(name)
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-    return _rows_of_topic(topic, told)
+    return _rows_of_topic(topic, node.settings, told)
 
 
-def _rows_of_topic(topic: Topic, told: _Told) -> Iterator[DescribeConfigsResourceResult]:
-    for config in TOPIC_CONFIGS.values():
-        given = topic.configs.get(config.name)
-        if given is not None:
-            yield _given(config, shown(config, given), told)
-        elif config.default is not None:
-            yield told.row(
-                config.name,
-                config.default,
-                config.type,
-                _default_synonyms(config.synonym, config.default),
-                config.doc,
-                source=_DEFAULT_CONFIG,
-            )
-
-
-def _given(config: TopicConfig, value: str, told: _Told) -> DescribeConfigsResourceResult:
-    return told.row(
-        config.name,
-        value,
-        config.type,
-        [
-            (config.name, value, _TOPIC_CONFIG),
-            *_default_synonyms(config.synonym, config.default),
-        ],
-        config.doc,
-        source=_TOPIC_CONFIG,
-    )
+def _rows_of_topic(
+    topic: Topic, settings: Settings, told: _Told
+) -> Iterator[DescribeConfigsResourceResult]:
+    given = {name: shown(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
+    for name, (value, source, synonyms) in effective(given, settings.values_of).items():
+        config = TOPIC_CONFIGS[name]
+        yield told.row(
+            name,
+            value,
+            config.type,
+            [(each.name, each.value, each.source.value) for each in synonyms],
+            config.doc,
+            source=source.value,
+        )
 
 
 def _default_synonyms(
@@ -205,7 +190,7 @@ def _default_synonyms(
 
 def _broker(name: str, node: Node, told: _Told) -> Rows:
     if not name:
-        return ()
+        return (_key(key, told) for key in node.settings.described_of_cluster())
     if _broker_id(name) != node.node_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,

@@ -7,6 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from doorkeeper.limits import Limits
     from doorkeeper.net.spec import ListenerSpec
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 class Admission:
     """The connections that are open, counted."""
 
-    __slots__ = ("_by_host", "_by_listener", "_freed", "limits", "overrides")
+    __slots__ = ("_by_host", "_by_listener", "_freed", "_of_listeners", "limits", "overrides")
 
     def __init__(self, limits: Limits) -> None:
         """Begin with none."""
@@ -23,7 +25,20 @@ class Admission:
         """How many connections single addresses may have, by the text of the address."""
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
+        self._of_listeners: Mapping[str, int] = {}
         self._freed = asyncio.Event()
+
+    def use(
+        self, limits: Limits, overrides: Mapping[str, int], of_listeners: Mapping[str, int]
+    ) -> None:
+        """Count by other numbers from now on; who is in stays in.
+
+        ``overrides`` are by the text of the address, ``of_listeners`` by name.
+        """
+        self.limits = limits
+        self.overrides = dict(overrides)
+        self._of_listeners = of_listeners
+        self._freed.set()
 
     @property
     def total(self) -> int:
@@ -36,10 +51,9 @@ class Admission:
 
     def has_room(self, spec: ListenerSpec) -> bool:
         """Say whether the listener may accept one more."""
-        return (
-            self.total < self.limits.connections_max
-            and self._by_listener[spec.name] < spec.max_connections
-        )
+        return self.total < self.limits.connections_max and self._by_listener[
+            spec.name
+        ] < self._of_listeners.get(spec.name, spec.max_connections)
 
     async def room(self, spec: ListenerSpec) -> None:
         """Wait until the listener may accept one more."""

@@ -18,7 +18,7 @@ from doorkeeper.net.updates import UnderWay
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.api import Api
     from doorkeeper.authn.mechanisms import SaslConfig
@@ -83,9 +83,7 @@ class Server:
 
         """
         loop = asyncio.get_running_loop()
-        self._admission.overrides = {
-            address_of(host): most for host, most in self._admission.overrides.items()
-        }
+        self._admission.overrides = resolved_overrides(self._limits)
         self._around = Surroundings(
             loop,
             self._clock or loop.time,
@@ -126,6 +124,15 @@ class Server:
     def use_sasl(self, listener_name: str, config: SaslConfig) -> None:
         """Let the listener's next connections authenticate by this configuration."""
         self._mechanisms[listener_name] = offered_mechanisms(config)
+
+    def use_admission(self, limits: Limits, of_listeners: Mapping[str, int]) -> None:
+        """Let connections in by the bounds of these limits from now on.
+
+        Raises:
+            BindError: a host in the limits is unknown; the old bounds stay.
+
+        """
+        self._admission.use(limits, resolved_overrides(limits), of_listeners)
 
     @property
     def connections(self) -> int:
@@ -225,3 +232,13 @@ class Server:
             shell.abort("connection closed: idle for too long")
         interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
         self._sweeper = self._around.loop.call_later(interval_s, self._sweep)
+
+
+def resolved_overrides(limits: Limits) -> dict[str, int]:
+    """Return how many connections single addresses may have, by the text of the address.
+
+    Raises:
+        BindError: a host is unknown.
+
+    """
+    return {address_of(host): most for host, most in limits.connections_per_ip_overrides.items()}

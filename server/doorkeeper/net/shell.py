@@ -18,7 +18,7 @@ from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.connection import Closed, Refused
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.net.updates import Items, UnderWay
-from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
+from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,6 +208,13 @@ class Shell(asyncio.Protocol):
                 lambda error: [error] * count,
                 around.loop,
             )
+        if isinstance(outcome, AlterConfigs):
+            count = len(outcome.resources)
+            return Items(
+                [around.services.alter_configs(outcome, context)],
+                lambda error: [error] * count,
+                around.loop,
+            )
         if around.authorizer is None:
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
         if isinstance(outcome, CreateAcls):
@@ -262,7 +269,7 @@ class Shell(asyncio.Protocol):
     def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
         results = items.results()
         self._tell_errors(items, update)
-        if isinstance(update.outcome, ChangeTopics):
+        if isinstance(update.outcome, (ChangeTopics, AlterConfigs)):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
 

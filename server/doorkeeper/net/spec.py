@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.mechanisms import SaslConfig
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import ChangeTopics, RequestContext
+    from doorkeeper.node import AlterConfigs, ChangeTopics, RequestContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,12 @@ class Services(Protocol):
         self, change: ChangeTopics, context: RequestContext
     ) -> Awaitable[Sequence[ApiError | None]]:
         """Make and delete topics; the results are those of ``created``, then of ``deleted``."""
+        ...
+
+    def alter_configs(
+        self, change: AlterConfigs, context: RequestContext
+    ) -> Awaitable[Sequence[ApiError | None]]:
+        """Change the keys of topics and brokers; one result for each resource."""
         ...
 
 

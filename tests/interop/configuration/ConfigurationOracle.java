@@ -3,6 +3,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -11,7 +12,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import javax.security.auth.login.AppConfigurationEntry;
 import javax.security.auth.login.Configuration;
 import kafka.server.KafkaConfig;
@@ -21,6 +24,7 @@ import org.apache.kafka.common.config.ConfigDef;
  * What a broker says of its configuration. One question a line, one answer a line, both JSON.
  *
  * {"ask": "keys"}                 every key: [type, default or null]
+ * {"ask": "dynamic"}              the keys that may change while a broker runs, by set
  * {"ask": "jaas", "text": "..."}  the login modules, or null where the text is refused
  * {"ask": "check", "keys": {}}    null where a broker accepts the keys, else its error
  */
@@ -42,6 +46,7 @@ public class ConfigurationOracle {
     private static Object answer(JsonNode question) throws Exception {
         switch (question.get("ask").asText()) {
             case "keys": return keys();
+            case "dynamic": return dynamic();
             case "jaas": return jaas(question.get("text").asText());
             default: return check(question.get("keys"));
         }
@@ -57,6 +62,19 @@ public class ConfigurationOracle {
             rows.put(key.name, row);
         }
         return rows;
+    }
+
+    /** Reads the sets by reflection: they are private, and not there in all releases. */
+    private static Map<String, Object> dynamic() throws Exception {
+        Class<?> rules = Class.forName("org.apache.kafka.server.config.DynamicBrokerConfig");
+        Map<String, Object> sets = new TreeMap<>();
+        for (Field field : rules.getDeclaredFields()) {
+            if (Set.class.isAssignableFrom(field.getType())) {
+                field.setAccessible(true);
+                sets.put(field.getName(), new TreeSet<>((Set<?>) field.get(null)));
+            }
+        }
+        return sets;
     }
 
     private static List<Object> jaas(String text) throws Exception {

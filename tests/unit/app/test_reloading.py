@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.app.reloading import changed_keys, is_reloaded, merged, reload
+from doorkeeper.app.reconfiguring import changed_keys, is_reloaded
+from doorkeeper.app.reloading import reload
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
 from testkit.logs import ReadableLogs, readable_logs
-from testkit.settings import settings_of
 from testkit.stores import NOW_MS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Running(NamedTuple):
     def reload(self, text: str) -> None:
         """Write a new file and reload it."""
         self.file.write_text(f"{BASE}doorkeeper.data.dir={self.file.parent / 'data'}\n{text}")
-        reload(self.file, (), self.assembly, self.log.logs)
+        reload(self.file, (), self.assembly)
 
     def events(self) -> list[str]:
         """Return what was logged: event and problem."""
@@ -110,20 +110,16 @@ async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:
         assert lines[-1]["keys"] == "num.partitions"
 
 
-def test_merged_settings_keep_what_is_not_reloaded() -> None:
-    """Also the texts as given: DescribeConfigs tells what holds."""
-    old = settings_of("num.partitions=1\nsuper.users=User:a")
-    new = settings_of("num.partitions=2\nsuper.users=User:b\ndoorkeeper.log.levels=root=WARN")
+async def test_what_is_described_is_what_holds(tmp_path: Path) -> None:
+    """The texts too are old ones for keys that are not reloaded, and new ones for the others."""
+    async with running(tmp_path, f'{JAAS} user_a="1";\nnum.partitions=1') as server:
+        server.reload(f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN')
 
-    settings = merged(old, new)
-
-    assert settings.num_partitions == 1
-    assert settings.log_levels == {"root": 30}
-    assert settings.originals == {
-        "num.partitions": "1",
-        "super.users": "User:b",
-        "doorkeeper.log.levels": "root=WARN",
-    }
+        settings = server.assembly.node.settings
+        assert settings.num_partitions == 1
+        assert settings.log_levels == {"root": 30}
+        assert settings.originals["num.partitions"] == "1"
+        assert settings.originals["doorkeeper.log.levels"] == "root=WARN"
 
 
 def test_which_keys_are_reloaded() -> None:

@@ -10,7 +10,14 @@ from doorkeeper.app.topic_changes import TopicChanges, author_of
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import ChangeTopics, RequestContext, Topic
-from doorkeeper.storage.contract import Author, Change, StorageError, Store, StoredTopic
+from doorkeeper.storage.contract import (
+    Author,
+    Change,
+    ConfigKey,
+    StorageError,
+    Store,
+    StoredTopic,
+)
 from doorkeeper.topics import Topics
 from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
 
@@ -46,6 +53,9 @@ class HandStore(Store):
         return iter(())
 
     def topics(self) -> Iterator[StoredTopic]:
+        return iter(())
+
+    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
         return iter(())
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -134,7 +134,6 @@ async def test_the_broker_tells_its_configuration_without_secrets() -> None:
         (TOPIC, "..", 17, "Topic name is invalid: '..' is not allowed"),
         (BROKER, "2", 42, "Unexpected broker id, expected 1 or empty string, but received 2"),
         (BROKER, "x", 42, "Broker id must be an integer, but it is: x"),
-        (BROKER, "", 0, ""),
         (LOGGER, "", 42, "Broker id must not be empty"),
         (LOGGER, "3", 42, "Unexpected broker id, expected 1 but received 3"),
         (METRICS, "", 42, "Client metrics subscription name must not be empty"),
@@ -150,6 +149,17 @@ async def test_resources_that_are_none(kind: int, name: str, code: int, text: st
     assert (wrong.resource_type, wrong.resource_name) == (kind, name)
     assert (wrong.error_code, wrong.error_message, wrong.configs) == (code, text, ())
     assert right.error_code == 0
+
+
+async def test_the_cluster_as_a_whole_has_dynamic_values_only() -> None:
+    """No name asks for them: what eligible leader replicas need, as on a broker 4.3.1."""
+    node = await node_of()
+
+    (result,) = answer(API, asking((BROKER, "")), node, 4).results
+
+    assert [(row.name, row.value, row.config_source) for row in result.configs] == [
+        ("min.insync.replicas", "1", 3)
+    ]
 
 
 async def test_loggers_tell_their_levels() -> None:

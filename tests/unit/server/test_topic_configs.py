@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.config.settings import ConfigSource, Synonym
 from doorkeeper.topic_configs import (
     TOPIC_CONFIGS,
     InvalidConfig,
@@ -112,8 +113,29 @@ def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
 
 def test_what_was_given_stands_over_the_defaults() -> None:
     """As it was given, sorted by name; internal settings only where they were given."""
-    plain, given = effective({}), effective({"retention.ms": " 5 ", "internal.segment.bytes": "1"})
+    plain = values({})
+    given = values({"retention.ms": " 5 ", "internal.segment.bytes": "1"})
 
     assert len(plain) == 33
     assert given == {**plain, "retention.ms": " 5 ", "internal.segment.bytes": "1"}
     assert list(given) == sorted(given)
+
+
+def values(given: dict[str, str]) -> dict[str, str]:
+    rows = effective(given, lambda _key: ())
+    return {name: row.value for name, row in rows.items()}
+
+
+def test_a_brokers_value_stands_over_the_default() -> None:
+    """It is told with its own name and source; the topic's own value comes before it."""
+    of_broker = Synonym("log.retention.bytes", "7", ConfigSource.DYNAMIC_BROKER_CONFIG)
+
+    def given(key: str) -> list[Synonym]:
+        return [of_broker] if key == of_broker.name else []
+
+    inherited = effective({}, given)["retention.bytes"]
+    own = effective({"retention.bytes": "5"}, given)["retention.bytes"]
+
+    assert inherited[:2] == ("7", ConfigSource.DYNAMIC_BROKER_CONFIG)
+    assert own[:2] == ("5", ConfigSource.DYNAMIC_TOPIC_CONFIG)
+    assert [synonym.value for synonym in own.synonyms] == ["5", "7", "-1"]
