@@ -25,7 +25,11 @@ Example:
 @click.argument("file", type=click.Path(path_type=Path))
 @override_option
 def check(file: Path, overrides: tuple[str, ...]) -> None:
-    """Print every error and warning of FILE; status 1 where the server would not start with it."""
+    """Print every error and warning of FILE.
+
+    The authorizer and the catalog that it names are looked at too. The status is 1 where the
+    server would not start with it.
+    """
     loaded = load_or_fail(file, overrides)
     from doorkeeper.app.checking import check_named  # noqa: PLC0415  errors of keys are told sooner
     from doorkeeper.app.errors import StartError  # noqa: PLC0415
