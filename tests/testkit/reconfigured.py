@@ -1,0 +1,109 @@
+"""A server in this process whose keys a test changes, and an authorizer that takes its own.
+
+async with running(tmp_path, "super.users=User:a\\n") as server:
+    assert await server.alter("1", ("max.connections", SET, "5")) == [None]
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.app.assembly import Assembly
+from doorkeeper.authorizer import Reconfigurable
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.loading import load
+from doorkeeper.node import Alteration, AlterConfigs, AlteredResource, RequestContext
+from doorkeeper_wire.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from testkit.acl import request_of
+from testkit.logs import ReadableLogs, readable_logs
+from testkit.stores import NOW_MS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from doorkeeper.errors import ApiError
+
+SET, DELETE = 0, 1
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+PLUGIN = "testkit.reconfigured.Capricious"
+CONTEXT = RequestContext(request_of("admin", api_key=44), "Request(...)", controller_listener=False)
+
+
+class Capricious(StandardAuthorizer):
+    """Takes ``com.example.mood``: refuses ``bad``, fails to judge ``odd`` and to use ``false``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moods: list[str | None] = []
+
+    def reconfigurable_configs(self) -> set[str]:
+        return {"com.example.mood"}
+
+    def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
+        mood = configs.get("com.example.mood")
+        if mood == "bad":
+            raise ValueError("com.example.mood: found bad; allowed: any other")
+        if mood == "odd":
+            raise RuntimeError("odd")
+
+    def reconfigure(self, configs: Mapping[str, str]) -> None:
+        mood = configs.get("com.example.mood")
+        if mood == "false":
+            raise RuntimeError("no")
+        self.moods.append(mood)
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        super().reconfigure(configs)
+        self.moods.append(configs.get("com.example.mood"))
+
+
+assert issubclass(Capricious, Reconfigurable)
+
+
+class Running(NamedTuple):
+    """A server, its file and its log."""
+
+    file: Path
+    assembly: Assembly
+    log: ReadableLogs
+
+    async def alter(
+        self,
+        broker: str,
+        *alterations: tuple[str, int, str | None],
+        validate_only: bool = False,
+        is_topic: bool = False,
+    ) -> list[str | None]:
+        """Change keys of a broker or a topic; return the text of the refusal, or None."""
+        resource = AlteredResource(is_topic, broker, tuple(Alteration(*one) for one in alterations))
+        change = AlterConfigs(
+            resources=(resource,),
+            validate_only=validate_only,
+            finish=lambda _results: IncrementalAlterConfigsResponse(),
+        )
+        results = await self.assembly.config_changes.alter_configs(change, CONTEXT)
+        return [_text(error) for error in results]
+
+    def events(self) -> list[str]:
+        """Return the events that were logged since the last call."""
+        return [line["event"] for line in self.log.lines()]
+
+
+def _text(error: ApiError | None) -> str | None:
+    return None if error is None else f"{int(error.code)}: {error.message}"
+
+
+@asynccontextmanager
+async def running(folder: Path, text: str, authorizer: str = STANDARD) -> AsyncIterator[Running]:
+    """Run a server with this text at the end of its file."""
+    file = folder / "server.properties"
+    file.write_text(
+        f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={authorizer}\n"
+        f"doorkeeper.data.dir={folder / 'data'}\n{text}"
+    )
+    with readable_logs(folder / "log") as log:
+        async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
+            await assembly.start()
+            yield Running(file, assembly, log)

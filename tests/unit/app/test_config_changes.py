@@ -1,0 +1,155 @@
+"""Changing keys over the wire: judged, durable, then used."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.config_changes import change_between
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.dynamic_values import DynamicValues
+from doorkeeper.storage.contract import ConfigKey
+from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
+from testkit.stores import AUTHOR, query
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testkit.reconfigured import Running
+
+MOOD = "com.example.mood"
+
+
+def super_users(server: Running) -> frozenset[str]:
+    authorizer = server.assembly.authorizer
+    assert isinstance(authorizer, StandardAuthorizer)
+    return frozenset(authorizer.policy.super_users)
+
+
+async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> None:
+    """This node's value before the cluster's before the file's; deleting one brings the next."""
+    async with running(tmp_path, "super.users=User:file") as server:
+        assert await server.alter("", ("super.users", SET, "User:cluster")) == [None]
+        assert super_users(server) == {"User:cluster"}
+        assert await server.alter("1", ("super.users", SET, "User:node")) == [None]
+        assert super_users(server) == {"User:node"}
+
+    async with running(tmp_path, "super.users=User:file") as server:
+        assert super_users(server) == {"User:node"}
+        assert await server.alter("1", ("super.users", DELETE, None)) == [None]
+        assert super_users(server) == {"User:cluster"}
+        assert await server.alter("", ("super.users", DELETE, None)) == [None]
+        assert super_users(server) == {"User:file"}
+
+    log = "SELECT kind, name, config_key, config_value, author_principal FROM change_log"
+    assert query(tmp_path / "data", log) == [
+        (6, "", "super.users", "User:cluster", "User:admin"),
+        (6, "1", "super.users", "User:node", "User:admin"),
+        (7, "1", "super.users", None, "User:admin"),
+        (7, "", "super.users", None, "User:admin"),
+    ]
+
+
+async def test_levels_and_admission_change(tmp_path: Path) -> None:
+    """What is not the authorizer's is used too."""
+    async with running(tmp_path, "") as server:
+        levels = ("doorkeeper.log.levels", SET, "x=DEBUG")
+        assert await server.alter("1", levels, ("max.connections", SET, "7")) == [None]
+
+        assert server.log.logs.logger("x").enabled(10)
+        assert server.assembly.node.settings.max_connections == 7
+
+
+async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
+    """The good key beside the wrong one stays as it was, in use and in the store."""
+    async with running(tmp_path, "super.users=User:file") as server:
+        good = ("max.connections", SET, "7")
+        assert await server.alter("1", good, ("super.users", SET, "alice")) == [
+            "42: super.users: expected a string in format principalType:principalName but got alice"
+        ]
+        (refusal,) = await server.alter("1", good, ("doorkeeper.log.levels", SET, "x=LOUD"))
+        assert refusal is not None
+        assert refusal.startswith("42: doorkeeper.log.levels: found 'x=LOUD'; allowed: ")
+
+        assert super_users(server) == {"User:file"}
+        assert server.assembly.node.settings.max_connections == 2**31 - 1
+    assert query(tmp_path / "data", "SELECT * FROM configs") == []
+
+
+async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
+    """Not even the revision; but it asks everybody."""
+    async with running(tmp_path, "", PLUGIN) as server:
+        assert await server.alter("1", (MOOD, SET, "good"), validate_only=True) == [None]
+        assert await server.alter("1", (MOOD, SET, "bad"), validate_only=True) == [
+            "42: com.example.mood: found bad; allowed: any other"
+        ]
+
+        assert isinstance(server.assembly.authorizer, Capricious)
+        assert server.assembly.authorizer.moods == [None]
+    assert query(tmp_path / "data", "SELECT * FROM change_log") == []
+
+
+async def test_a_plug_in_takes_its_own_keys(tmp_path: Path) -> None:
+    """It hears only of keys that it names, and of a refusal nobody hears."""
+    async with running(tmp_path, "", PLUGIN) as server:
+        assert await server.alter("", (MOOD, SET, "good")) == [None]
+        assert await server.alter("", ("max.connections", SET, "9")) == [None]
+        (refusal,) = await server.alter("", (MOOD, SET, "odd"))
+        assert refusal == (
+            f"42: Validation of dynamic config update of [{MOOD}] failed with class Capricious"
+        )
+
+        assert isinstance(server.assembly.authorizer, Capricious)
+        assert server.assembly.authorizer.moods == [None, "good"]
+
+
+async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Path) -> None:
+    """It accepted the value and failed to use it: the answer is -1, the store has the old one."""
+    async with running(tmp_path, "", PLUGIN) as server:
+        await server.alter("1", (MOOD, SET, "good"))
+
+        assert await server.alter("1", (MOOD, SET, "false")) == ["-1: None"]
+
+        assert server.assembly.node.settings.originals[MOOD] == "good"
+    assert query(tmp_path / "data", "SELECT value FROM configs") == [("good",)]
+
+
+async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:
+    """Each is judged on what the one before it left; none is lost."""
+    async with running(tmp_path, "") as server:
+        changes = [server.alter("1", (f"com.example.{n}", SET, "x")) for n in range(20)]
+
+        assert await asyncio.gather(*changes) == [[None]] * 20
+
+        assert len(server.assembly.node.settings.dynamic.broker) == 20
+        assert not server.assembly.config_changes.busy
+
+
+async def test_a_topic_that_is_absent(tmp_path: Path) -> None:
+    """A controller's code and text."""
+    async with running(tmp_path, "") as server:
+        assert await server.alter("absent", ("retention.ms", SET, "5"), is_topic=True) == [
+            "3: The topic 'absent' does not exist."
+        ]
+
+
+async def test_listeners_and_unknown_keys_have_values_too(tmp_path: Path) -> None:
+    """After a restart they count as if the file gave them."""
+    async with running(tmp_path, "") as server:
+        await server.alter("1", ("listener.name.plaintext.max.connections", SET, "7"))
+        await server.alter("1", ("com.example.key", SET, "x"))
+
+    async with running(tmp_path, "") as server:
+        assert server.assembly.node.settings.listener("PLAINTEXT").max_connections == 7
+        assert server.assembly.node.settings.originals["com.example.key"] == "x"
+
+
+def test_the_store_is_told_differences_only() -> None:
+    """Set, replaced and deleted, of the node and of the cluster."""
+    before = DynamicValues({"a": "1", "b": "2"}, {"c": "3"})
+    after = DynamicValues({"a": "1", "b": "9"}, {"d": "4"})
+
+    change = change_between(before, after, 7, AUTHOR)
+
+    assert change.configs_set == ((ConfigKey("7", "b"), "9"), (ConfigKey("", "d"), "4"))
+    assert change.configs_deleted == (ConfigKey("", "c"),)

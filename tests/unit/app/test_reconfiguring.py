@@ -1,0 +1,68 @@
+"""Using a new configuration while the server runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.reconfiguring import changed_keys, is_reloaded
+from doorkeeper.app.reloading import reload
+from testkit.reconfigured import PLUGIN, SET, Capricious, running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_which_keys_are_reloaded() -> None:
+    """Those that say so, with whatever stands before them."""
+    assert is_reloaded("listener.name.x.plain.sasl.jaas.config")
+    assert is_reloaded("max.connections")
+    assert not is_reloaded("listeners")
+    assert not is_reloaded("com.example.key")
+
+
+def test_changed_keys() -> None:
+    """Those that came, went, or have another value."""
+    assert changed_keys({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == ["a", "b", "c"]
+
+
+async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:
+    """Its own, and no others; what it refuses changes nothing."""
+    async with running(tmp_path, "com.example.mood=one\nsuper.users=User:a\n", PLUGIN) as server:
+        text = server.file.read_text()
+        server.file.write_text(text.replace("=one", "=two").replace("User:a", "User:b"))
+        reload(server.file, (), server.assembly)
+        server.file.write_text(text.replace("=one", "=bad") + "max.connections=7\n")
+        reload(server.file, (), server.assembly)
+
+        assert isinstance(server.assembly.authorizer, Capricious)
+        assert server.assembly.authorizer.moods == ["one", "two"]
+        assert server.assembly.node.settings.max_connections == 2**31 - 1
+        assert server.assembly.reconfiguring.is_reloaded("com.example.mood")
+        assert not server.assembly.reconfiguring.is_reloaded("super.users")
+        events = server.events()
+        assert events[-3:] == ["reloaded", "changed keys that need a restart", "not reloaded"]
+
+
+async def test_a_dynamic_value_stays_over_a_file_that_is_read_again(tmp_path: Path) -> None:
+    """The file's new value waits behind it."""
+    async with running(tmp_path, "max.connections=5\n") as server:
+        await server.alter("1", ("max.connections", SET, "6"))
+        server.file.write_text(server.file.read_text().replace("connections=5", "connections=7"))
+
+        reload(server.file, (), server.assembly)
+
+        settings = server.assembly.node.settings
+        assert settings.max_connections == 6
+        assert [each.value for each in settings.values_of("max.connections")] == ["6", "7"]
+
+
+async def test_an_unknown_host_is_refused(tmp_path: Path) -> None:
+    """Its number of connections could never be counted."""
+    async with running(tmp_path, "") as server:
+        (refusal,) = await server.alter(
+            "1", ("max.connections.per.ip.overrides", SET, "no.such.host.invalid:5")
+        )
+
+        assert refusal == (
+            "42: max.connections.per.ip.overrides: no.such.host.invalid: the host is unknown"
+        )

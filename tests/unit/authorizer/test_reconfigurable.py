@@ -1,0 +1,34 @@
+"""The contract's part about new values, and the standard authorizer as one that keeps it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.authorizer import Reconfigurable
+from doorkeeper.authorizer.standard import StandardAuthorizer
+
+
+def test_the_standard_authorizer_is_one_of_them() -> None:
+    """It names all keys that it reads, and takes them anew."""
+    authorizer = StandardAuthorizer()
+    authorizer.configure({"super.users": "User:a"})
+    configs = {"super.users": "User:b", "allow.everyone.if.no.acl.found": "true"}
+
+    assert isinstance(authorizer, Reconfigurable)
+    assert authorizer.reconfigurable_configs() >= configs.keys()
+    authorizer.validate_reconfiguration(configs)
+    assert authorizer.policy.super_users == {"User:a"}
+    authorizer.reconfigure(configs)
+    assert authorizer.policy.super_users == {"User:b"}
+    assert authorizer.policy.allow_everyone
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    """The text names the key."""
+    authorizer = StandardAuthorizer()
+    authorizer.configure({"super.users": "User:a"})
+
+    with pytest.raises(ValueError, match=r"super\.users"):
+        authorizer.validate_reconfiguration({"super.users": "b"})
+
+    assert authorizer.policy.super_users == {"User:a"}

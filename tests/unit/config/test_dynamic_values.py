@@ -1,0 +1,81 @@
+"""Values that are given while the server runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import settled, with_kept
+from doorkeeper.config.settings import ConfigSource
+from testkit.settings import settings_of
+
+FILE = "max.connections=10\nsuper.users=User:a"
+BOTH = DynamicValues({"max.connections": "30"}, {"max.connections": "20", "super.users": "User:b"})
+
+
+def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
+    """Also in what plug-ins are given; each place is told, the first one counting."""
+    settings = settled(settings_of(FILE).given, BOTH).settings
+
+    assert settings.max_connections == 30
+    assert settings.super_users == "User:b"
+    assert settings.originals == {"max.connections": "30", "super.users": "User:b"}
+    assert [(each.value, each.source) for each in settings.values_of("max.connections")] == [
+        ("30", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        ("20", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        ("10", ConfigSource.STATIC_BROKER_CONFIG),
+    ]
+
+
+def test_without_dynamic_values_the_file_holds_again() -> None:
+    """What was given with the file is never lost."""
+    of_file = settings_of(FILE)
+    settings = settled(of_file.given, BOTH).settings
+
+    assert settled(settings.given, DynamicValues()).settings == of_file
+
+
+def test_a_value_that_is_wrong_is_refused() -> None:
+    """The error names the key and that the value is a dynamic one."""
+    with pytest.raises(ConfigError) as refused:
+        settled(settings_of(FILE).given, DynamicValues({"max.connections": "x"}))
+
+    (problem,) = refused.value.problems
+    assert is_dynamic_source(problem.source)
+    assert problem.key == "max.connections"
+
+
+def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
+    """The others count; what is left out is told."""
+    values = DynamicValues({"max.connections": "x"}, {"super.users": "User:b"})
+
+    settings, problems = with_kept(settings_of(FILE), values)
+
+    assert (settings.max_connections, settings.super_users) == (10, "User:b")
+    assert [problem.key for problem in problems] == ["max.connections"]
+
+
+def test_every_cluster_has_what_eligible_leader_replicas_need() -> None:
+    """It is told, and no plug-in is given it."""
+    settings = settings_of("")
+
+    assert settings.dynamic.shown_of_cluster == {"min.insync.replicas": "1"}
+    assert settings.originals == {}
+    (row,) = settings.described_of_cluster()
+    assert (row.name, row.value, row.source) == (
+        "min.insync.replicas",
+        "1",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+    )
+
+
+def test_secrets_of_the_cluster_have_no_value() -> None:
+    """A key that nobody declares may be one."""
+    dynamic = DynamicValues({}, {"com.example.password": "s3cret"})
+
+    rows = settled((), dynamic).settings.described_of_cluster()
+
+    assert rows[0].name == "com.example.password"
+    assert rows[0].sensitive
+    assert "s3cret" not in repr(rows)

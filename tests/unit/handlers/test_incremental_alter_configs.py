@@ -1,0 +1,138 @@
+"""IncrementalAlterConfigs: what is judged before anything is changed, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.incremental_alter_configs import API
+from doorkeeper.node import Alteration, AlterConfigs, AlteredResource
+from doorkeeper_wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from testkit.acl import allow, topic
+from testkit.nodes import CLUSTER, answer, node_of, on_the_wire, outcome
+
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+SET, DELETE = 0, 1
+ASKED = ("max.connections", SET, "5")
+
+
+def resource(kind: int, name: str, *configs: tuple[str, int, str | None]) -> AlterConfigsResource:
+    rows = (AlterableConfig(name=k, config_operation=o, value=v) for k, o, v in configs)
+    return AlterConfigsResource(resource_type=kind, resource_name=name, configs=tuple(rows))
+
+
+def asking(*resources: AlterConfigsResource, **fields: Any) -> IncrementalAlterConfigsRequest:
+    return IncrementalAlterConfigsRequest(resources=resources, **fields)
+
+
+def told(response: Any) -> list[tuple[int, str | None]]:
+    return [(row.error_code, row.error_message) for row in response.responses]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_a_change_is_handed_on(version: int) -> None:
+    """Brokers, the cluster and topics together; the answers stand where the request has them."""
+    node = await node_of()
+    request = asking(
+        resource(BROKER, "1", ASKED),
+        resource(99, "x"),
+        resource(TOPIC, "orders", ("retention.ms", DELETE, None)),
+        validate_only=True,
+    )
+
+    made = outcome(API, request, node, version)
+
+    assert isinstance(made, AlterConfigs)
+    assert made.validate_only
+    assert made.resources == (
+        AlteredResource(is_topic=False, name="1", alterations=(Alteration(*ASKED),)),
+        AlteredResource(
+            is_topic=True,
+            name="orders",
+            alterations=(Alteration("retention.ms", DELETE, None),),
+        ),
+    )
+    refusal = ApiError(ErrorCode.INVALID_CONFIG, "no")
+    response = on_the_wire(made.finish([None, refusal]), version)
+    assert told(response) == [(0, None), (42, "Unknown resource type 99"), (40, "no")]
+    assert [row.resource_name for row in response.responses] == ["1", "x", "orders"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "code", "text"),
+    [
+        (resource(BROKER, "7"), 42, "Unexpected broker id, expected 1, but received 7"),
+        (resource(BROKER, "x"), 42, "Node id must be an integer, but it is: x"),
+        (resource(LOGGER, "7"), 42, "Unexpected node id. Expected 1, but received 7"),
+        (resource(LOGGER, ""), 42, "Node id must be an integer, but it is: "),
+        (resource(BROKER, "", (ASKED[0], SET, None)), 42,
+         "Null value not supported for : max.connections"),
+        (resource(BROKER, "", ASKED, ASKED), 42, "Error due to duplicate config keys"),
+        (resource(BROKER, "", ("node.id", SET, "5")), 42,
+         "Cannot update these configs dynamically: [node.id]"),
+        (resource(LOGGER, "1"), 42,
+         "levels of loggers are changed by doorkeeper.log.levels of the broker"),
+        (resource(METRICS, "m"), 42, "this server takes no client metrics"),
+        (resource(GROUP, "g"), 42,
+         "groups come from the catalog, and their settings are the defaults"),
+    ],
+)  # fmt: skip
+async def test_what_is_refused(refused: AlterConfigsResource, code: int, text: str) -> None:
+    """Each resource alone, with a broker's text."""
+    node = await node_of()
+
+    assert told(answer(API, asking(refused), node, 1)) == [(code, text)]
+
+
+async def test_a_resource_that_comes_twice_is_refused_twice() -> None:
+    """Neither of the two is tried."""
+    node = await node_of()
+    twice = resource(BROKER, "1", ASKED)
+
+    rows = told(answer(API, asking(twice, twice), node, 1))
+
+    assert rows == [(42, "Each resource must appear at most once.")] * 2
+
+
+async def test_who_may_not_is_told_as_by_a_broker() -> None:
+    """31, 29 and 30 with their texts, for loggers none; faults of a broker's keys come first."""
+    node = await node_of()
+    request = asking(
+        resource(BROKER, "1", ASKED),
+        resource(BROKER, "", ("node.id", SET, "5")),
+        resource(TOPIC, "orders"),
+        resource(LOGGER, "1"),
+        resource(METRICS, "m"),
+        resource(GROUP, "g"),
+    )
+
+    assert told(answer(API, request, node, 1, "alice")) == [
+        (31, "Cluster authorization failed."),
+        (42, "Cannot update these configs dynamically: [node.id]"),
+        (29, "Topic authorization failed."),
+        (31, None),
+        (31, "Cluster authorization failed."),
+        (30, "Group authorization failed."),
+    ]
+    kinds = [line.split()[:3] for line in node.lines()]
+    assert [(level, verdict) for level, verdict, _ in kinds] == [("INFO", "Denied")] * 5
+    assert {operation for _, _, operation in kinds} == {"ALTER_CONFIGS"}
+
+
+async def test_who_may_is_asked_for_nothing_else() -> None:
+    """ALTER_CONFIGS on the cluster is enough for a broker, on the topic for a topic."""
+    alter = AclOperation.ALTER_CONFIGS
+    node = await node_of(allow("alice", alter, CLUSTER), allow("alice", alter, topic("orders")))
+    request = asking(resource(BROKER, "", ASKED), resource(TOPIC, "orders"))
+
+    made = outcome(API, request, node, 1, "alice")
+
+    assert isinstance(made, AlterConfigs)
+    assert len(made.resources) == 2
