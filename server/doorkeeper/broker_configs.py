@@ -53,7 +53,6 @@ def altered(
     _check_names(values, of_cluster=of_cluster)
     for name, value in values.items():
         _check_value(name, value)
-    _check_replicas(alterations, of_cluster=of_cluster)
     return values
 
 
@@ -157,8 +156,13 @@ def _check_value(name: str, text: str) -> None:
         )
 
 
-def _check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> None:
-    """Hold to what eligible leader replicas ask for, which a broker has by default."""
+def check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> None:
+    """Hold to what eligible leader replicas ask for, which a broker has by default.
+
+    Raises:
+        ApiError: INVALID_CONFIG. A controller says so, when it is known who may ask.
+
+    """
     for name, operation, _ in alterations:
         if name == MIN_INSYNC_REPLICAS and not of_cluster:
             text = f"Broker-level {name} cannot be altered while ELR is enabled."

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         AuthorizableRequestContext,
         AuthorizationResult,
     )
+    from doorkeeper.config.dynamic_values import DynamicValues
     from doorkeeper.config.settings import Settings
     from doorkeeper.errors import ApiError
     from doorkeeper.storage.contract import StoredTopic
@@ -228,11 +229,21 @@ class Alteration(NamedTuple):
 
 
 class AlteredResource(NamedTuple):
-    """A topic or a broker whose keys shall change; a broker without a name is all of them."""
+    """A topic or a broker whose keys shall change; a broker without a name is all of them.
+
+    ``replaces`` says that keys which are not named lose their values.
+    """
 
     is_topic: bool
     name: str
     alterations: tuple[Alteration, ...]
+    replaces: bool = False
+
+    def given_of(self, dynamic: DynamicValues) -> Mapping[str, str]:
+        """Return the values of a broker, or of all, that a change begins with."""
+        if self.replaces:
+            return {}
+        return dynamic.broker if self.name else dynamic.cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.handlers import (
+    alter_configs,
     api_versions,
     create_acls,
     create_topics,
@@ -55,6 +56,7 @@ def by_key(apis: Iterable[Api]) -> dict[int, Api]:
 APIS: dict[int, Api] = by_key(
     module.API
     for module in (
+        alter_configs,
         api_versions,
         create_acls,
         create_topics,

@@ -14,14 +14,12 @@ from doorkeeper.topic_configs import TOPIC_CONFIGS, InvalidConfig, check_configs
 from doorkeeper.topic_names import reason_invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from doorkeeper.node import Alteration, Topic
+    from doorkeeper.node import Alteration, AlteredResource, Topic
 
 
-def altered_topic(
-    name: str, topic: Topic | None, alterations: Sequence[Alteration]
-) -> Mapping[str, str]:
+def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str, str]:
     """Return the settings of a topic after a change; None is a topic that there is not.
 
     Raises:
@@ -29,10 +27,11 @@ def altered_topic(
             topic's absence.
 
     """
+    name = resource.name
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-    configs = dict(topic.configs) if topic is not None else {}
-    for alteration in alterations:
+    configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
+    for alteration in resource.alterations:
         _apply(configs, alteration)
     reason = reason_invalid(name)
     if reason is not None:

@@ -20,6 +20,7 @@ from doorkeeper_wire.messages import (
     describe_groups,
     describe_topic_partitions,
     find_coordinator,
+    incremental_alter_configs,
     list_groups,
     metadata,
 )
@@ -517,6 +518,99 @@ def config_scenarios() -> Iterator[Scenario]:
         yield Scenario(f"DescribeConfigs {version}", (grants, *as_users(*steps)), ("t-one",))
 
 
+Altered = tuple[int, str, tuple[tuple[str, int, str | None], ...]]
+"""A resource's type and name, and its keys: name, operation, value."""
+
+
+def alter_configs(version: int, *resources: Altered, validate: bool = False) -> Step:
+    """Return the IncrementalAlterConfigs step."""
+    kind = incremental_alter_configs
+    request = kind.IncrementalAlterConfigsRequest(
+        resources=tuple(
+            kind.AlterConfigsResource(
+                resource_type=resource_type,
+                resource_name=name,
+                configs=tuple(
+                    kind.AlterableConfig(name=key, config_operation=operation, value=value)
+                    for key, operation, value in keys
+                ),
+            )
+            for resource_type, name, keys in resources
+        ),
+        validate_only=validate,
+    )
+    return Step(None, request, kind.IncrementalAlterConfigsResponse, version)
+
+
+def one_by_one(resource_type: int, name: str, version: int) -> Iterator[Step]:
+    """Yield changes of one key each: every operation, good and bad values, odd names."""
+    keys: dict[int, tuple[tuple[str, int, str | None], ...]] = {
+        4: (
+            ("max.connections.per.ip", 0, "5000"),
+            ("max.connections.per.ip", 0, "x"),
+            ("max.connections.per.ip", 0, "-5"),
+            ("max.connections.per.ip", 0, ""),
+            ("max.connections.per.ip", 0, None),
+            ("max.connections.per.ip", 2, "1"),
+            ("max.connections.per.ip", 3, "1"),
+            ("max.connections.per.ip", 7, "1"),
+            ("max.connections.per.ip", 1, None),
+            ("node.id", 0, "7"),
+            ("node.id", 1, None),
+            ("connections.max.idle.ms", 0, "5000"),
+            ("connections.max.reauth.ms", 0, "5000"),
+            ("plugin.key", 0, "x"),
+            ("plugin.key", 2, "x"),
+            ("plugin.key", 1, None),
+            ("log.cleaner.threads", 0, "x"),
+            ("log.cleanup.policy", 0, "nonsense"),
+            ("ssl.keystore.location", 0, "x"),
+        ),
+        2: (
+            ("retention.ms", 0, "1000"),
+            ("retention.ms", 0, "x"),
+            ("retention.ms", 0, "-5"),
+            ("retention.ms", 0, None),
+            ("retention.ms", 2, "5"),
+            ("retention.ms", 9, "5"),
+            ("nope", 0, "1"),
+            ("nope", 1, None),
+            ("cleanup.policy", 2, "compact"),
+            ("cleanup.policy", 3, "delete"),
+            ("cleanup.policy", 2, "x"),
+            ("min.insync.replicas", 0, "2"),
+        ),
+    }
+    for key in keys[resource_type]:
+        yield alter_configs(version, (resource_type, name, (key,)))
+
+
+def alteration_scenarios() -> Iterator[Scenario]:
+    """IncrementalAlterConfigs of a broker, of the cluster and of topics, and who may not."""
+    good = ("max.connections.per.ip", 0, "5000")
+    kept = ("retention.ms", 0, "1000")
+    for version in (0, 1):
+        steps = (
+            *one_by_one(4, "1", version),
+            alter_configs(version, (4, "7", (good,)), (4, "x", (good,)), (99, "x", (good,))),
+            alter_configs(version, (4, "1", (good, good)), (2, "t-one", (kept, kept))),
+            alter_configs(version, (2, "t-one", (kept,)), (2, "t-one", (kept,))),
+            alter_configs(version, (4, "1", (good,)), (4, "", (good,)), validate=True),
+            alter_configs(version, (4, "1", (("min.insync.replicas", 0, "2"),))),
+            alter_configs(version, (4, "", (("min.insync.replicas", 1, None),))),
+            alter_configs(version),
+        )
+        yield Scenario(f"broker's keys {version}", as_users(*steps))
+        yield Scenario(f"the cluster's keys {version}", as_users(*one_by_one(4, "", version)))
+        steps = (
+            *one_by_one(2, "t-one", version),
+            alter_configs(version, (2, "absent", (kept,)), (2, "", (kept,)), (2, "bad!", (kept,))),
+            alter_configs(version, (2, "t-one", (kept,)), validate=True),
+        )
+        grants = create(creation(resource_name="t-one", operation=ALTER_CONFIGS))
+        yield Scenario(f"topics' keys {version}", (grants, *as_users(*steps)), ("t-one",))
+
+
 def refusals() -> Iterator[Scenario]:
     """What somebody without any right is told, by every API and version."""
     steps = [
@@ -560,6 +654,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *topic_scenarios(),
     *partition_scenarios(),
     *config_scenarios(),
+    *alteration_scenarios(),
     *refusals(),
     *version_scenarios(),
     *group_scenarios(),

@@ -51,12 +51,18 @@ class KafkaBroker:
     """One broker; ``start`` returns when it serves, ``stop`` leaves nothing behind."""
 
     def __init__(
-        self, jars: Jars, *, users: Mapping[str, str], overrides: Mapping[str, str]
+        self,
+        jars: Jars,
+        *,
+        users: Mapping[str, str],
+        overrides: Mapping[str, str],
+        audit_level: str = "warn",
     ) -> None:
         self.plain_port = free_port()
         self.controller_port = free_port()
         self.sasl_port = free_port()
         self._jars = jars
+        self._audit_level = audit_level
         self._folder = Path(tempfile.mkdtemp(prefix="kafka-broker-"))
         self.log = self._folder / "log.txt"
         self._properties = {**self._defaults(users), **overrides}
@@ -69,7 +75,7 @@ class KafkaBroker:
         cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
         tool = ["java", "-cp", self._jars.classpath, "kafka.tools.StorageTool", "format"]
         subprocess.run(
-            [*tool, "-t", cluster_id, "-c", str(properties), *self._features()],
+            [*tool, "-t", cluster_id, "-c", str(properties)],
             check=True,
             capture_output=True,
         )
@@ -78,6 +84,7 @@ class KafkaBroker:
                 [
                     *("java", "-Xmx512M", "-Xms512M", "-XX:+UseG1GC"),
                     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                    "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=" + self._audit_level,
                     *("-cp", self._jars.classpath, "kafka.Kafka", str(properties)),
                 ],
                 stdout=log,
@@ -94,15 +101,6 @@ class KafkaBroker:
             self._process.wait()
             self._process = None
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _features(self) -> list[str]:
-        """Turn off the eligible leader replicas of Kafka 4, which a server without replicas lacks.
-
-        With them a broker sets min.insync.replicas for the whole cluster, and shows that.
-        """
-        if self._jars.version.startswith("3."):
-            return []
-        return ["--feature", "eligible.leader.replicas.version=0"]
 
     def _defaults(self, users: Mapping[str, str]) -> dict[str, str]:
         controller = f"localhost:{self.controller_port}"

@@ -2,6 +2,8 @@
 """Where the trees of each message are: its module, and the constant in it."""
 
 MODULES = {
+    "AlterConfigsRequest": ("alter_configs", "ALTER_CONFIGS_REQUEST"),
+    "AlterConfigsResponse": ("alter_configs", "ALTER_CONFIGS_RESPONSE"),
     "ApiVersionsRequest": ("api_versions", "API_VERSIONS_REQUEST"),
     "ApiVersionsResponse": ("api_versions", "API_VERSIONS_RESPONSE"),
     "ConsumerProtocolAssignment": ("consumer_protocol_assignment", "CONSUMER_PROTOCOL_ASSIGNMENT"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from doorkeeper.app.topic_changes import author_of
-from doorkeeper.broker_configs import altered
+from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import settled
@@ -84,7 +84,7 @@ class ConfigChanges:
     ) -> None:
         if resource.is_topic:
             error = await self._topic_changes.alter_topic(
-                resource.name, resource.alterations, context, validate_only=validate_only
+                resource, context, validate_only=validate_only
             )
             if error is not None:
                 raise error
@@ -156,6 +156,6 @@ def _keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
 
 def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
     of_cluster = not resource.name
-    given = before.cluster if of_cluster else before.broker
-    values = altered(given, resource.alterations, of_cluster=of_cluster)
+    check_replicas(resource.alterations, of_cluster=of_cluster)
+    values = altered(resource.given_of(before), resource.alterations, of_cluster=of_cluster)
     return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

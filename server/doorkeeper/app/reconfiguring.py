@@ -34,9 +34,7 @@ OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 class Reconfiguring:
     """The parts of a server that take new values."""
 
-    def __init__(
-        self, *, node: LiveNode, authorizer: object, edge: Server, logs: Logs
-    ) -> None:
+    def __init__(self, *, node: LiveNode, authorizer: object, edge: Server, logs: Logs) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.
 
         Only what is ``Reconfigurable`` hears of new values; None is none.

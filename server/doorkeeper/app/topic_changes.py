@@ -18,7 +18,7 @@ from doorkeeper.topics import Topics, topic_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.node import Alteration, ChangeTopics, RequestContext, Topic
+    from doorkeeper.node import AlteredResource, ChangeTopics, RequestContext, Topic
     from doorkeeper.storage.contract import Store
 
     Results = list[ApiError | None]
@@ -92,16 +92,16 @@ class TopicChanges:
 
     async def alter_topic(
         self,
-        name: str,
-        alterations: Sequence[Alteration],
+        resource: AlteredResource,
         context: RequestContext,
         *,
         validate_only: bool,
     ) -> ApiError | None:
         """Change the settings of a topic, in a revision of its own; return why it is refused."""
+        name = resource.name
         topic = self._tail.get(name)
         try:
-            configs = altered_topic(name, topic, alterations)
+            configs = altered_topic(resource, topic)
         except ApiError as error:
             return error
         assert topic is not None, "another one is refused"

@@ -17,17 +17,21 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api import Api
-from doorkeeper.broker_configs import altered
-from doorkeeper.config_operations import ConfigOperation
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.config_alteration import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    in_order,
+    judge,
+    told,
+)
 from doorkeeper.node import Alteration, AlterConfigs, AlteredResource
-from doorkeeper.permissions import Need, is_allowed, needs
+from doorkeeper.permissions import Need, needs
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -36,11 +40,10 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from doorkeeper.errors import ApiError
     from doorkeeper.node import Node, Outcome, RequestContext
-
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 _ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(44)
 
@@ -52,64 +55,25 @@ _NEEDS: Mapping[int, Need] = {
     GROUP: _ON_GROUP,
 }
 
-_NOT_HERE = {
-    BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
-    CLIENT_METRICS: "this server takes no client metrics",
-    GROUP: "groups come from the catalog, and their settings are the defaults",
-}
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
-
-Judged = AlteredResource | ApiError
-
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
     """Judge each resource; hand those that may be changed to the shell."""
-    counts = Counter((each.resource_type, each.resource_name) for each in request.resources)
-    judged = [_judged(each, counts, context, node) for each in request.resources]
-    resources = tuple(each for each in judged if isinstance(each, AlteredResource))
-    finish = _finishing(request.resources, judged)
-    if not resources:
+    resources = request.resources
+    judged = list(judge([(each, _wanted(each)) for each in resources], _NEEDS, context, node))
+
+    def finish(results: Sequence[ApiError | None]) -> IncrementalAlterConfigsResponse:
+        rows = zip(resources, in_order(judged, results), strict=True)
+        return IncrementalAlterConfigsResponse(
+            responses=tuple(_row(resource, error) for resource, error in rows)
+        )
+
+    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
+    if not changed:
         return finish(())
-    return AlterConfigs(resources=resources, validate_only=request.validate_only, finish=finish)
-
-
-def _judged(
-    resource: AlterConfigsResource,
-    counts: Counter[tuple[int, str]],
-    context: RequestContext,
-    node: Node,
-) -> Judged:
-    try:
-        _check_once(resource, counts)
-        wanted = _wanted(resource)
-        _check_broker(wanted, resource, node)
-        _check_allowed(resource, context, node)
-    except ApiError as error:
-        return error
-    return wanted
-
-
-def _check_once(resource: AlterConfigsResource, counts: Counter[tuple[int, str]]) -> None:
-    if counts[resource.resource_type, resource.resource_name] > 1:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    return AlterConfigs(resources=changed, validate_only=request.validate_only, finish=finish)
 
 
 def _wanted(resource: AlterConfigsResource) -> AlteredResource:
-    names = [config.name for config in resource.configs]
-    if len(set(names)) < len(names):
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [
-        config.name
-        for config in resource.configs
-        if config.value is None and config.config_operation != ConfigOperation.DELETE
-    ]
-    if nulls:
-        text = f"Null value not supported for : {', '.join(nulls)}"
-        raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    if resource.resource_type not in _NEEDS:
-        text = f"Unknown resource type {resource.resource_type}"
-        raise ApiError(ErrorCode.INVALID_REQUEST, text)
     return AlteredResource(
         resource.resource_type == TOPIC,
         resource.resource_name,
@@ -119,61 +83,12 @@ def _wanted(resource: AlterConfigsResource) -> AlteredResource:
     )
 
 
-def _check_broker(wanted: AlteredResource, resource: AlterConfigsResource, node: Node) -> None:
-    """Check whose keys they are, and what they would become."""
-    name, kind = resource.resource_name, resource.resource_type
-    if kind == BROKER_LOGGER or (kind == BROKER and name):
-        if _WHOLE.fullmatch(name) is None:
-            text = f"Node id must be an integer, but it is: {name}"
-            raise ApiError(ErrorCode.INVALID_REQUEST, text)
-        if int(name) != node.node_id:
-            found = (
-                f"Unexpected broker id, expected {node.node_id}, but received {name}"
-                if kind == BROKER
-                else f"Unexpected node id. Expected {node.node_id}, but received {name}"
-            )
-            raise ApiError(ErrorCode.INVALID_REQUEST, found)
-    if kind == BROKER:
-        dynamic = node.settings.dynamic
-        given = dynamic.broker if name else dynamic.cluster
-        altered(given, wanted.alterations, of_cluster=not name)
-
-
-def _check_allowed(resource: AlterConfigsResource, context: RequestContext, node: Node) -> None:
-    kind = resource.resource_type
-    need = _NEEDS[kind]
-    name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
-    if not is_allowed(node, context, need, name):
-        text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
-        raise _Verbatim(need.refusal, text)
-    if kind in _NOT_HERE:
-        raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
-
-
-class _Verbatim(ApiError):
-    """A refusal whose text is told although it is the code's stock text."""
-
-
-def _finishing(
-    resources: Sequence[AlterConfigsResource], judged: Sequence[Judged]
-) -> Callable[[Sequence[ApiError | None]], IncrementalAlterConfigsResponse]:
-    def finish(results: Sequence[ApiError | None]) -> IncrementalAlterConfigsResponse:
-        answers = iter(results)
-        errors = [each if isinstance(each, ApiError) else next(answers) for each in judged]
-        rows = (_row(resource, error) for resource, error in zip(resources, errors, strict=True))
-        return IncrementalAlterConfigsResponse(responses=tuple(rows))
-
-    return finish
-
-
 def _row(
     resource: AlterConfigsResource, error: BaseException | None
 ) -> AlterConfigsResourceResponse:
-    code, text = (ErrorCode.NONE, None) if error is None else answer_of(error)
-    if isinstance(error, _Verbatim):
-        text = error.message
+    code, text = told(error)
     return AlterConfigsResourceResponse(
-        error_code=code.value,
+        error_code=code,
         error_message=text,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
@@ -186,10 +101,9 @@ def refuse(
     error: BaseException,
 ) -> IncrementalAlterConfigsResponse:
     """Answer the same error for every resource."""
-    rows: Iterable[AlterConfigsResourceResponse] = (
-        _row(resource, error) for resource in request.resources
+    return IncrementalAlterConfigsResponse(
+        responses=tuple(_row(resource, error) for resource in request.resources)
     )
-    return IncrementalAlterConfigsResponse(responses=tuple(rows))
 
 
 API = Api(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.broker_configs import altered
+from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.errors import ApiError
 from doorkeeper.node import Alteration
 
@@ -17,7 +17,9 @@ REAUTH = "connections.max.reauth.ms"
 def one(name: str, operation: int, value: str | None, *, of_cluster: bool = False) -> object:
     """Return the values after one alteration, or the code and the text of its refusal."""
     try:
-        return altered(GIVEN, [Alteration(name, operation, value)], of_cluster=of_cluster)
+        alterations = [Alteration(name, operation, value)]
+        check_replicas(alterations, of_cluster=of_cluster)
+        return altered(GIVEN, alterations, of_cluster=of_cluster)
     except ApiError as error:
         return int(error.code), error.message
 

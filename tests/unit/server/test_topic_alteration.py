@@ -5,12 +5,27 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.errors import ApiError
-from doorkeeper.node import Alteration
+from doorkeeper.node import Alteration, AlteredResource
 from doorkeeper.topic_alteration import altered_topic
 from testkit.nodes import a_topic
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 TOPIC = a_topic("orders", configs={"retention.ms": "5"})
+
+
+def asked(
+    name: str, alteration: tuple[str, int, str | None], *, replaces: bool = False
+) -> AlteredResource:
+    return AlteredResource(
+        is_topic=True, name=name, alterations=(Alteration(*alteration),), replaces=replaces
+    )
+
+
+def test_what_is_not_named_may_go() -> None:
+    """AlterConfigs gives a topic all of its settings."""
+    wanted = asked("orders", ("segment.ms", SET, "9"), replaces=True)
+
+    assert altered_topic(wanted, TOPIC) == {"segment.ms": "9"}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +41,7 @@ TOPIC = a_topic("orders", configs={"retention.ms": "5"})
 )  # fmt: skip
 def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[str, str]) -> None:
     """A list that is not given grows and shrinks from its default."""
-    assert altered_topic("orders", TOPIC, [Alteration(*alteration)]) == configs
+    assert altered_topic(asked("orders", alteration), TOPIC) == configs
     assert TOPIC.configs == {"retention.ms": "5"}
 
 
@@ -57,6 +72,6 @@ def test_what_may_not(
     }
 
     with pytest.raises(ApiError) as refused:
-        altered_topic(name, topics.get(name), [Alteration(*alteration)])
+        altered_topic(asked(name, alteration), topics.get(name))
 
     assert (int(refused.value.code), refused.value.message) == (code, text)

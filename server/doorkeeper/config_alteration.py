@@ -1,0 +1,146 @@
+"""What AlterConfigs and IncrementalAlterConfigs share: judging a resource before it is changed.
+
+A request's resources are judged in order: one that occurs twice, keys that occur twice, nulls, the
+type, whose keys they are and what they would become; then who asks.
+
+Source: ``ConfigAdminManager.preprocess`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
+
+from doorkeeper.acl.model import CLUSTER_NAME
+from doorkeeper.broker_configs import altered
+from doorkeeper.config_operations import ConfigOperation
+from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.node import AlteredResource
+from doorkeeper.permissions import is_allowed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.permissions import Need
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_NOT_HERE = {
+    BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
+    CLIENT_METRICS: "this server takes no client metrics",
+    GROUP: "groups come from the catalog, and their settings are the defaults",
+}
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+class Resource(Protocol):
+    """A resource of a request, of either API."""
+
+    @property
+    def resource_type(self) -> int:
+        """Return the code of its kind."""
+        ...
+
+    @property
+    def resource_name(self) -> str:
+        """Return its name."""
+        ...
+
+
+class Verbatim(ApiError):
+    """A refusal whose text is told although it is the code's stock text."""
+
+
+Judged = AlteredResource | ApiError
+"""What may be changed, or why it may not."""
+
+
+def judge(
+    resources: Sequence[tuple[Resource, AlteredResource]],
+    needs: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+) -> Iterator[Judged]:
+    """Yield what becomes of each resource, which stands beside what is asked for it.
+
+    ``needs`` are what each kind of resource needs.
+    """
+    counts = Counter((each.resource_type, each.resource_name) for each, _ in resources)
+    for resource, wanted in resources:
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                text = "Each resource must appear at most once."
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
+            _check_wanted(wanted)
+            _check_broker(wanted, resource, needs, node)
+            _check_allowed(resource, needs, context, node)
+        except ApiError as error:
+            yield error
+        else:
+            yield wanted
+
+
+def _check_wanted(wanted: AlteredResource) -> None:
+    names = [each.name for each in wanted.alterations]
+    if len(set(names)) < len(names):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [
+        each.name
+        for each in wanted.alterations
+        if each.value is None and each.operation != ConfigOperation.DELETE
+    ]
+    if nulls:
+        text = f"Null value not supported for : {', '.join(nulls)}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _check_broker(
+    wanted: AlteredResource, resource: Resource, needs: Mapping[int, Need], node: Node
+) -> None:
+    """Check whose keys they are, and what they would become."""
+    name, kind = resource.resource_name, resource.resource_type
+    if kind not in needs:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+    if kind == BROKER_LOGGER or (kind == BROKER and name):
+        if _WHOLE.fullmatch(name) is None:
+            text = f"Node id must be an integer, but it is: {name}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+        if int(name) != node.node_id:
+            found = (
+                f"Unexpected broker id, expected {node.node_id}, but received {name}"
+                if kind == BROKER
+                else f"Unexpected node id. Expected {node.node_id}, but received {name}"
+            )
+            raise ApiError(ErrorCode.INVALID_REQUEST, found)
+    if kind == BROKER:
+        altered(wanted.given_of(node.settings.dynamic), wanted.alterations, of_cluster=not name)
+
+
+def _check_allowed(
+    resource: Resource, needs: Mapping[int, Need], context: RequestContext, node: Node
+) -> None:
+    kind = resource.resource_type
+    need = needs[kind]
+    name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
+    if not is_allowed(node, context, need, name):
+        text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
+        raise Verbatim(need.refusal, text)
+    if kind in _NOT_HERE:
+        raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
+
+
+def told(error: BaseException | None) -> tuple[int, str | None]:
+    """Return the code and the text of a row."""
+    if error is None:
+        return ErrorCode.NONE.value, None
+    code, text = answer_of(error)
+    return code.value, error.message if isinstance(error, Verbatim) else text
+
+
+def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
+    """Return what became of each resource: refused before, or by who changed it."""
+    answers = iter(results)
+    return [each if isinstance(each, ApiError) else next(answers) for each in judged]
