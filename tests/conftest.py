@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from testkit.oracle_totals import TOTALS, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pytest
 
 # Two cores shared with servers and browsers of others: a deadline would measure them, not us.
 settings.register_profile(
@@ -35,9 +36,20 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name each file of which tests were left out, with the number and the way to run them."""
+    """Print what was compared with Kafka, and each file of which tests were left out, and why."""
+    totals = terminalreporter.config.stash.get(TOTALS, None)
+    if totals is not None:
+        terminalreporter.section("compared with Kafka")
+        for line in totals.lines():
+            terminalreporter.write_line(line)
     if not _left_out:
         return
     terminalreporter.section("not run here")
     for (path, reason), count in sorted(_left_out.items()):
         terminalreporter.write_line(f"{path}: {count} ({reason})")
+
+
+@pytest.fixture(scope="session")
+def totals(pytestconfig: pytest.Config) -> Totals:
+    """Give the totals of this run."""
+    return pytestconfig.stash.setdefault(TOTALS, Totals())

@@ -1,4 +1,4 @@
-"""What the conformance suite shares: the oracles, one of each for a run, and the totals.
+"""What the conformance suite shares: the oracles, one of each for a run
 
 A release of Kafka that this machine cannot have skips what needs it, with the reason; under
 CI=true it fails.
@@ -13,7 +13,6 @@ import pytest
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_authorizer import AuthorizerOracle
 from testkit.oracle_codec import RELEASES, CodecOracle
-from testkit.oracle_totals import TOTALS, Totals
 
 FIRST_RUN_S = 900
 """The first test that needs a release of Kafka may have to fetch it."""
@@ -29,23 +28,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.interop)
             slow = item.get_closest_marker("slow") is not None
             item.add_marker(pytest.mark.timeout(SLOW_S if slow else FIRST_RUN_S))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Print what was compared."""
-    totals = config.stash.get(TOTALS, None)
-    if totals is not None:
-        terminalreporter.section("compared with Kafka")
-        for line in totals.lines():
-            terminalreporter.write_line(line)
-
-
-@pytest.fixture(scope="session")
-def totals(pytestconfig: pytest.Config) -> Totals:
-    """Give the totals of this run."""
-    return pytestconfig.stash.setdefault(TOTALS, Totals())
 
 
 @pytest.fixture(scope="session")

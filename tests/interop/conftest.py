@@ -14,6 +14,8 @@ from testkit.kafka_acl_rows import Acls
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
+from testkit.oracle_totals import Totals
+from testkit.pairs import Pair
 
 REFERENCE = VERSIONS[0]
 
@@ -112,6 +114,17 @@ def target(
             yield running
     finally:
         running.close()
+
+
+@pytest.fixture(scope="session")
+def pair(totals: Totals) -> Iterator[Pair]:
+    """Give a real broker and a Doorkeeper with the same configuration, one pair for the run."""
+    try:
+        running = Pair.start(totals)
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield running
+    running.close()
 
 
 @pytest.fixture

@@ -1,0 +1,231 @@
+"""Two servers that are asked the same: what differs in their answers, field by field.
+
+What must differ is put aside before the comparison: names that servers make up (cluster, topic
+ids), addresses, and the order of what a broker keeps in a hash table. What differs though it need
+not stands in ``testkit.accepted``.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from doorkeeper_wire.message import Record
+from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from doorkeeper_wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
+from testkit.frame_cases import Step, create, creation, delete, delete_filter, describe, new_topic
+from testkit.frames import Closed, FrameClient, fields
+from testkit.kafka_target import USERS, Target
+
+BARRIER = "frames-barrier"
+
+REACHED_S = 60
+"""A broker on a busy machine may take its time to apply what it has acknowledged."""
+
+INTERNAL = ("__consumer_offsets", "__transaction_state")
+"""Topics that a broker makes for its coordinators."""
+
+INTERNAL_DECLARED = "topics: [{{name: {}, partitions: 1}}, {{name: {}, partitions: 1}}]".format(
+    *INTERNAL
+)
+"""The catalog with which we have them too: they count where answers are cut into pages."""
+
+MADE_UP = {"cluster_id": "<cluster>", "host": "<host>", "port": "<port>"}
+
+SETS = (
+    "resources",
+    "acls",
+    "matching_acls",
+    "brokers",
+    "groups",
+    "configs",
+    "synonyms",
+    "topics",
+    "responses",
+)
+"""Fields whose order a broker leaves open."""
+
+NO_ID = bytes(16)
+
+NEWEST = 12
+"""The version of Metadata that tells the ids of topics."""
+
+
+def id_of(name: str) -> bytes:
+    """Return what stands in a request for the id that a server gave to a topic."""
+    return b"\xee" + name.encode()[:15].ljust(15, b"\0")
+
+
+class Side:
+    """One of the two servers, with a connection for each user."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.ids: dict[bytes, bytes] = {}
+        self._clients: dict[str | None, FrameClient] = {}
+
+    def ask(self, step: Step) -> Any:
+        """Send one step; after a change wait until it is in force."""
+        client = self._clients.get(step.user) or self._connect(step.user)
+        answer = client.ask(replaced(step.request, self.ids), step.response, step.version)
+        if isinstance(answer, Closed):
+            self._clients.pop(step.user).close()
+            return "closed"
+        seen = fields(answer)
+        if changed(step, seen):
+            self.settle()
+            self._settle_topics(step, seen)
+        return normal(seen, names={given: made for made, given in self.ids.items()})
+
+    def clear(self) -> None:
+        """Delete every ACL and every topic."""
+        self._admin(delete(delete_filter()))
+        self.settle()
+        names = self._names()
+        if names:
+            removal = DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
+            self._admin(Step(None, removal, DeleteTopicsResponse, 4))
+        self._wait(lambda: not self._names())
+        self.ids = {}
+
+    def make(self, names: tuple[str, ...]) -> None:
+        """Create topics and wait until they have leaders."""
+        topics = tuple(new_topic(name, num_partitions=2) for name in names)
+        request = CreateTopicsRequest(topics=topics, timeout_ms=10000)
+        self._admin(Step(None, request, CreateTopicsResponse, 5))
+        self._wait(lambda: set(names) <= set(self._ready()))
+        self._learn_ids()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            client.close()
+
+    def coordinator(self) -> None:
+        """Wait until groups and transactions can be asked about."""
+        for kind in (0, 1):
+            request = FindCoordinatorRequest(key="any", key_type=kind)
+            step = Step(None, request, FindCoordinatorResponse, 2)
+            self._wait(partial(self._found, step))
+
+    def _found(self, step: Step) -> bool:
+        return bool(self._admin(step).error_code == 0)
+
+    def settle(self) -> None:
+        """Wait until all earlier changes of ACLs are in force: they are applied in order."""
+        if not self.target.is_kafka:
+            return
+        mark = describe(resource_name_filter=BARRIER)
+        self._admin(create(creation(resource_name=BARRIER)))
+        self._wait(lambda: bool(self._admin(mark).resources))
+        self._admin(delete(delete_filter(resource_name_filter=BARRIER)))
+        self._wait(lambda: not self._admin(mark).resources)
+
+    def _settle_topics(self, step: Step, seen: Any) -> None:
+        """Wait until topics that were made have leaders, and those deleted are gone."""
+        rows = seen.get("topics", ()) if isinstance(step.request, CreateTopicsRequest) else ()
+        if not getattr(step.request, "validate_only", False):
+            made = {row["name"] for row in rows if row["error_code"] == 0}
+            self._wait(lambda: made <= set(self._ready()))
+        if isinstance(step.request, DeleteTopicsRequest):
+            gone = {row["name"] for row in seen["responses"] if row["error_code"] == 0}
+            self._wait(lambda: not gone & set(self._names()))
+        self._learn_ids()
+
+    def _learn_ids(self) -> None:
+        """Note the ids of the topics; a topic that is gone keeps its id here."""
+        for topic in self._metadata().topics:
+            self.ids[id_of(topic.name)] = topic.topic_id
+
+    def _connect(self, user: str | None) -> FrameClient:
+        client = FrameClient(self.target.plain if user is None else self.target.sasl)
+        if user is not None:
+            client.login(user, USERS[user])
+        self._clients[user] = client
+        return client
+
+    def _admin(self, step: Step) -> Any:
+        client = self._clients.get(None) or self._connect(None)
+        return client.ask(step.request, step.response, step.version)
+
+    def _metadata(self) -> Any:
+        return self._admin(Step(None, MetadataRequest(topics=None), MetadataResponse, NEWEST))
+
+    def _names(self) -> tuple[str, ...]:
+        names = (topic.name for topic in self._metadata().topics)
+        return tuple(name for name in names if name not in INTERNAL)
+
+    def _ready(self) -> tuple[str, ...]:
+        return tuple(
+            topic.name
+            for topic in self._metadata().topics
+            if topic.partitions and all(part.leader_id >= 0 for part in topic.partitions)
+        )
+
+    def _wait(self, reached: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + REACHED_S
+        while time.monotonic() < deadline:
+            if reached():
+                return
+        raise AssertionError("the server did not reach the state that the scenario needs")
+
+
+def changed(step: Step, seen: Any) -> bool:
+    """Say whether a step may have changed something: one of its rows succeeded."""
+    rows = [
+        row
+        for name in ("results", "filter_results", "topics", "responses")
+        for row in seen.get(name) or ()
+    ]
+    kind = type(step.request).__name__
+    return kind.startswith(("Create", "Delete")) and any(row["error_code"] == 0 for row in rows)
+
+
+def replaced(value: Any, ids: Mapping[bytes, bytes]) -> Any:
+    """Return a message with the ids that this server knows."""
+    if isinstance(value, bytes):
+        return ids.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(replaced(part, ids) for part in value)
+    if isinstance(value, Record):
+        return value.replace(**{name: replaced(getattr(value, name), ids) for name in value.FIELDS})
+    return value
+
+
+def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = None) -> Any:
+    """Return the value without what servers make up, sets in one order."""
+    if isinstance(value, dict):
+        return {
+            key: MADE_UP.get(key) if part and key in MADE_UP else normal(part, key, names=names)
+            for key, part in value.items()
+        }
+    if isinstance(value, list):
+        parts = [normal(part, names=names) for part in value]
+        return sorted(parts, key=repr) if name in SETS else parts
+    if name == "topic_id" and isinstance(value, bytes) and value != NO_ID:
+        return (names or {}).get(value, b"<id>")
+    return value
+
+
+def unequal(path: str, expected: Any, found: Any) -> list[str]:
+    """Return a line for each place where the two differ."""
+    if expected == found:
+        return []
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return [
+            line
+            for key, part in expected.items()
+            for line in unequal(f"{path}.{key}", part, found[key])
+        ]
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return [
+            line
+            for number, part in enumerate(expected)
+            for line in unequal(f"{path}[{number}]", part, found[number])
+        ]
+    return [f"  {path}: kafka has {expected}", f"  {path}: we have  {found}"]
