@@ -108,18 +108,18 @@ def authorized_operations(
 ) -> dict[str, int]:
     """Return a mask for each name: a bit for each operation that the caller may do on it.
 
-    All of them are asked for in one call. Implied operations count: an ALLOW of DELETE sets
-    DESCRIBE too.
+    All of them are asked for in one call; one that is named twice is asked for twice, as by a
+    broker. Implied operations count: an ALLOW of DELETE sets DESCRIBE too.
     """
     authorizer = node.authorizer
-    distinct = list(dict.fromkeys(names))
+    asked = list(names)
     if authorizer is None:
-        return dict.fromkeys(distinct, full_mask(resource_type))
-    if not distinct:
+        return dict.fromkeys(asked, full_mask(resource_type))
+    if not asked:
         return {}
-    resources = [ResourcePattern(resource_type, name, PatternType.LITERAL) for name in distinct]
+    resources = [ResourcePattern(resource_type, name, PatternType.LITERAL) for name in asked]
     masks = authorizer.authorized_operations(context.authorizable, resources)
-    return dict(zip(distinct, masks, strict=True))
+    return dict(zip(asked, masks, strict=True))
 
 
 def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:

@@ -165,6 +165,7 @@ def test_closed_once(tmp_path: Path, number: int) -> None:
     with serving(tmp_path, "InMemory") as server:
         server.port()
         assert server.stop(number) == 0
+        assert not server.of("threads outlive the authorizer")
         assert printed(server)[1:] == ["plug-in: closed"]
 
 

@@ -60,9 +60,11 @@ class Target:
             self.server.stop()
 
 
-def kafka_target(version: str = "4.3.1", **overrides: str) -> Target:
+def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrides: str) -> Target:
     """Start a real broker. Underscores in a key of ``overrides`` stand for dots."""
-    broker = KafkaBroker(jars(version), users=USERS, overrides=dotted(overrides))
+    broker = KafkaBroker(
+        jars(version), users=USERS, overrides=dotted(overrides), audit_level=audit_level
+    )
     try:
         broker.start()
     except BaseException:

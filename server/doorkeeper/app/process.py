@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from doorkeeper.logs.pipeline import Logs
@@ -74,6 +75,8 @@ class _Process:
         for warning in self._loaded.warnings:
             self._log.warning(warning)
         loop = asyncio.get_running_loop()
+        # uvloop's own would have threads whose names do not say whose they are.
+        loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop, number)
         settings = self._loaded.settings

@@ -1,8 +1,8 @@
 """The authorizer contract (KIP-504), for whoever decides in the server's place.
 
 Everything that a plug-in may rely on is exported here; the modules behind it may change at any
-time. ``docs/authorizer.md`` says what stays and for how long, ``docs/writing-an-authorizer.md``
-begins at the beginning.
+time. ``docs/authorizer-contract.md`` says what stays and for how long,
+``docs/writing-an-authorizer.md`` begins at the beginning.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from doorkeeper.authorizer.contract import (
     Eventually,
     KeepsInStore,
     completed,
+    masks_by_authorize,
 )
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.errors import ApiError, ErrorCode
@@ -85,6 +86,7 @@ __all__ = [
     "StandardAuthorizer",
     "authorizer_class",
     "completed",
+    "masks_by_authorize",
     "matches",
 ]
 

@@ -7,8 +7,8 @@ Reads (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``,
 item, in the order of the items; the refusal of an item is a value inside its result, never an
 exception.
 
-All that others may rely on is exported by ``doorkeeper.authorizer``; ``docs/authorizer.md`` says
-what stays and for how long.
+All that others may rely on is exported by ``doorkeeper.authorizer``;
+``docs/authorizer-contract.md`` says what stays and for how long.
 
 Source: ``org.apache.kafka.server.authorizer`` (4.3.1).
 """

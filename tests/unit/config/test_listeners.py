@@ -77,6 +77,13 @@ def test_the_listener_between_nodes() -> None:
     """It is the one that is named, else PLAINTEXT, else the first that clients may dial."""
     assert settings_of(f"{BOTH}inter.broker.listener.name=b").inter_broker_listener_name == "B"
     assert settings_of(BOTH).inter_broker_listener_name == "A"
+    spoken = "listener.security.protocol.map=A:SASL_PLAINTEXT,B:PLAINTEXT"
+    login = (
+        "listener.name.a.sasl.enabled.mechanisms=PLAIN\nlistener.name.a.plain.sasl.jaas.config="
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";'
+    )
+    mixed = settings_of(f"listeners=A://:1,B://:2\n{spoken}\n{login}")
+    assert mixed.inter_broker_listener_name == "B"
 
 
 def test_a_listener_may_be_left_out_of_the_advertised_ones() -> None:

@@ -1,0 +1,112 @@
+"""The code of docs/writing-an-authorizer.md does what the page says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from testkit.checkout import ROOT
+from testkit.serving import Serving, creation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "writing-an-authorizer.md"
+BLOCK = re.compile(r"^```(?:python|toml) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LATER_IMPORT = "from doorkeeper.authorizer import masks_by_authorize"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files of the page; a second block of a file goes on with it."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"`{LATER_IMPORT}`" in text
+    files: dict[str, str] = {"no_strangers.py": f"{LATER_IMPORT}\n"}
+    for name, code in BLOCK.findall(text):
+        files[name] = files.get(name, "") + code
+    assert len(files) == 5
+    for name, code in files.items():
+        (tmp_path / name).write_text(code)
+    return tmp_path
+
+
+def serving(folder: Path, *settings: str) -> Serving:
+    """Start a server in the folder, where Python finds the modules."""
+    words = [word for setting in settings for word in ("--override", setting)]
+    free = ("--override", "listeners=PLAINTEXT://localhost:0")
+    return Serving(folder, *free, *words, environment={"PYTHONPATH": "."})
+
+
+def topic_code(server: Serving) -> int:
+    request = MetadataRequest(
+        topics=(MetadataRequestTopic(name="orders"),), allow_auto_topic_creation=False
+    )
+    with server.connect() as conversation:
+        code: int = conversation.call(request, MetadataResponse, 12).topics[0].error_code
+    return code
+
+
+def created(server: Serving, principal: str) -> tuple[int, str | None]:
+    with server.connect() as conversation:
+        (row,) = conversation.call(creation(principal), CreateAclsResponse, 3).results
+    return row.error_code, row.error_message
+
+
+def test_the_smallest_one(folder: Path) -> None:
+    """Its hours decide, it refuses ACLs with its text, and a bad key stops the start."""
+    name = "authorizer.class.name=office_hours.OfficeHours"
+    with serving(folder, name, "office.hours=0-24") as server:
+        assert topic_code(server) == 3
+        assert created(server, "User:a") == (44, "The clock decides; there are no ACLs.")
+        assert server.stop() == 0
+    with serving(folder, name, "office.hours=0-0") as server:
+        assert topic_code(server) == 29
+    with serving(folder, name, "office.hours=nine") as server:
+        assert server.process.wait(30) == 1
+        assert server.errors() == (
+            "doorkeeper: office.hours: found no hours; allowed: two of them, as 9-17\n"
+        )
+
+
+def test_one_that_keeps_acls(folder: Path) -> None:
+    """ACLs are kept in the store, over a restart."""
+    name = "authorizer.class.name=no_strangers.NoStrangers"
+    with serving(folder, name) as server:
+        assert created(server, "User:a") == (0, "")
+        assert server.stop() == 0
+    with serving(folder, name) as server:
+        assert server.line("started")["acls"] == 1
+
+
+def test_one_whose_updates_take_their_time(folder: Path) -> None:
+    """Threads answer, and none of them is left."""
+    with serving(folder, "authorizer.class.name=slow_store.SlowStore") as server:
+        assert created(server, "User:a") == (0, "")
+        assert created(server, "User:*") == (44, "Not for everybody.")
+        assert server.stop() == 0
+        assert not server.of("threads outlive the authorizer")
+
+
+def test_its_test_passes(folder: Path) -> None:
+    """The test of the page needs no server."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout
+    assert "2 passed" in run.stdout

@@ -1,0 +1,200 @@
+"""Authorizers of others as real clients meet them: Kafka's tools and AdminClient, kafka-python."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from testkit.checkout import ROOT
+from testkit.clients import CLIENTS
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.frames import FrameClient
+from testkit.kafka_acl_rows import ANY, allow, deny, listed
+from testkit.kafka_broker import free_port, jaas
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import USERS
+from testkit.kafka_tools import CallFailed, Done, KafkaTools
+
+Start = Callable[..., DoorkeeperServer]
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+@pytest.fixture
+def tools(kafka_tools: Callable[[str], KafkaTools]) -> KafkaTools:
+    """Give the reference release's tools."""
+    return kafka_tools("4.3.1")
+
+
+@contextmanager
+def served(
+    monkeypatch: pytest.MonkeyPatch, plugin: str, listeners: Mapping[str, str], **keys: str
+) -> Iterator[dict[str, str]]:
+    """Run a server with an authorizer; give the address of each listener: name -> protocol."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    ports = {name: free_port() for name in listeners}
+    properties = {
+        "listeners": ",".join(f"{name}://localhost:{port}" for name, port in ports.items()),
+        "listener.security.protocol.map": ",".join(f"{n}:{p}" for n, p in listeners.items()),
+        "inter.broker.listener.name": next(iter(listeners)),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "authorizer.class.name": plugin,
+        **{key.replace("_", "."): value for key, value in keys.items()},
+        **{
+            f"listener.name.{name.lower()}.plain.sasl.jaas.config": jaas(USERS)
+            for name, protocol in listeners.items()
+            if protocol == "SASL_PLAINTEXT"
+        },
+    }
+    server = DoorkeeperServer(properties, ports=tuple(ports.values()))
+    try:
+        server.start()
+        yield {name: f"localhost:{port}" for name, port in ports.items()}
+        assert server.stop() == 0
+    finally:
+        server.close()
+
+
+def config(address: str, user: str | None = None) -> dict[str, str]:
+    """Return the properties of a Java client."""
+    if user is None:
+        return {"bootstrap.servers": address}
+    login = f'{MODULE} required username="{user}" password="{USERS[user]}";'
+    return {
+        "bootstrap.servers": address,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": login,
+    }
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    """Return the class of what a Java call failed with; empty for success."""
+    try:
+        call()
+    except CallFailed as error:
+        return str(error).partition(":")[0].rpartition(".")[2]
+    return ""
+
+
+def test_by_listener_and_protocol(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same user is allowed on one listener and refused on two others."""
+    listeners = {"INSIDE": "SASL_PLAINTEXT", "OUTSIDE": "SASL_PLAINTEXT", "OPEN": "PLAINTEXT"}
+    with served(monkeypatch, "testkit.plugins.ByListener", listeners) as addresses:
+
+        def asked(listener: str, user: str | None) -> str:
+            found = config(addresses[listener], user)
+            return outcome(lambda: tools.call("describeAcls", found, filter=ANY))
+
+        assert asked("INSIDE", "alice") == ""
+        assert asked("OUTSIDE", "alice") == "ClusterAuthorizationException"
+        assert asked("OPEN", None) == "ClusterAuthorizationException"
+
+
+def test_late_out_of_order_refused_failing_never(
+    tools: KafkaTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kafka-python sees each item's own end, in one request; the Java client each exception."""
+    names = ("late-a", "last-b", "refused-c", "fails-d", "never-e", "once-f")
+    plugin, time_out = "testkit.plugins.Unhurried", {"doorkeeper_update_timeout_ms": "500"}
+    with served(monkeypatch, plugin, {"PLAINTEXT": "PLAINTEXT"}, **time_out) as addresses:
+        rows = frozenset().union(*(allow("User:a", "READ", f"TOPIC {name}") for name in names))
+        try:
+            (result,) = CLIENTS[0].talk(
+                addresses["PLAINTEXT"], ("create_acls", {"bindings": [list(r) for r in rows]})
+            )
+        except Unavailable as missing:
+            cannot(str(missing))
+        created = {row[1] for row in result["value"]["created"]}
+        assert created == {"late-a", "last-b", "once-f"}
+        failed = ["PolicyViolationError", "RequestTimedOutError", "UnknownError"]
+        assert result["value"]["failed"] == failed
+
+        java = config(addresses["PLAINTEXT"])
+        ends = {
+            name: outcome(
+                lambda name=name: tools.call(  # type: ignore[misc]
+                    "createAcls", java, bindings=sorted(allow("User:a", "READ", f"TOPIC {name}"))
+                )
+            )
+            for name in names
+        }
+        assert ends == {
+            "late-a": "",
+            "last-b": "",
+            "refused-c": "PolicyViolationException",
+            "fails-d": "UnknownServerException",
+            "never-e": "TimeoutException",
+            "once-f": "",
+        }
+
+
+def test_one_that_raises_everywhere(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call fails with the unknown error, says nothing of the plug-in, and allows nothing."""
+    plugin = "testkit.plugins.RaisesEverywhere"
+    with served(monkeypatch, plugin, {"PLAINTEXT": "PLAINTEXT"}) as addresses:
+        java = config(addresses["PLAINTEXT"])
+        rows = sorted(allow("User:a", "READ", "TOPIC t"))
+        for name, parts in (
+            ("describeAcls", {"filter": ANY}),
+            ("createAcls", {"bindings": rows}),
+            ("deleteAcls", {"filters": [ANY]}),
+        ):
+            with pytest.raises(CallFailed, match="UnknownServerException") as caught:
+                tools.call(name, java, **parts)
+            assert "secret" not in str(caught.value)
+        done = tools.run("kafka-acls", "--bootstrap-server", addresses["PLAINTEXT"], "--list")
+        assert done.status == 1
+        assert "secret" not in done.text
+
+
+def test_the_older_interface(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-acls.sh adds, lists and removes; alice may, then may not, by what it has added."""
+    listeners = {"PLAINTEXT": "PLAINTEXT", "SASL": "SASL_PLAINTEXT"}
+    plugin, keys = "testkit.older.OlderInMemory", {"super_users": "User:ANONYMOUS"}
+    with served(monkeypatch, plugin, listeners, **keys) as addresses:
+
+        def acls(*words: str) -> Done:
+            done = tools.run("kafka-acls", "--bootstrap-server", addresses["PLAINTEXT"], *words)
+            assert done.status == 0, done
+            return done
+
+        with FrameClient(addresses["SASL"]) as alice:
+            alice.login("alice", USERS["alice"])
+            assert _code(alice) == 29
+
+            reads = allow("User:alice", "READ DESCRIBE", "TOPIC orders")
+            on_orders = ("--topic", "orders")
+            more = ("--operation", "Read", "--operation", "Describe")
+            acls("--add", "--allow-principal", "User:alice", *more, *on_orders)
+            assert listed(acls("--list")) == reads
+            assert _code(alice) == 3
+
+            denial = deny("User:alice", "DESCRIBE", "TOPIC orders")
+            acls("--add", "--deny-principal", "User:alice", "--operation", "Describe", *on_orders)
+            assert listed(acls("--list", *on_orders)) == reads | denial
+            assert _code(alice) == 29
+
+            deny_words = ("--deny-principal", "User:alice", "--operation", "Describe", "--force")
+            acls("--remove", *deny_words, *on_orders)
+            assert listed(acls("--list", "--principal", "User:alice")) == reads
+            assert _code(alice) == 3
+
+            acls("--remove", "--force", *on_orders)
+            assert listed(acls("--list")) == frozenset()
+            assert _code(alice) == 29
+
+
+def _code(client: FrameClient) -> int:
+    """Return what Metadata says of the topic orders: 29 refused, 3 allowed but unknown."""
+    request = MetadataRequest(
+        topics=(MetadataRequestTopic(name="orders"),), allow_auto_topic_creation=False
+    )
+    code: int = client.ask(request, MetadataResponse, 9).topics[0].error_code
+    return code
