@@ -40,7 +40,7 @@ KEPT = Path(__file__).parent / "cases" / "codec.txt"
 NAMES = list(dict.fromkeys(name for name, _ in message_versions()))
 EVERY_VERSION = pytest.mark.parametrize(("name", "version"), list(message_versions()))
 FEW = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(FEW, max_examples=150)
+MANY = settings(FEW, max_examples=40)
 
 DAMAGED_BYTES_MAX = 4000
 

@@ -50,14 +50,14 @@ def agree(oracle: AuthorizerOracle, totals: Totals, world: World) -> list[str]:
 
 
 @settings(max_examples=1000)
-@given(world=worlds(acls_max=20, questions_max=20))
+@given(world=worlds(acls_max=30, questions_max=20))
 def test_random_worlds(authorizers: Authorizers, totals: Totals, world: World) -> None:
     """In a world of some ACLs both answer the same."""
     agree(authorizers(REFERENCE), totals, world)
 
 
 @settings(max_examples=250)
-@given(world=worlds(acls_max=20, questions_max=20, operations=OPERATIONS_OF_OLDER))
+@given(world=worlds(acls_max=30, questions_max=20, operations=OPERATIONS_OF_OLDER))
 def test_random_worlds_of_older(authorizers: Authorizers, totals: Totals, world: World) -> None:
     """The authorizer of 3.9.1 answers the same, with round brackets in its audit line."""
     agree(authorizers(OLDER), totals, world)

@@ -97,6 +97,10 @@ def our_answer(world: World, form: str) -> Answer:
     }
 
 
+QUESTION_FIELDS = 11
+"""How many fields a question about a decision has; other questions have fewer."""
+
+
 def _asks_as_everyone(asked: Any, kafka: Any, ours: Any) -> bool:
     """Say whether Kafka fails because two principals of its set are one: User:* asks."""
     return bool(asked[:2] == ["User", "*"] and kafka == {"refused": "duplicate element: User:*"})
@@ -110,7 +114,7 @@ def _another_allow(asked: Any, kafka: Any, ours: Any) -> bool:
 
     both = [kafka, ours]
     return (
-        len(asked) > 6
+        len(asked) == QUESTION_FIELDS
         and sorts_before_wildcard(asked[5])
         and all(isinstance(answer, list) and answer[0] == "ALLOWED" for answer in both)
         and told(kafka) == told(ours)

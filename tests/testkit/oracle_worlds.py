@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
 from doorkeeper.net.addresses import java_host_address
 
 # U+FF5E stands before U+1F600 by code point and behind it by UTF-16 code unit; U+1F600 and U+1F601
@@ -60,13 +60,15 @@ def worlds(draw: st.DrawFn, *, acls_max: int, questions_max: int, operations: in
     More than a hundred questions are not drawn one by one: they are all that follow from a seed.
     """
     known = [code for code in OPERATIONS if code <= operations]
-    types, names = draw(_some(TYPES, 2)), draw(st.sampled_from(FAMILIES))
-    principals, addresses = draw(_some(PRINCIPALS, 3)), draw(_some(ADDRESSES, 2))
+    types, family = draw(_some(TYPES, 2)), draw(st.sampled_from(FAMILIES))
+    names = draw(_some(family, 3) | st.just(family))
+    principals, addresses = draw(_some(PRINCIPALS, 2)), draw(_some(ADDRESSES, 2))
     hosts = ["*", *map(host_of, addresses), draw(st.sampled_from(ODD_HOSTS))]
     chosen = draw(_some(known, 4))
     # An ACL of an empty name cannot be created; a resource of an empty name can be asked about.
-    stored_names = [name for name in names if name]
-    rows = _rows(types, stored_names, STORED_PATTERNS, principals, hosts, chosen, (3, 2))
+    stored_names = [name for name in names if name] or ["*"]
+    everybody = list(dict.fromkeys([*principals, WILDCARD_PRINCIPAL]))
+    rows = _rows(types, stored_names, STORED_PATTERNS, everybody, hosts, chosen, (3, 2))
     # What is stored cannot be stored again: two ids of one ACL are refused by Kafka.
     acls = [list(row) for row in dict.fromkeys(map(tuple, draw(_up_to(acls_max, rows))))]
     stored = draw(st.integers(0, len(acls)))
@@ -90,7 +92,7 @@ def worlds(draw: st.DrawFn, *, acls_max: int, questions_max: int, operations: in
         "removed": draw(places) if stored else [],
         "questions": [each for each in wanted if not kafka_is_lost(acls, each)],
         "by_type": draw(_up_to(6, _by_type(askers, asked, types, range(operations + 1)))),
-        "filters": draw(_up_to(6, _filters(types, names, principals, hosts, chosen))),
+        "filters": draw(_up_to(6, _filters(types, names, everybody, hosts, chosen))),
     }
 
 
