@@ -43,7 +43,9 @@ from doorkeeper.authorizer.contract import (
     AuthorizerServerInfo,
     Endpoint,
     by_resource_type,
+    masks_by_authorize,
 )
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
@@ -230,6 +232,29 @@ def decisions(world: World, snapshot: Snapshot, authorizer: StandardAuthorizer) 
         "authorize() of 8 operations on one resource",
         per_call_us(lambda: [authorizer.authorize(*each) for each in eight], len(eight)),
     )
+    behind_the_guard(authorizer, requests[:2000], eight)
+
+
+Requests = list[tuple[AuthorizableRequestContext, list[Action]]]
+
+
+def behind_the_guard(authorizer: StandardAuthorizer, one: Requests, eight: Requests) -> None:
+    """Time what the guard adds, and masks in one pass against single questions."""
+    guard = GuardedAuthorizer(authorizer)
+
+    def per_request_us(requests: Requests, call: Callable[..., object]) -> float:
+        return per_call_us(lambda: [call(*each) for each in requests], len(requests))
+
+    for count, requests in ((1, one), (8, eight)):
+        without = per_request_us(requests, authorizer.authorize)
+        report(f"guarded, {count} / not", per_request_us(requests, guard.authorize), without)
+    resources = [(context, [action.resource for action in actions]) for context, actions in one]
+
+    def mask_us(call: Callable[..., object]) -> float:
+        return per_call_us(lambda: [call(*each) for each in resources], len(resources))
+
+    by_one = mask_us(lambda *each: masks_by_authorize(authorizer, *each))
+    report("mask / authorize() each", mask_us(authorizer.authorized_operations), by_one)
 
 
 def changes(world: World, snapshot: Snapshot, chance: random.Random) -> None:
