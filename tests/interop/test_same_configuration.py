@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.config import jaas
+from doorkeeper.config.kafka_dynamic_keys import (
+    DYNAMIC,
+    OF_LISTENERS_OF_ALL,
+    PER_BROKER,
+    PER_LISTENER,
+)
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.config.keys import KEYS
+from doorkeeper.config.naming import is_without_effect
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
 from testkit.settings import problems_of
@@ -48,6 +55,31 @@ def test_the_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
     assert sorted(theirs[protocols][1].split(",")) == sorted((ours[protocols][1] or "").split(","))
     del theirs[protocols], ours[protocols]
     assert ours == theirs
+
+
+def test_the_keys_of_3_9_1_are_known() -> None:
+    """Each key of the last release with the older tools is one of ours, or accepted in silence."""
+    older = VERSIONS[1]
+    try:
+        lines = JavaLines(jars(older, PROGRAM), "ConfigurationOracle")
+    except Unavailable as error:
+        cannot(str(error))
+    theirs = lines.ask({"ask": "keys"})
+    lines.close()
+
+    unknown = sorted(name for name in theirs if name not in KEYS and not is_without_effect(name))
+    assert unknown == []
+    assert len(theirs) > 300
+
+
+def test_dynamic_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
+    """Which keys may change while a broker runs, and whose they may be."""
+    theirs = {name: frozenset(keys) for name, keys in kafka.ask({"ask": "dynamic"}).items()}
+
+    assert theirs["ALL_DYNAMIC_CONFIGS"] == DYNAMIC
+    assert theirs["PER_BROKER_CONFIGS"] == PER_BROKER
+    assert theirs["DYNAMIC_SECURITY_CONFIGS"] == PER_LISTENER
+    assert theirs["CLUSTER_LEVEL_LISTENER_CONFIGS"] == OF_LISTENERS_OF_ALL
 
 
 PIECES = (

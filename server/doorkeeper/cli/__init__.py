@@ -3,7 +3,7 @@
 commands     the list of subcommands; each module is imported when it is called
 serve        doorkeeper serve
 store        doorkeeper store backup | restore
-config       doorkeeper config check
+config       doorkeeper config check | show | reset
 failures     how a command that cannot go on says so
 """
 

@@ -18,7 +18,7 @@ _MODULES = {
 _SUMMARIES = {
     "serve": "Start the server.",
     "store": "Back up and restore the embedded store.",
-    "config": "Check a configuration file.",
+    "config": "Check a configuration file, and show what counts.",
 }
 
 

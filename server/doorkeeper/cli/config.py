@@ -1,22 +1,32 @@
-"""``doorkeeper config check``."""
+"""``doorkeeper config check``, ``show`` and ``reset``."""
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from pathlib import Path
 
 import click
 
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import load_or_fail, override_option
+from doorkeeper.cli.options import config_option, load_or_fail, override_option
+from doorkeeper.config.origins import origins_of
+
+NS_PER_MS = 1_000_000
 
 
 @click.group(name="config")
 def command() -> None:
-    """Check a configuration file."""
+    """Check a configuration file, and show what counts."""
 
 
 @command.command(
     epilog="""
+\b
+Exit statuses: 0 the server can start with it; 1 it cannot, each error is a line on stderr;
+2 wrong usage.
+
 \b
 Example:
   doorkeeper config check server.properties
@@ -41,3 +51,81 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}")
     click.echo(f"{file}: the server can start with it")
+
+
+@command.command(
+    epilog="""
+Passwords are hidden, and so are values of keys that only plug-ins know. Values that were given
+while a server runs are in its store: kafka-configs.sh --describe tells them.
+
+\b
+Exit statuses: 0 shown; 1 the configuration is wrong, each error is a line on stderr;
+2 wrong usage.
+
+\b
+Examples:
+  doorkeeper config show
+  doorkeeper config show --config server.properties --output json
+"""
+)
+@config_option
+@override_option
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Lines for people, or one JSON array.",
+)
+def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
+    """Print every value that counts, and where it comes from."""
+    rows = origins_of(load_or_fail(file, overrides).settings)
+    if output == "json":
+        click.echo(json.dumps([row._asdict() for row in rows], indent=2, ensure_ascii=False))
+        return
+    for key, value, source, has_effect in rows:
+        note = "" if has_effect else "; no effect"
+        click.echo(f"{key}={'' if value is None else value}  ({source}{note})")
+
+
+@command.command(
+    epilog="""
+The server must be stopped. Afterwards the file's values count again.
+
+\b
+Exit statuses: 0 done, also where there was nothing to forget; 1 it cannot be done, said on stderr;
+2 wrong usage.
+
+\b
+Examples:
+  doorkeeper config reset super.users --config server.properties
+  doorkeeper config reset --all --config server.properties
+"""
+)
+@click.argument("keys", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Forget the values of all keys.")
+@config_option
+@override_option
+def reset(
+    keys: tuple[str, ...], file: Path | None, overrides: tuple[str, ...], *, every: bool
+) -> None:
+    """Forget the values of KEYS that were given while a server ran."""
+    if bool(keys) == every:
+        raise click.UsageError("give either keys or --all")
+    from doorkeeper.storage.contract import StorageError  # noqa: PLC0415  it is heavy
+    from doorkeeper.storage.resetting import forget  # noqa: PLC0415
+
+    folder = load_or_fail(file, overrides).settings.data_dir
+    try:
+        forgotten = forget(
+            folder,
+            None if every else keys,
+            now_ms=lambda: time.time_ns() // NS_PER_MS,
+            random_bytes=os.urandom,
+        )
+    except StorageError as error:
+        fail([error])
+    for broker, name in forgotten:
+        click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
+    if not forgotten:
+        click.echo("nothing to forget")

@@ -10,5 +10,6 @@ values       texts -> typed values
 listeners    the rules between listeners, addresses and protocols
 jaas         ``sasl.jaas.config``
 dynamic_values  values that are given while the server runs
+origins      what counts and where it comes from
 settings     the values as the server reads them
 """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OF_EVERY_CLUSTER: Final[Mapping[str, str]] = {"min.insync.replicas": "1"}
-"""What a broker with eligible leader replicas (the default since 4.1) has for its cluster, until
+"""What a broker with eligible leader replicas (those of a fresh 4.3.1) has for its cluster, until
 somebody sets another value; it cannot be deleted."""
 
 _SOURCES = {True: "the dynamic value of the cluster", False: "the dynamic value of this broker"}
@@ -44,11 +44,6 @@ class DynamicValues(NamedTuple):
         """Return the values of the other keys."""
         left_out = frozenset(keys)
         return DynamicValues(*({k: v for k, v in m.items() if k not in left_out} for m in self))
-
-
-def is_dynamic(entry: Entry) -> bool:
-    """Say whether an entry is a dynamic value."""
-    return entry.source in _SOURCES.values()
 
 
 def is_dynamic_source(source: str) -> bool:

@@ -1,12 +1,14 @@
-"""``doorkeeper config check``."""
+"""``doorkeeper config check`` and ``show``."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from testkit.stores import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,3 +68,92 @@ def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
     first, second = result.stderr.splitlines()
     assert first.startswith("doorkeeper: super.users: ")
     assert second.startswith(f"doorkeeper: {catalog}:2: ")
+
+
+SECRETS = """\
+listeners=SASL://localhost:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config=\
+org.apache.kafka.common.security.plain.PlainLoginModule required user_a="s3cret";
+com.example.password=s3cret
+log.dirs=/x
+"""
+
+
+def shown(file: Path, *words: str) -> str:
+    result = CliRunner().invoke(doorkeeper, ["config", "show", "--config", str(file), *words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_each_value_with_its_place(tmp_path: Path) -> None:
+    """File and line, override, or default; what has no effect says so."""
+    file = tmp_path / "server.properties"
+    file.write_text(SECRETS)
+
+    lines = shown(file, "--override", "num.partitions=3").splitlines()
+
+    assert f"listeners=SASL://localhost:0  ({file} line 1)" in lines
+    assert "num.partitions=3  (--override)" in lines
+    assert "doorkeeper.store=embedded  (default)" in lines
+    assert f"log.dirs=/x  ({file} line 6; no effect)" in lines
+    assert "broker.rack=  (default)" in lines
+
+
+def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
+    """Passwords, and what only a plug-in knows; the super users are shown."""
+    file = tmp_path / "server.properties"
+    file.write_text(f"{SECRETS}super.users=User:a\n")
+
+    table, rows = shown(file), json.loads(shown(file, "--output", "json"))
+
+    assert "s3cret" not in table + json.dumps(rows)
+    by_key = {row["key"]: row for row in rows}
+    assert by_key["com.example.password"]["value"] == "(hidden)"
+    assert by_key["super.users"] == {
+        "key": "super.users",
+        "value": "User:a",
+        "source": f"{file} line 7",
+        "has_effect": True,
+    }
+
+
+def test_nothing_is_shown_of_a_wrong_file(tmp_path: Path) -> None:
+    """The errors are told instead, and the status is 1."""
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=x\n")
+
+    result = CliRunner().invoke(doorkeeper, ["config", "show", "--config", str(file)])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "num.partitions" in result.stderr
+
+
+def test_without_a_file_the_defaults_are_shown() -> None:
+    """What is there to try out says that it is so."""
+    result = CliRunner().invoke(doorkeeper, ["config", "show"])
+
+    assert "super.users=User:ANONYMOUS  (the default without a file)" in result.stdout
+
+
+def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
+    """Neither and both are wrong usage; without a store the status is 1, in one line."""
+    override = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    run = CliRunner().invoke
+
+    assert run(doorkeeper, ["config", "reset", *override]).exit_code == 2
+    assert run(doorkeeper, ["config", "reset", "super.users", "--all", *override]).exit_code == 2
+    result = run(doorkeeper, ["config", "reset", "--all", *override])
+    assert result.exit_code == 1
+    assert "there is no store" in result.stderr
+
+
+def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
+    """A store without values is fine too."""
+    open_store(tmp_path / "data").close()
+    override = f"doorkeeper.data.dir={tmp_path / 'data'}"
+
+    result = CliRunner().invoke(doorkeeper, ["config", "reset", "--all", "--override", override])
+
+    assert (result.exit_code, result.output) == (0, "nothing to forget\n")

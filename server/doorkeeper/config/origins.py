@@ -1,0 +1,48 @@
+"""What counts, and where each value comes from: for an operator's eyes, secrets hidden."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.config.keys import KEYS
+from doorkeeper.config.naming import named
+from doorkeeper.config.settings import default_of, meaning_of
+from doorkeeper.config.values import KeyType
+
+if TYPE_CHECKING:
+    from doorkeeper.config.settings import Settings
+
+HIDDEN = "(hidden)"
+DEFAULT = "default"
+
+_SHOWN_ALTHOUGH_UNDECLARED = frozenset(
+    key.name for key in KEYS.values() if not key.declared and key.type is not KeyType.PASSWORD
+)
+
+
+class Origin(NamedTuple):
+    """A key, its value (None where there is none), and its source: file and line, for example."""
+
+    key: str
+    value: str | None
+    source: str
+    has_effect: bool
+
+
+def origins_of(settings: Settings) -> list[Origin]:
+    """Return all keys that have an effect and all others that are given, sorted by key.
+
+    The value of a password, and of a key that nobody declares, is hidden: it may be one.
+    """
+    given = {entry.key: entry for entry in (*settings.given, *settings.dynamic.entries())}
+    rows = []
+    for name in sorted(KEYS.keys() | given.keys()):
+        has_effect = named(name).key is not None
+        if name in given:
+            hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
+            value = HIDDEN if hidden else given[name].value.strip()
+            rows.append(Origin(name, value, given[name].source, has_effect))
+        else:
+            default = KEYS[name].default if default_of(name) is None else default_of(name)
+            rows.append(Origin(name, default, DEFAULT, has_effect))
+    return rows

@@ -1,0 +1,67 @@
+"""Forgetting dynamic values while no server runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.storage.contract import Change, ConfigKey, StorageError
+from doorkeeper.storage.resetting import forget
+from testkit.stores import AUTHOR, NOW_MS, adding, fill, numbers_in, open_store, query
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+OF_CLUSTER, OF_NODE = ConfigKey("", "super.users"), ConfigKey("1", "super.users")
+OTHER = ConfigKey("1", "max.connections")
+VALUES = Change(
+    author=AUTHOR, configs_set=tuple((key, "x") for key in (OF_CLUSTER, OF_NODE, OTHER))
+)
+
+
+def forgotten(data_dir: Path, names: Collection[str] | None) -> list[ConfigKey]:
+    return forget(data_dir, names, now_ms=lambda: NOW_MS, random_bytes=os.urandom)
+
+
+def kept(data_dir: Path) -> list[ConfigKey]:
+    store = open_store(data_dir)
+    found = [key for key, _ in store.configs()]
+    store.close()
+    return found
+
+
+def test_a_key_is_forgotten_everywhere(data_dir: Path) -> None:
+    """Of the cluster and of each broker; other keys, ACLs and the log stay, and it says who."""
+    import asyncio  # noqa: PLC0415  beside the loop that the command runs itself
+
+    asyncio.run(fill(data_dir, adding(1), VALUES))
+
+    assert forgotten(data_dir, ["super.users"]) == [OF_CLUSTER, OF_NODE]
+
+    assert kept(data_dir) == [OTHER]
+    assert numbers_in(data_dir) == [1]
+    last = query(data_dir, "SELECT author_client_id FROM change_log ORDER BY revision DESC LIMIT 1")
+    assert last == [("doorkeeper config reset",)]
+    assert forgotten(data_dir, None) == [OTHER]
+    assert forgotten(data_dir, None) == []
+
+
+def test_without_a_store_there_is_an_error(data_dir: Path) -> None:
+    """None is made."""
+    with pytest.raises(StorageError, match="there is no store"):
+        forgotten(data_dir, None)
+
+    assert not data_dir.exists()
+
+
+def test_a_store_in_use_is_left_alone(data_dir: Path) -> None:
+    """The error says that somebody uses it."""
+    store = open_store(data_dir)
+
+    with pytest.raises(StorageError, match="process"):
+        forgotten(data_dir, None)
+
+    store.close()
