@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import concurrent.futures
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -117,6 +118,52 @@ async def test_a_start_gives_a_future_for_each_endpoint() -> None:
     waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
 
     await asyncio.wait_for(waits[endpoint], 10)
+
+
+class WaitsForAThread(StandardAuthorizer):
+    """A plug-in that a thread makes ready."""
+
+    def start(self, server_info: AuthorizerServerInfo) -> Any:
+        return dict.fromkeys(server_info.endpoints, self.ready)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+
+async def test_a_start_may_wait_for_a_thread() -> None:
+    """A future that a thread completes is as good as one of the loop."""
+    settings = settings_of(STANDARD)
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+    authorizer = WaitsForAThread()
+
+    waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
+    assert not waits[endpoint].done()
+    await asyncio.to_thread(authorizer.ready.set_result, None)
+
+    await asyncio.wait_for(waits[endpoint], 10)
+
+
+class RefusesItsKeys(StandardAuthorizer):
+    """A plug-in whose configuration is wrong."""
+
+    closed = 0
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        raise ValueError("plugin.url: found nothing;\nallowed: an address")
+
+    def close(self) -> None:
+        type(self).closed += 1
+        raise OSError("and it does not close either")
+
+
+def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once; the line is its own, on one line."""
+    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: RefusesItsKeys)
+
+    with pytest.raises(StartError, match=r"^plugin\.url: found nothing; allowed: an address$"):
+        made("authorizer.class.name=x.Y")
+    assert RefusesItsKeys.closed == 1
 
 
 async def test_a_start_that_raises() -> None:

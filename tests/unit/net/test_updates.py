@@ -172,3 +172,50 @@ async def test_under_way_ends_when_all_have() -> None:
 
     await waiting
     await under_way.none()
+
+
+async def test_a_result_of_another_type_is_an_error_of_ours() -> None:
+    """-1 for that item alone; what was found is kept."""
+    loop = asyncio.get_running_loop()
+    items = Items([done(OK), done(None), done(True)], AclCreateResult, loop, AclCreateResult)
+
+    assert await finished(items) == [0, -1, -1]
+    assert [str(error) for error in items.errors] == [
+        "found None; expected is AclCreateResult",
+        "found True; expected is AclCreateResult",
+    ]
+
+
+async def test_items_that_are_timed_out_are_counted() -> None:
+    """Those that are complete are not."""
+    loop = asyncio.get_running_loop()
+    items = items_of(loop.create_future(), done(OK), loop.create_future())
+
+    await finished(items, timeout_s=0.0)
+
+    assert items.timed_out == 2
+
+
+async def test_what_waits_is_looked_at_now_and_then() -> None:
+    """One that is complete without a word is noticed; and the items of all updates are counted."""
+
+    class Silent(asyncio.Future[Any]):
+        """Tells nobody, like one that another thread completes."""
+
+        def add_done_callback(self, *_: Any, **__: Any) -> None: ...
+
+    future = Silent()
+    items, under_way, over = items_of(future, done(OK)), UnderWay(), asyncio.Event()
+
+    def on_done() -> None:
+        under_way.discard(items)
+        over.set()
+
+    items.when_done(on_done, asyncio.get_running_loop(), 20.0)
+    under_way.add(items)
+    assert under_way.items == 2
+    future.set_result(OK)
+
+    async with asyncio.timeout(10):
+        await over.wait()
+    assert (under_way.items, len(under_way)) == (0, 0)
