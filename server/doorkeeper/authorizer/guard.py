@@ -14,7 +14,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from doorkeeper.acl.model import AclBinding
+from doorkeeper.acl.model import AclBinding, SortedBindings
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.authorizer.contract import AuthorizationResult, Authorizer
 from doorkeeper.errors import AuthorizerFault
@@ -53,6 +53,7 @@ _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 
 _BINDINGS_ONLY = frozenset({AclBinding})
+_LISTS = frozenset({list, SortedBindings})
 
 
 def name_of(authorizer: Authorizer) -> str:
@@ -271,7 +272,7 @@ class GuardedAuthorizer(Authorizer):
 
 
 def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
-    return found if found.__class__ is list else list(found)
+    return found if found.__class__ in _LISTS else list(found)
 
 
 def _wrong_list(found: object, expected: int, of: str) -> Exception:

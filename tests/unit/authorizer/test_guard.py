@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclOperation, ResourceType
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AclBinding,
+    AclOperation,
+    ResourceType,
+    SortedBindings,
+)
 from doorkeeper.authorizer.contract import AclDeleteResult, Action, AuthorizationResult, completed
 from doorkeeper.authorizer.guard import GuardedAuthorizer, name_of
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
@@ -156,6 +162,13 @@ def test_acls_are_read_once() -> None:
     assert guarded(lambda _: (each for each in [BINDING])).acls(ANY_BINDING) == [BINDING]
     with pytest.raises(AuthorizerFault, match="the connection is gone"):
         guarded(lambda _: half_a_generator()).acls(ANY_BINDING)
+
+
+def test_what_is_sorted_stays_known_as_sorted() -> None:
+    """Sorted bindings come through as they are, so that nobody sorts them again."""
+    found = SortedBindings([BINDING])
+
+    assert guarded(gives(found)).acls(ANY_BINDING) is found
 
 
 @pytest.mark.parametrize("found", [None, 7, ["orders"], [BINDING, None], [tuple(BINDING)]])
