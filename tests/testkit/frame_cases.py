@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from doorkeeper_wire.messages import (
+    alter_configs,
     api_versions,
     create_acls,
     create_topics,
@@ -522,7 +523,25 @@ Altered = tuple[int, str, tuple[tuple[str, int, str | None], ...]]
 """A resource's type and name, and its keys: name, operation, value."""
 
 
-def alter_configs(version: int, *resources: Altered, validate: bool = False) -> Step:
+def replace_configs(version: int, *resources: Altered) -> Step:
+    """Return the AlterConfigs step, which takes no operations."""
+    kind = alter_configs
+    request = kind.AlterConfigsRequest(
+        resources=tuple(
+            kind.AlterConfigsResource(
+                resource_type=resource_type,
+                resource_name=name,
+                configs=tuple(
+                    kind.AlterableConfig(name=key, value=value) for key, _, value in keys
+                ),
+            )
+            for resource_type, name, keys in resources
+        )
+    )
+    return Step(None, request, kind.AlterConfigsResponse, version)
+
+
+def change_configs(version: int, *resources: Altered, validate: bool = False) -> Step:
     """Return the IncrementalAlterConfigs step."""
     kind = incremental_alter_configs
     request = kind.IncrementalAlterConfigsRequest(
@@ -582,7 +601,7 @@ def one_by_one(resource_type: int, name: str, version: int) -> Iterator[Step]:
         ),
     }
     for key in keys[resource_type]:
-        yield alter_configs(version, (resource_type, name, (key,)))
+        yield change_configs(version, (resource_type, name, (key,)))
 
 
 def alteration_scenarios() -> Iterator[Scenario]:
@@ -592,23 +611,41 @@ def alteration_scenarios() -> Iterator[Scenario]:
     for version in (0, 1):
         steps = (
             *one_by_one(4, "1", version),
-            alter_configs(version, (4, "7", (good,)), (4, "x", (good,)), (99, "x", (good,))),
-            alter_configs(version, (4, "1", (good, good)), (2, "t-one", (kept, kept))),
-            alter_configs(version, (2, "t-one", (kept,)), (2, "t-one", (kept,))),
-            alter_configs(version, (4, "1", (good,)), (4, "", (good,)), validate=True),
-            alter_configs(version, (4, "1", (("min.insync.replicas", 0, "2"),))),
-            alter_configs(version, (4, "", (("min.insync.replicas", 1, None),))),
-            alter_configs(version),
+            change_configs(version, (4, "7", (good,)), (4, "x", (good,)), (99, "x", (good,))),
+            change_configs(version, (4, "1", (good, good)), (2, "t-one", (kept, kept))),
+            change_configs(version, (2, "t-one", (kept,)), (2, "t-one", (kept,))),
+            change_configs(version, (4, "1", (good,)), (4, "", (good,)), validate=True),
+            change_configs(version, (4, "1", (("min.insync.replicas", 0, "2"),))),
+            change_configs(version, (4, "", (("min.insync.replicas", 1, None),))),
+            change_configs(version),
         )
         yield Scenario(f"broker's keys {version}", as_users(*steps))
         yield Scenario(f"the cluster's keys {version}", as_users(*one_by_one(4, "", version)))
         steps = (
             *one_by_one(2, "t-one", version),
-            alter_configs(version, (2, "absent", (kept,)), (2, "", (kept,)), (2, "bad!", (kept,))),
-            alter_configs(version, (2, "t-one", (kept,)), validate=True),
+            change_configs(version, (2, "absent", (kept,)), (2, "", (kept,)), (2, "bad!", (kept,))),
+            change_configs(version, (2, "t-one", (kept,)), validate=True),
         )
         grants = create(creation(resource_name="t-one", operation=ALTER_CONFIGS))
         yield Scenario(f"topics' keys {version}", (grants, *as_users(*steps)), ("t-one",))
+
+
+def replacement_scenarios() -> Iterator[Scenario]:
+    """AlterConfigs: what is not named goes."""
+    good: tuple[str, int, str | None] = ("max.connections.per.ip", 0, "5000")
+    kept: tuple[str, int, str | None] = ("retention.ms", 0, "1000")
+    for version in range(3):
+        steps = (
+            replace_configs(version, (4, "1", (good,)), (2, "t-one", (kept,))),
+            replace_configs(version, (4, "1", (("node.id", 0, "7"),)), (99, "x", (good,))),
+            replace_configs(version, (4, "7", (good,)), (4, "x", (good,)), (2, "absent", (kept,))),
+            replace_configs(version, (2, "t-one", (("nope", 0, "1"),))),
+            replace_configs(version, (2, "t-one", (("retention.ms", 0, None),))),
+            replace_configs(version, (4, "1", (good, good))),
+            replace_configs(version, (4, "1", ()), (2, "t-one", ())),
+        )
+        grants = create(creation(resource_name="t-one", operation=ALTER_CONFIGS))
+        yield Scenario(f"replaced keys {version}", (grants, *as_users(*steps)), ("t-one",))
 
 
 def refusals() -> Iterator[Scenario]:
@@ -655,6 +692,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *partition_scenarios(),
     *config_scenarios(),
     *alteration_scenarios(),
+    *replacement_scenarios(),
     *refusals(),
     *version_scenarios(),
     *group_scenarios(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.handlers.alter_configs import API
-from doorkeeper.node import AlterConfigs, Alteration, AlteredResource
+from doorkeeper.node import Alteration, AlterConfigs, AlteredResource
 from doorkeeper_wire.messages.alter_configs import (
     AlterableConfig,
     AlterConfigsRequest,
