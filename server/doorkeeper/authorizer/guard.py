@@ -53,7 +53,7 @@ _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 
 _BINDINGS_ONLY = frozenset({AclBinding})
-_LISTS = frozenset({list, SortedBindings})
+_LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
 def name_of(authorizer: Authorizer) -> str:
