@@ -272,7 +272,8 @@ class GuardedAuthorizer(Authorizer):
 
 
 def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
-    return found if found.__class__ in _LISTS else list(found)
+    whole: list[Any] = found if type(found) in _LISTS else list(found)
+    return whole
 
 
 def _wrong_list(found: object, expected: int, of: str) -> Exception:
