@@ -101,6 +101,8 @@ class Reconfiguring:
                 else is changed either.
 
         """
+        limits = limits_of(new)
+        overrides = resolved_overrides(limits)
         for authorizer in self._concerned(new):
             authorizer.reconfigure(new.originals)
         self._logs.set_levels(new.log_levels)
@@ -108,7 +110,7 @@ class Reconfiguring:
             if listener.authenticates:
                 self._edge.use_sasl(listener.name, sasl_of(listener))
         of_listeners = {each.name: each.max_connections for each in new.listeners}
-        self._edge.use_admission(limits_of(new), of_listeners)
+        self._edge.use_admission(limits, overrides, of_listeners)
         self._node.replace_settings(new)
 
     def _concerned(self, new: Settings) -> list[Reconfigurable]:

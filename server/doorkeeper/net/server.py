@@ -125,14 +125,14 @@ class Server:
         """Let the listener's next connections authenticate by this configuration."""
         self._mechanisms[listener_name] = offered_mechanisms(config)
 
-    def use_admission(self, limits: Limits, of_listeners: Mapping[str, int]) -> None:
-        """Let connections in by the bounds of these limits from now on.
+    def use_admission(
+        self, limits: Limits, overrides: Mapping[str, int], of_listeners: Mapping[str, int]
+    ) -> None:
+        """Let connections in by these bounds from now on.
 
-        Raises:
-            BindError: a host in the limits is unknown; the old bounds stay.
-
+        ``overrides`` are the limits' own as ``resolved_overrides`` gives them.
         """
-        self._admission.use(limits, resolved_overrides(limits), of_listeners)
+        self._admission.use(limits, overrides, of_listeners)
 
     @property
     def connections(self) -> int:

@@ -71,3 +71,23 @@ async def test_addresses_that_left_are_forgotten() -> None:
     admission.leave(A, "a")
 
     assert not admission._by_host
+
+
+async def test_other_bounds_count_at_once() -> None:
+    """Who waits for room is let in; who is in stays, also beyond a smaller bound."""
+    admission = Admission(Limits(connections_max=1))
+    spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="localhost", port=0)
+    assert admission.enter(spec, "10.0.0.1")
+    waiting = asyncio.ensure_future(admission.room(spec))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+
+    admission.use(Limits(connections_max=5), {"10.0.0.1": 1}, {"A": 2})
+    await asyncio.wait_for(waiting, 5)
+    assert not admission.enter(spec, "10.0.0.1")
+    assert admission.enter(spec, "10.0.0.2")
+    assert not admission.has_room(spec)
+
+    admission.use(Limits(connections_max=1), {}, {})
+    assert admission.total == 2
+    assert not admission.has_room(spec)
