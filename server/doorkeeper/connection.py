@@ -21,6 +21,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
+from doorkeeper.codes import readable_matches, readable_resources
+from doorkeeper.config.client_rules import ClientSoftware, rule_for
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
 from doorkeeper.session import Action, Session, State
@@ -28,6 +30,8 @@ from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import decode_request_header, encode_response
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.reading import bounded
 
 if TYPE_CHECKING:
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+NAMES_SOFTWARE_FROM: Final = 3
+"""The version of ApiVersions from which a client says what it is."""
 
 UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
 
@@ -103,17 +110,23 @@ class Closed(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something that went wrong while a request was answered."""
+    """Something about a request that somebody should read; what went wrong has an ``error``."""
 
     event: str
     fields: Mapping[str, object]
-    error: BaseException
+    error: BaseException | None = None
 
 
 class Counts:
     """What is counted over all connections of a server."""
 
-    __slots__ = ("failed_authentications", "killed_by_expiry", "requests", "trailing_bytes")
+    __slots__ = (
+        "failed_authentications",
+        "killed_by_expiry",
+        "requests",
+        "trailing_bytes",
+        "withheld_acls",
+    )
 
     def __init__(self) -> None:
         """Begin at zero."""
@@ -121,6 +134,7 @@ class Counts:
         self.trailing_bytes = 0
         self.failed_authentications = 0
         self.killed_by_expiry = 0
+        self.withheld_acls = 0
 
 
 Advance = bytes | Update | Refused | Closed | None
@@ -142,6 +156,8 @@ class Connection:
         "_peer",
         "_queued",
         "_session",
+        "_software",
+        "_told_of_withheld",
         "notes",
     )
 
@@ -168,6 +184,8 @@ class Connection:
         self._fault: InvalidFrame | None = None
         self._ended = False
         self._description = peer.description
+        self._software = ClientSoftware()
+        self._told_of_withheld = False
         self.notes: list[Note] = []
 
     @property
@@ -223,7 +241,9 @@ class Connection:
     def finish(self, update: Update, results: Sequence[Any]) -> bytes | Closed:
         """Make the answer to an update from the results of its items, which are in order."""
         try:
-            response = update.outcome.finish(results)
+            response: Any = update.outcome.finish(results)
+            if response.__class__ is DeleteAclsResponse:
+                response = self._without_unreadable(response)
             return encoded(update.header, response)
         except _End as end:
             return end.closed
@@ -313,6 +333,8 @@ class Connection:
         if outcome.__class__ in UPDATES:
             change: Any = outcome
             return Update(change, context, api, request, header)
+        if outcome.__class__ is DescribeAclsResponse:
+            return self._described(api, request, header, outcome)
         return encoded(header, outcome)
 
     def _api(self, header: RequestHeader) -> Api:
@@ -345,6 +367,10 @@ class Connection:
             raise self._malformed(header, error) from None
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
+        if api.key == API_VERSIONS and header.api_version >= NAMES_SOFTWARE_FROM:
+            self._software = ClientSoftware(
+                request.client_software_name, request.client_software_version
+            )
         return request
 
     def _malformed(self, header: RequestHeader, error: Malformed) -> _End:
@@ -353,6 +379,39 @@ class Connection:
             f" {header.api_version}",
             {**self._request(header), **_where(error)},
         )
+
+    def _described(
+        self, api: Api, request: object, header: RequestHeader, response: DescribeAclsResponse
+    ) -> bytes:
+        """Answer DescribeAcls as far as the client's software is known to take it."""
+        answer = encoded(header, self._without_unreadable(response))
+        rule = rule_for(self._node.settings.clients_answer_max_bytes, self._software)
+        if rule is None or len(answer) <= rule.numbers[0]:
+            return answer
+        text = (
+            f"The answer has {len(answer)} bytes, and {rule.software} may get"
+            f" {rule.numbers[0]}: ask with a narrower filter."
+        )
+        return self._refusal(api, request, header, ApiError(ErrorCode.POLICY_VIOLATION, text))
+
+    def _without_unreadable(self, response: Any) -> Any:  # noqa: ANN401 - of either class
+        """Return an answer with ACLs without those that are withheld from this client."""
+        rule = rule_for(self._node.settings.clients_withhold, self._software)
+        if rule is None:
+            return response
+        if response.__class__ is DescribeAclsResponse:
+            resources, withheld = readable_resources(response.resources, *rule.numbers)
+            kept = response.replace(resources=resources)
+        else:
+            results, withheld = readable_matches(response.filter_results, *rule.numbers)
+            kept = response.replace(filter_results=results)
+        self._counts.withheld_acls += withheld
+        if withheld and not self._told_of_withheld:
+            self._told_of_withheld = True
+            name, version = self._software
+            fields = {"acls": withheld, "software": name, "software_version": version}
+            self.notes.append(Note("ACLs are withheld that the client cannot read", fields))
+        return kept
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self._peer

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 from doorkeeper.acl.model import (
@@ -74,12 +75,14 @@ from doorkeeper_wire.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from doorkeeper_wire.messages.describe_acls import (
+    AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,
     DescribeAclsResponse,
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
+from testkit.settings import settings_of
 
 LOGIN = SaslConfig(
     enabled_mechanisms=("PLAIN",), plain_users={"alice": "alice-secret", "bob": "bob-secret"}
@@ -99,9 +102,25 @@ def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node)
         name = context.description
     if name == "principal":
         name = f"{context.authorizable.principal}@{context.authorizable.client_address}"
+    if name.startswith("codes:"):
+        return coded_answer(name.removeprefix("codes:"))
     if name.startswith("long:"):
         return long_answer(int(name.removeprefix("long:")))
     return DescribeAclsResponse(error_message=name)
+
+
+def coded_answer(codes: str) -> DescribeAclsResponse:
+    """Return an answer with an ACL for each "resource type/operation" of a text."""
+    return DescribeAclsResponse(
+        resources=tuple(
+            DescribeAclsResource(
+                resource_type=int(kind),
+                resource_name="r",
+                acls=(AclDescription(operation=int(operation)),),
+            )
+            for kind, operation in (pair.split("/") for pair in codes.split())
+        )
+    )
 
 
 def long_answer(rows: int) -> DescribeAclsResponse:
@@ -177,11 +196,17 @@ APIS: dict[int, Api] = {
 }
 
 
+_settings_of = cache(settings_of)
+
+
 class EdgeNode:
-    """As much of a node as ApiVersions asks for."""
+    """As much of a node as ApiVersions and connections ask for."""
 
     node_id = 1
     cluster_id = "4L6g3nShT-eMCtK--X86sw"
+
+    def __init__(self, properties: str = "") -> None:
+        self.settings = _settings_of(properties)
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return the ranges of ``APIS``."""
@@ -396,7 +421,12 @@ def frames(data: bytes) -> list[bytes]:
 
 
 def connection(
-    sasl: SaslConfig | None = None, limits: Limits | None = None, *, controller: bool = False
+    sasl: SaslConfig | None = None,
+    limits: Limits | None = None,
+    *,
+    controller: bool = False,
+    properties: str = "",
+    counts: Counts | None = None,
 ) -> Connection:
     """Return the protocol's side of a connection from 127.0.0.1."""
     from doorkeeper.authn.mechanisms import offered_mechanisms  # noqa: PLC0415
@@ -411,11 +441,11 @@ def connection(
     )
     return Connection(
         peer,
-        node=cast("Node", EdgeNode()),
+        node=cast("Node", EdgeNode(properties)),
         apis=APIS.get,
         mechanisms=offered_mechanisms(sasl) if sasl else None,
         limits=limits or Limits(),
-        counts=Counts(),
+        counts=counts or Counts(),
     )
 
 

@@ -403,6 +403,30 @@ _OURS = (
         check=at_least(0),
     ),
     Key(
+        name="doorkeeper.clients.withhold",
+        type=KeyType.LIST,
+        default="",
+        doc=(
+            "From which client software ACLs are withheld that it cannot read, and would fail on as"
+            " a whole: software=<highest resource type>/<highest operation>, by Kafka's codes;"
+            " unnamed is software that gives no name. For kafka-python:"
+            " kafka-python=7/14,unnamed=6/12. Nothing is withheld by default, as with a broker."
+        ),
+        importance="LOW",
+    ),
+    Key(
+        name="doorkeeper.clients.answer.max.bytes",
+        type=KeyType.LIST,
+        default="",
+        doc=(
+            "How large an answer to DescribeAcls may be for a client software:"
+            " software=<bytes>, or software/version=<bytes>. A larger one is refused with"
+            " POLICY_VIOLATION. librdkafka ends its process at about 8 MB:"
+            " confluent-kafka-python=7000000,librdkafka=7000000."
+        ),
+        importance="LOW",
+    ),
+    Key(
         name="doorkeeper.authorizer.log.format",
         type=KeyType.STRING,
         default="4.2",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config import properties
+from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.errors import ConfigError, Problem
 from doorkeeper.config.given import Given, Place
@@ -195,6 +196,12 @@ def _settings(
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
         authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
+        clients_withhold=client_rules_of(
+            given, "doorkeeper.clients.withhold", "highest resource type", "highest operation"
+        ),
+        clients_answer_max_bytes=client_rules_of(
+            given, "doorkeeper.clients.answer.max.bytes", "bytes"
+        ),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),

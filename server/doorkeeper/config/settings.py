@@ -20,6 +20,7 @@ from doorkeeper.config.values import KeyType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.config.client_rules import ClientRule
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.properties import Entry
 
@@ -93,6 +94,8 @@ class Settings:
     update_timeout_ms: int
     update_waiting_max: int
     authorizer_slow_ms: int
+    clients_withhold: tuple[ClientRule, ...]
+    clients_answer_max_bytes: tuple[ClientRule, ...]
     shutdown_drain_ms: int
     log_format: str
     log_levels: Mapping[str, int]

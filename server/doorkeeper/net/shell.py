@@ -386,6 +386,9 @@ class Shell(asyncio.Protocol):
     def _tell_notes(self) -> None:
         notes, self._connection.notes = self._connection.notes, []
         for note in notes:
+            if note.error is None:
+                self._around.logger.warning(note.event, connection=self._id, **note.fields)
+                continue
             self._around.logger.error(
                 note.event, connection=self._id, **note.fields, exc_info=note.error
             )
