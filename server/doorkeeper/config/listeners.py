@@ -89,8 +89,9 @@ def listeners_of(given: Given) -> tuple[Listener, ...]:
 def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str:
     """Return the name of the listener between nodes; empty where a rule is broken.
 
-    It is the one that is named, else the one that is called as the protocol is; where neither key
-    is given, else the first that speaks PLAINTEXT, else the first.
+    It is the one that is named; else the one that is called as the protocol is (PLAINTEXT where
+    that is not given), else the first that speaks it; where neither key is given, else the first.
+    A broker wants it to be called as the protocol is.
     """
     names = [listener.name for listener in listeners if listener.advertised]
     name_place = Place("inter.broker.listener.name")
@@ -102,13 +103,12 @@ def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str
     wanted = given.text(place.key).upper()
     if wanted in names:
         return wanted
-    if given.entry(place) is None:
-        speaking = (
-            listener.name
-            for listener in listeners
-            if listener.advertised and listener.security_protocol == wanted
-        )
-        return next(speaking, names[0] if names else "")
+    if place is protocol_place:
+        for listener in listeners:
+            if listener.advertised and listener.security_protocol == wanted:
+                return listener.name
+        if given.entry(place) is None:
+            return names[0] if names else ""
     given.problem(place, f"found {wanted!r}; allowed: an advertised listener ({', '.join(names)})")
     return ""
 

@@ -84,6 +84,9 @@ def test_the_listener_between_nodes() -> None:
     )
     mixed = settings_of(f"listeners=A://:1,B://:2\n{spoken}\n{login}")
     assert mixed.inter_broker_listener_name == "B"
+    given = f"listeners=A://:1,B://:2\n{spoken}\n{login}\nsecurity.inter.broker.protocol="
+    assert settings_of(f"{given}SASL_PLAINTEXT").inter_broker_listener_name == "A"
+    assert settings_of(f"{given}PLAINTEXT").inter_broker_listener_name == "B"
 
 
 def test_a_listener_may_be_left_out_of_the_advertised_ones() -> None:
