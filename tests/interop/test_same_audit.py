@@ -22,7 +22,7 @@ import pytest
 from testkit.frame_cases import SCENARIOS, Scenario
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
-from testkit.side import OFFSETS_DECLARED, Side
+from testkit.side_by_side import INTERNAL_DECLARED, Side
 
 OF_KAFKA = re.compile(r"(TRACE|DEBUG|INFO) kafka\.authorizer\.logger - (.*)")
 
@@ -96,7 +96,7 @@ def reference() -> Iterator[Watched]:
 def ours() -> Iterator[Watched]:
     """Give a Doorkeeper that does too."""
     levels = {"doorkeeper.log.levels": "kafka.authorizer.logger=TRACE"}
-    watched = Watched(doorkeeper_target(OFFSETS_DECLARED, **levels))
+    watched = Watched(doorkeeper_target(INTERNAL_DECLARED, **levels))
     yield watched
     watched.close()
 

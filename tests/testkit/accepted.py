@@ -12,16 +12,27 @@ from typing import Any
 
 from doorkeeper.registry import APIS
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from testkit.frame_cases import Step, create, creation, make_topics, new_topic
+from testkit.frame_cases import (
+    LITERAL,
+    Step,
+    ask_configs,
+    create,
+    creation,
+    describe,
+    make_topics,
+    new_topic,
+)
 from testkit.side_by_side import INTERNAL, unequal
 
-Mask = Callable[[str, Any], Any]
-"""Takes the request's name and an answer; returns the answer without what is accepted."""
+Mask = Callable[[str, Any, Any], Any]
+"""Takes the request's name, an answer and the other server's; returns it without the accepted."""
 
 BROKERS_VERSIONS = {19: (2, 7), 20: (1, 6), 29: (1, 3), 30: (1, 3), 31: (1, 3), 32: (1, 4)}
 """Lowest and highest version on a broker, where our lowest is older."""
 
 DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)
+REFUSAL = re.compile(r"\) (is not authorized|needs \w+ permission)\.$")
+CORDONED = " or some brokers have all their log directories cordoned"
 DECLARED = re.compile(r" already exists: it is declared in .*")
 CONNECTION = re.compile(r"processor=\d+|connectionId=[^,]*|Session@[0-9a-f]+")
 
@@ -44,13 +55,13 @@ def _rows(answer: Any, name: str, keep: Callable[[Any], Any]) -> Any:
     return {**answer, name: [row for row in rows if row is not None]}
 
 
-def _served(request: str, answer: Any) -> Any:
+def _served(request: str, answer: Any, _other: Any) -> Any:
     if request != "ApiVersionsRequest":
         return answer
     return _rows(answer, "api_keys", lambda row: row if row["api_key"] in APIS else None)
 
 
-def _versions(request: str, answer: Any) -> Any:
+def _versions(request: str, answer: Any, _other: Any) -> Any:
     if request != "ApiVersionsRequest":
         return answer
 
@@ -61,7 +72,7 @@ def _versions(request: str, answer: Any) -> Any:
     return _rows(answer, "api_keys", clipped)
 
 
-def _newer(request: str, answer: Any) -> Any:
+def _newer(request: str, answer: Any, _other: Any) -> Any:
     if request != "ApiVersionsRequest":
         return answer
 
@@ -72,29 +83,94 @@ def _newer(request: str, answer: Any) -> Any:
     return _rows(answer, "api_keys", clipped)
 
 
-def _features(_request: str, answer: Any) -> Any:
+def _features(_request: str, answer: Any, _other: Any) -> Any:
     for name in ("supported_features", "finalized_features"):
         answer = _rows(answer, name, lambda row: row if row["name"] == "metadata.version" else None)
     return answer
 
 
-def _epoch(_request: str, answer: Any) -> Any:
+def _epoch(_request: str, answer: Any, _other: Any) -> Any:
     name = "finalized_features_epoch"
     if isinstance(answer, dict) and answer.get(name, -1) >= 0:
         return {**answer, name: "<epoch>"}
     return answer
 
 
-def _hop(request: str, answer: Any) -> Any:
+def _hop(request: str, answer: Any, _other: Any) -> Any:
     if not request.startswith(("CreateAcls", "DeleteAcls")):
         return answer
     return _texts(answer, lambda text: DESCRIPTION.sub("Request(...)", text))
 
 
-def _declared(request: str, answer: Any) -> Any:
+def _refusal(_request: str, answer: Any, _other: Any) -> Any:
+    return _texts(answer, lambda text: REFUSAL.sub(") is refused.", text))
+
+
+def _cordoned(_request: str, answer: Any, _other: Any) -> Any:
+    return _texts(answer, lambda text: text.replace(CORDONED, ""))
+
+
+def _declared(request: str, answer: Any, _other: Any) -> Any:
     if not request.startswith("CreateTopics"):
         return answer
     return _texts(answer, lambda text: DECLARED.sub(" already exists.", text))
+
+
+TOPIC, BROKER, LOGGERS = 2, 4, 8
+"""Types of resources that have keys."""
+
+CONFIGS = "DescribeConfigsRequest"
+
+
+def _key_mask(kind: int, keep: Callable[[Any, Any], Any]) -> Mask:
+    """Return the mask of the keys of one type of resources.
+
+    `keep` takes a row and the other server's of that name, or None; None leaves the row out.
+    """
+
+    def mask(request: str, answer: Any, other: Any) -> Any:
+        if request != CONFIGS or not isinstance(answer, dict) or not isinstance(other, dict):
+            return answer
+        if len(answer["results"]) != len(other["results"]):
+            return answer
+        results = []
+        for result, its in zip(answer["results"], other["results"], strict=True):
+            rows = result["configs"]
+            if result["resource_type"] == kind:
+                known = {row["name"]: row for row in its["configs"]}
+                kept = (keep(row, known.get(row["name"])) for row in rows)
+                rows = [row for row in kept if row is not None]
+            results.append({**result, "configs": rows})
+        return {**answer, "results": results}
+
+    return mask
+
+
+def _known_to_both(row: Any, other: Any) -> Any:
+    return None if other is None else row
+
+
+def _of_both_releases(row: Any, other: Any) -> Any:
+    newer = row["name"] == "message.timestamp.after.max.ms"
+    return {**row, "value": "<either>"} if newer and other else _known_to_both(row, other)
+
+
+def _undocumented(row: Any, _other: Any) -> Any:
+    return {**row, "documentation": "<words>"}
+
+
+def _without_dynamics(row: Any, _other: Any) -> Any:
+    return {**row, "read_only": "<either>"}
+
+
+def _without_default_id(row: Any, _other: Any) -> Any:
+    if row["name"] != "node.id":
+        return row
+    return {**row, "synonyms": [each for each in row["synonyms"] if each["source"] != DEFAULT]}
+
+
+DEFAULT = 5
+"""The source of a value that is the key's default."""
 
 
 def _texts(value: Any, change: Callable[[str], str]) -> Any:
@@ -161,7 +237,67 @@ ACCEPTED: tuple[Accepted, ...] = (
         witness=make_topics(new_topic(INTERNAL[0]), version=5),
         mask=_declared,
     ),
+    Accepted(
+        name="broker-keys",
+        reason="a broker here tells the keys that have an effect here, and its own",
+        witness=ask_configs(4, BROKER, "1", None),
+        mask=_key_mask(BROKER, _known_to_both),
+    ),
+    Accepted(
+        name="dynamic-keys",
+        reason="which keys may change without a restart is another set here",
+        witness=ask_configs(4, BROKER, "1", ("listeners",)),
+        mask=_key_mask(BROKER, _without_dynamics),
+    ),
+    Accepted(
+        name="node-id",
+        reason="node.id has a default here; a broker cannot start without one",
+        witness=ask_configs(4, BROKER, "1", ("node.id",), include_synonyms=True),
+        mask=_key_mask(BROKER, _without_default_id),
+    ),
+    Accepted(
+        name="loggers",
+        reason="each server has loggers of its own",
+        witness=ask_configs(4, LOGGERS, "1", None),
+        mask=_key_mask(LOGGERS, lambda _row, _other: None),
+    ),
+    *(
+        Accepted(
+            name=f"documentation-of-{what}",
+            reason="documentation is in our own words",
+            witness=ask_configs(4, kind, name, None, include_documentation=True),
+            mask=_key_mask(kind, _undocumented),
+        )
+        for kind, what, name in (
+            (TOPIC, "topics", INTERNAL[0]),
+            (BROKER, "brokers", "1"),
+            (16, "client-metrics", "none"),
+            (32, "groups", "g"),
+        )
+    ),
 )
+
+OLDER_ACCEPTED: tuple[Accepted, ...] = (
+    Accepted(
+        name="refusal-text",
+        reason="a refusal of version 0 has the text of 4.3.1, which names the permission",
+        witness=describe(0, user="alice", pattern_type_filter=LITERAL),
+        mask=_refusal,
+    ),
+    Accepted(
+        name="replicas-text",
+        reason="the text about too few brokers is that of 4.3.1, which knows of cordoned ones",
+        witness=make_topics(new_topic("a", replication_factor=3), version=1),
+        mask=_cordoned,
+    ),
+    Accepted(
+        name="topic-keys",
+        reason="a topic has the keys and the defaults of 4.3.1: some of 3.9 are gone, one is another",
+        witness=ask_configs(0, TOPIC, INTERNAL[0], None),
+        mask=_key_mask(TOPIC, _of_both_releases),
+    ),
+)
+"""What is accepted besides where a broker 3.9.1 is the reference."""
 
 
 def agreed(
@@ -178,7 +314,8 @@ def agreed(
     for row in accepted:
         if not lines:
             break
-        expected, found = row.mask(request, expected), row.mask(request, found)
+        masked = row.mask(request, expected, found), row.mask(request, found, expected)
+        expected, found = masked
         left = unequal("", expected, found)
         if met is not None and left != lines:
             met[row.name] += 1

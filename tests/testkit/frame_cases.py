@@ -516,6 +516,9 @@ def config_scenarios() -> Iterator[Scenario]:
             ask_configs(version, 1, "t-one", few),
             ask_configs(version, 99, "t-one", few),
         ]
+        told: dict[str, Any] = {"include_synonyms": True, "include_documentation": version >= 3}
+        everything = ((2, "t-one"), (4, "1"), (4, ""), (8, "1"), (16, "none"), (32, "g-one"))
+        steps += [ask_configs(version, kind, name, None, **told) for kind, name in everything]
         yield Scenario(f"DescribeConfigs {version}", (grants, *as_users(*steps)), ("t-one",))
 
 

@@ -116,6 +116,7 @@ class KafkaBroker:
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "1",
             "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.num.partitions": "1",
             "group.initial.rebalance.delay.ms": "0",
             "auto.create.topics.enable": "false",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

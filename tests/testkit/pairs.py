@@ -36,8 +36,8 @@ class Pair:
         Raises:
             Unavailable: there is no Kafka on this machine.
         """
-        one = "transaction_state_log_num_partitions"
-        reference = kafka_target(version, **{one: "1", **overrides})
+        overrides.setdefault("inter_broker_listener_name", "PLAINTEXT")
+        reference = kafka_target(version, **overrides)
         try:
             ours = doorkeeper_target(INTERNAL_DECLARED, **overrides)
         except BaseException:

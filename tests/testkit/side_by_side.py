@@ -5,6 +5,7 @@ ids), addresses, and the order of what a broker keeps in a hash table. What diff
 not stands in ``testkit.accepted``.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,9 +31,20 @@ REACHED_S = 60
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 """Topics that a broker makes for its coordinators."""
 
-INTERNAL_DECLARED = "topics: [{{name: {}, partitions: 1}}, {{name: {}, partitions: 1}}]".format(
-    *INTERNAL
-)
+INTERNAL_DECLARED = """
+topics:
+  - name: __consumer_offsets
+    partitions: 1
+    configs: {cleanup.policy: compact, compression.type: producer, segment.bytes: 104857600}
+  - name: __transaction_state
+    partitions: 1
+    configs:
+      cleanup.policy: compact
+      compression.type: uncompressed
+      min.insync.replicas: 2
+      segment.bytes: 104857600
+      unclean.leader.election.enable: false
+"""
 """The catalog with which we have them too: they count where answers are cut into pages."""
 
 MADE_UP = {"cluster_id": "<cluster>", "host": "<host>", "port": "<port>"}
@@ -197,6 +209,9 @@ def replaced(value: Any, ids: Mapping[bytes, bytes]) -> Any:
     return value
 
 
+ADDRESS = re.compile(r"localhost:\d+")
+
+
 def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = None) -> Any:
     """Return the value without what servers make up, sets in one order."""
     if isinstance(value, dict):
@@ -207,6 +222,8 @@ def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = 
     if isinstance(value, list):
         parts = [normal(part, names=names) for part in value]
         return sorted(parts, key=repr) if name in SETS else parts
+    if isinstance(value, str):
+        return ADDRESS.sub("<address>", value)
     if name == "topic_id" and isinstance(value, bytes) and value != NO_ID:
         return (names or {}).get(value, b"<id>")
     return value

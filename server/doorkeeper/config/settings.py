@@ -35,6 +35,10 @@ class ConfigSource(IntEnum):
     DEFAULT_CONFIG = 5
 
 
+SAME_ID = {"broker.id": "node.id", "node.id": "broker.id"}
+"""Either of them, given alone, is shown as the value of both, as on a broker."""
+
+
 class Synonym(NamedTuple):
     """One of the places that could give a value; the first of a list is the one that does."""
 
@@ -128,6 +132,9 @@ class Settings:
     def values_of(self, name: str) -> list[Synonym]:
         """Return what is given for a key, the value that counts first; not its default."""
         static = {entry.key: entry.value for entry in self.given}
+        twin = SAME_ID.get(name)
+        if twin in static:
+            static.setdefault(name, static[twin])
         return [
             Synonym(name, values[name].strip(), source)
             for values, source in (

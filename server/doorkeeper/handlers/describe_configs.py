@@ -3,7 +3,7 @@
 Needs DESCRIBE_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the
 topic (29); on the group (30). Resources without it come last.
 
-    v0  knows only whether a value is the default      v1  where it comes from, and its synonyms
+    v0  "is the default" is never true, as in 3.9      v1  where a value comes from, its synonyms
     v3  types, documentation                           v4  flexible
 
     broker         this node's id: the real configuration, without what is secret (null); no name:
@@ -83,7 +83,7 @@ def handle(
             allowed.append(resource)
         else:
             refused.append(_failed(resource, need.refusal, STOCK_TEXTS[need.refusal]))
-    told = _Told(request, context.authorizable.request_version)
+    told = _Told(request)
     return DescribeConfigsResponse(
         results=(*(_described(resource, node, told) for resource in allowed), *refused)
     )
@@ -92,10 +92,9 @@ def handle(
 class _Told:
     """How much of each setting an answer tells."""
 
-    __slots__ = ("documentation", "is_version_0", "synonyms")
+    __slots__ = ("documentation", "synonyms")
 
-    def __init__(self, request: DescribeConfigsRequest, version: int) -> None:
-        self.is_version_0 = version == 0
+    def __init__(self, request: DescribeConfigsRequest) -> None:
         self.synonyms = request.include_synonyms
         self.documentation = request.include_documentation
 
@@ -117,7 +116,6 @@ class _Told:
             value=value,
             read_only=read_only,
             config_source=source,
-            is_default=self.is_version_0 and source == _DEFAULT_CONFIG,
             is_sensitive=sensitive,
             synonyms=tuple(
                 DescribeConfigsSynonym(name=synonym, value=its_value, source=its_source)

@@ -88,3 +88,21 @@ def test_rows_are_sorted() -> None:
 def test_settings_do_not_print_secrets() -> None:
     """The repr of settings holds neither passwords nor the texts as given."""
     assert 'user_a="s3cret"' not in repr(settings_of(SASL))
+
+
+def test_an_id_is_shown_under_both_names() -> None:
+    """Given as node.id alone it is also the value of broker.id, and the other way round."""
+    given = ConfigSource.STATIC_BROKER_CONFIG
+
+    assert row(settings_of("node.id=7"), "broker.id").synonyms == (
+        Synonym("broker.id", "7", given),
+        Synonym("broker.id", "-1", ConfigSource.DEFAULT_CONFIG),
+    )
+    assert row(settings_of("broker.id=7"), "node.id").source is given
+
+
+def test_the_default_protocols_stand_in_kafkas_order() -> None:
+    """The text of the default is a broker's, to the letter."""
+    assert row(settings_of(""), "listener.security.protocol.map").value == (
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
+    )

@@ -1,0 +1,43 @@
+"""Versions that Kafka 4.0 removed are answered as a broker 3.9.1 answers them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from testkit.accepted import ACCEPTED, OLDER_ACCEPTED, Accepted
+from testkit.frame_cases import Scenario
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.older_frame_cases import OLDER
+from testkit.oracle_totals import Totals
+from testkit.pairs import Pair
+
+
+@pytest.fixture(scope="module")
+def older(totals: Totals) -> Iterator[Pair]:
+    """Give a broker 3.9.1 and a Doorkeeper."""
+    try:
+        running = Pair.start(totals, "3.9.1")
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield running
+    running.close()
+
+
+@pytest.mark.parametrize("scenario", OLDER, ids=[s.name for s in OLDER])
+def test_scenario(scenario: Scenario, older: Pair) -> None:
+    """Every answer of the scenario equals the broker's."""
+    older.clear(scenario.topics)
+
+    both = (*ACCEPTED, *OLDER_ACCEPTED)
+    differences = [line for step in scenario.steps for line in older.differences(step, both)]
+
+    assert not differences, "\n".join(differences)
+
+
+@pytest.mark.parametrize("row", OLDER_ACCEPTED, ids=[row.name for row in OLDER_ACCEPTED])
+def test_accepted_differences_are_still_there(row: Accepted, older: Pair) -> None:
+    """A row that is no longer needed is struck from the list: its witness still differs."""
+    older.clear()
+
+    assert older.differences(row.witness)
+    assert not older.differences(row.witness, (*ACCEPTED, row))
