@@ -223,44 +223,6 @@ def _description(entry: AccessControlEntry) -> AclDescription:
     )
 
 
-def readable_resources(
-    resources: Iterable[DescribeAclsResource], type_max: int, operation_max: int
-) -> tuple[tuple[DescribeAclsResource, ...], int]:
-    """Return the rows of a DescribeAcls answer up to these codes, and how many ACLs are left out.
-
-    A resource of which no ACL remains is left out too.
-    """
-    kept = []
-    withheld = 0
-    for resource in resources:
-        acls = tuple(
-            acl
-            for acl in resource.acls
-            if resource.resource_type <= type_max and acl.operation <= operation_max
-        )
-        withheld += len(resource.acls) - len(acls)
-        if acls:
-            kept.append(resource.replace(acls=acls))
-    return tuple(kept), withheld
-
-
-def readable_matches(
-    results: Iterable[DeleteAclsFilterResult], type_max: int, operation_max: int
-) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
-    """Do the same to the rows of a DeleteAcls answer; what is deleted stays deleted."""
-    kept = []
-    withheld = 0
-    for result in results:
-        matching = tuple(
-            acl
-            for acl in result.matching_acls
-            if acl.resource_type <= type_max and acl.operation <= operation_max
-        )
-        withheld += len(result.matching_acls) - len(matching)
-        kept.append(result.replace(matching_acls=matching))
-    return tuple(kept), withheld
-
-
 def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
     """Return the row that answers one filter of DeleteAcls."""
     if result.error is not None:

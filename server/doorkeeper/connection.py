@@ -21,17 +21,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
-from doorkeeper.codes import readable_matches, readable_resources
-from doorkeeper.config.client_rules import ClientSoftware, rule_for
+from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
+from doorkeeper.exchange import UPDATES, Closed, Note, Refused, Update
+from doorkeeper.node import RequestContext
 from doorkeeper.session import Action, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import decode_request_header, encode_response
-from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.reading import bounded
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import OfferedMechanism
+    from doorkeeper.exchange import Advance, Counts, Peer
     from doorkeeper.limits import Limits
     from doorkeeper.node import Node, Response
     from doorkeeper.session import Reply
@@ -47,11 +46,6 @@ if TYPE_CHECKING:
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
-NAMES_SOFTWARE_FROM: Final = 3
-"""The version of ApiVersions from which a client says what it is."""
-
-UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
-
 NOT_KAFKA: Final = (
     "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
     " it does not support KIP-43 or it is not a kafka client."
@@ -59,92 +53,12 @@ NOT_KAFKA: Final = (
 """What a broker says of bytes that are no request, before anybody has authenticated."""
 
 
-class Peer(NamedTuple):
-    """The two ends of a connection, and the listener that took it."""
-
-    connection_id: str
-    host: str
-    listener_name: str
-    security_protocol: str
-    controller: bool = False
-    processor: int = 0
-    number: int = 0
-
-    @property
-    def description(self) -> str:
-        """Return the text ``Request(...)`` of a broker's refusals.
-
-        A broker prints Java's identity hash of the session here; ours is the connection's number.
-        """
-        return (
-            f"Request(processor={self.processor}, connectionId={self.connection_id},"
-            f" session=org.apache.kafka.network.Session@{self.number:x},"
-            f" listenerName=ListenerName({self.listener_name}),"
-            f" securityProtocol={self.security_protocol}, buffer=null, envelope=None)"
-        )
-
-
-class Update(NamedTuple):
-    """A request that changes something, and all that is needed to answer it."""
-
-    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
-    context: RequestContext
-    api: Api
-    request: Any
-    header: RequestHeader
-
-
-class Refused(NamedTuple):
-    """An authentication that failed. ``answer`` may be empty; ``reason`` holds no secret."""
-
-    answer: bytes
-    reason: str
-    reauthentication: bool
-
-
-class Closed(NamedTuple):
-    """The end of a connection that did nothing right. An empty ``reason`` is worth no log line."""
-
-    reason: str
-    fields: Mapping[str, object] = {}
-
-
-class Note(NamedTuple):
-    """Something about a request that somebody should read; what went wrong has an ``error``."""
-
-    event: str
-    fields: Mapping[str, object]
-    error: BaseException | None = None
-
-
-class Counts:
-    """What is counted over all connections of a server."""
-
-    __slots__ = (
-        "failed_authentications",
-        "killed_by_expiry",
-        "requests",
-        "trailing_bytes",
-        "withheld_acls",
-    )
-
-    def __init__(self) -> None:
-        """Begin at zero."""
-        self.requests = 0
-        self.trailing_bytes = 0
-        self.failed_authentications = 0
-        self.killed_by_expiry = 0
-        self.withheld_acls = 0
-
-
-Advance = bytes | Update | Refused | Closed | None
-
-
 class Connection:
     """The protocol's side of one connection."""
 
     __slots__ = (
         "_apis",
+        "_client",
         "_counts",
         "_description",
         "_ended",
@@ -156,8 +70,6 @@ class Connection:
         "_peer",
         "_queued",
         "_session",
-        "_software",
-        "_told_of_withheld",
         "notes",
     )
 
@@ -184,8 +96,7 @@ class Connection:
         self._fault: InvalidFrame | None = None
         self._ended = False
         self._description = peer.description
-        self._software = ClientSoftware()
-        self._told_of_withheld = False
+        self._client = ClientLimits()
         self.notes: list[Note] = []
 
     @property
@@ -241,10 +152,8 @@ class Connection:
     def finish(self, update: Update, results: Sequence[Any]) -> bytes | Closed:
         """Make the answer to an update from the results of its items, which are in order."""
         try:
-            response: Any = update.outcome.finish(results)
-            if response.__class__ is DeleteAclsResponse:
-                response = self._without_unreadable(response)
-            return encoded(update.header, response)
+            response = update.outcome.finish(results)
+            return self._answer(update.api, update.request, update.header, response)
         except _End as end:
             return end.closed
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
@@ -333,9 +242,7 @@ class Connection:
         if outcome.__class__ in UPDATES:
             change: Any = outcome
             return Update(change, context, api, request, header)
-        if outcome.__class__ is DescribeAclsResponse:
-            return self._described(api, request, header, outcome)
-        return encoded(header, outcome)
+        return self._answer(api, request, header, outcome)
 
     def _api(self, header: RequestHeader) -> Api:
         """Return the API, if it is offered on this listener."""
@@ -367,10 +274,8 @@ class Connection:
             raise self._malformed(header, error) from None
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
-        if api.key == API_VERSIONS and header.api_version >= NAMES_SOFTWARE_FROM:
-            self._software = ClientSoftware(
-                request.client_software_name, request.client_software_version
-            )
+        if api.key == API_VERSIONS:
+            self._client.introduced(request, header.api_version)
         return request
 
     def _malformed(self, header: RequestHeader, error: Malformed) -> _End:
@@ -380,38 +285,26 @@ class Connection:
             {**self._request(header), **_where(error)},
         )
 
-    def _described(
-        self, api: Api, request: object, header: RequestHeader, response: DescribeAclsResponse
+    def _answer(
+        self, api: Api, request: object, header: RequestHeader, response: Response
     ) -> bytes:
-        """Answer DescribeAcls as far as the client's software is known to take it."""
-        answer = encoded(header, self._without_unreadable(response))
-        rule = rule_for(self._node.settings.clients_answer_max_bytes, self._software)
-        if rule is None or len(answer) <= rule.numbers[0]:
-            return answer
-        text = (
-            f"The answer has {len(answer)} bytes, and {rule.software} may get"
-            f" {rule.numbers[0]}: ask with a narrower filter."
-        )
-        return self._refusal(api, request, header, ApiError(ErrorCode.POLICY_VIOLATION, text))
+        if response.__class__ in HOLDS_ACLS:
+            return self._bearable(api, request, header, response)
+        return encoded(header, response)
 
-    def _without_unreadable(self, response: Any) -> Any:  # noqa: ANN401 - of either class
-        """Return an answer with ACLs without those that are withheld from this client."""
-        rule = rule_for(self._node.settings.clients_withhold, self._software)
-        if rule is None:
-            return response
-        if response.__class__ is DescribeAclsResponse:
-            resources, withheld = readable_resources(response.resources, *rule.numbers)
-            kept = response.replace(resources=resources)
-        else:
-            results, withheld = readable_matches(response.filter_results, *rule.numbers)
-            kept = response.replace(filter_results=results)
-        self._counts.withheld_acls += withheld
-        if withheld and not self._told_of_withheld:
-            self._told_of_withheld = True
-            name, version = self._software
-            fields = {"acls": withheld, "software": name, "software_version": version}
-            self.notes.append(Note("ACLs are withheld that the client cannot read", fields))
-        return kept
+    def _bearable(
+        self, api: Api, request: object, header: RequestHeader, response: Response
+    ) -> bytes:
+        """Answer as far as the client's software is known to take it."""
+        settings = self._node.settings
+        kept, withheld = self._client.readable(response, settings.clients_withhold)
+        if withheld:
+            self._counts.withheld_acls += withheld
+            if note := self._client.first_note(withheld):
+                self.notes.append(note)
+        answer = encoded(header, kept)
+        error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
+        return answer if error is None else self._refusal(api, request, header, error)
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self._peer

@@ -41,8 +41,9 @@ from doorkeeper.authorizer.contract import (
     Endpoint,
     Eventually,
 )
-from doorkeeper.connection import Connection, Counts, Peer
+from doorkeeper.connection import Connection
 from doorkeeper.errors import ApiError, answer_of
+from doorkeeper.exchange import Counts, Peer
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner

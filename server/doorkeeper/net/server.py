@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authn.mechanisms import offered_mechanisms
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.connection import Connection, Counts, Peer
+from doorkeeper.connection import Connection
+from doorkeeper.exchange import Counts, Peer
 from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.net.admission import Admission

@@ -15,8 +15,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
-from doorkeeper.connection import Closed, Refused
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.exchange import Closed, Refused
 from doorkeeper.net.updates import Items, UnderWay
 from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.connection import Connection, Update
+    from doorkeeper.connection import Connection
+    from doorkeeper.exchange import Update
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.spec import Logger, Services

@@ -166,20 +166,3 @@ def test_a_match_may_fail_alone() -> None:
         (0, None),
         (56, "full"),
     ]
-
-
-def test_what_a_client_cannot_read_is_left_out() -> None:
-    """Of both answers; a resource without ACLs is none, a filter without matches stays."""
-    bindings = [allow("User:a", READ, topic("t")), allow("User:a", WRITE, topic("u"))]
-
-    resources, withheld = codes.readable_resources(codes.described(bindings), 7, 3)
-    assert [row.resource_name for row in resources] == ["t"]
-    assert withheld == 1
-    assert codes.readable_resources(codes.described(bindings), 1, 99) == ((), 2)
-
-    whole = codes.filter_result(
-        AclDeleteResult(bindings=tuple(AclBindingDeleteResult(binding) for binding in bindings))
-    )
-    (result,), withheld = codes.readable_matches((whole,), 7, 3)
-    assert [acl.resource_name for acl in result.matching_acls] == ["t"]
-    assert withheld == 1

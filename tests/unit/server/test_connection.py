@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.connection import Closed, Connection, Counts, Refused, Update
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.exchange import Closed, Counts, Refused, Update
 from doorkeeper.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
@@ -35,6 +35,9 @@ from testkit.edge import (
     request,
     versions,
 )
+
+if TYPE_CHECKING:
+    from doorkeeper.connection import Connection
 
 Cut = Callable[[bytes], Iterable[bytes]]
 

@@ -1,0 +1,103 @@
+"""What a connection and its shell tell each other: values, and what is counted.
+
+Peer       who is connected to what
+Advance    what came of a frame: an answer, an ``Update``, ``Refused``, ``Closed``, or nothing
+Note       something that somebody should read
+Counts     what is only counted, over all connections
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.api import Api
+    from doorkeeper_wire.headers import RequestHeader
+
+UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
+"""The outcomes of a handler that are no answer yet."""
+
+
+class Peer(NamedTuple):
+    """The two ends of a connection, and the listener that took it."""
+
+    connection_id: str
+    host: str
+    listener_name: str
+    security_protocol: str
+    controller: bool = False
+    processor: int = 0
+    number: int = 0
+
+    @property
+    def description(self) -> str:
+        """Return the text ``Request(...)`` of a broker's refusals.
+
+        A broker prints Java's identity hash of the session here; ours is the connection's number.
+        """
+        return (
+            f"Request(processor={self.processor}, connectionId={self.connection_id},"
+            f" session=org.apache.kafka.network.Session@{self.number:x},"
+            f" listenerName=ListenerName({self.listener_name}),"
+            f" securityProtocol={self.security_protocol}, buffer=null, envelope=None)"
+        )
+
+
+class Update(NamedTuple):
+    """A request that changes something, and all that is needed to answer it."""
+
+    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
+    context: RequestContext
+    api: Api
+    request: Any
+    header: RequestHeader
+
+
+class Refused(NamedTuple):
+    """An authentication that failed. ``answer`` may be empty; ``reason`` holds no secret."""
+
+    answer: bytes
+    reason: str
+    reauthentication: bool
+
+
+class Closed(NamedTuple):
+    """The end of a connection that did nothing right. An empty ``reason`` is worth no log line."""
+
+    reason: str
+    fields: Mapping[str, object] = {}
+
+
+class Note(NamedTuple):
+    """Something about a request that somebody should read; what went wrong has an ``error``."""
+
+    event: str
+    fields: Mapping[str, object]
+    error: BaseException | None = None
+
+
+class Counts:
+    """What is counted over all connections of a server."""
+
+    __slots__ = (
+        "failed_authentications",
+        "killed_by_expiry",
+        "requests",
+        "trailing_bytes",
+        "withheld_acls",
+    )
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self.requests = 0
+        self.trailing_bytes = 0
+        self.failed_authentications = 0
+        self.killed_by_expiry = 0
+        self.withheld_acls = 0
+
+
+Advance = bytes | Update | Refused | Closed | None
