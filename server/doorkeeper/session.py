@@ -75,7 +75,7 @@ class Result(Enum):
     VERSIONS_REFUSED = "error 35 or 42"
     CHOSEN = "mechanism known, SaslHandshake 1"
     CHOSEN_BARE = "mechanism known, SaslHandshake 0"
-    UNKNOWN_MECHANISM = "error 33"
+    UNKNOWN_MECHANISM = "mechanism unknown, error 33 (no answer when authenticating anew)"
     OTHER_MECHANISM = "mechanism known, but not the one before"
     CHALLENGED = "another token is needed"
     AUTHENTICATED = "success"
@@ -253,10 +253,9 @@ class Session:
         if chosen is None:
             self._move(Result.UNKNOWN_MECHANISM)
             code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
-            return Reply(
-                Handshaken(error_code=code, mechanisms=names),
-                f"Unsupported SASL mechanism {request.mechanism}",
-            )
+            # A broker keeps an answer for after the delay at the first authentication only.
+            told = None if self._reauthenticating else Handshaken(error_code=code, mechanisms=names)
+            return Reply(told, f"Unsupported SASL mechanism {request.mechanism}")
         if self._reauthenticating and before is not None and chosen.name != before.name:
             self._wrong_mechanism = chosen.name
             self._move(Result.OTHER_MECHANISM)

@@ -158,9 +158,14 @@ class RandomRequests:
 
     def _create_topics(self) -> tuple[Any, Any, int, int]:
         request = create_topics.CreateTopicsRequest(
-            topics=self._some(self._new_topic, 3), timeout_ms=10000, validate_only=self._flag()
+            topics=self._some(self._new_topic, 3),
+            timeout_ms=self._timeout_ms(),
+            validate_only=self._flag(),
         )
         return request, create_topics.CreateTopicsResponse, 2, 7
+
+    def _timeout_ms(self) -> int:
+        return self._chance.choice((0, -1)) if self._maybe(0.15) else 10000
 
     def _new_topic(self) -> create_topics.CreatableTopic:
         def config() -> create_topics.CreatableTopicConfig:
@@ -192,7 +197,7 @@ class RandomRequests:
         request = delete_topics.DeleteTopicsRequest(
             topics=self._some(state, 3),
             topic_names=self._some(self._deletable, 3),
-            timeout_ms=10000,
+            timeout_ms=self._timeout_ms(),
         )
         return request, delete_topics.DeleteTopicsResponse, 1, 6
 

@@ -8,9 +8,10 @@ DESCRIBE_CONFIGS on the topic; another one gets TopicConfigErrorCode 29 beside t
     v4  -1 for the server's defaults (taken in every version)       v7  the topic's id
 
 Topics live in the store: a name, a number of partitions, a replication factor, settings. They are
-made at once, so a time-out of 0 or less is the only one that strikes (7 in every row, nothing is
-made). A topic that the catalog declares exists (36). Names that occur twice are refused. More than
-10,000 partitions, or records of a controller, refuse the whole request with 44.
+made at once, so a time-out of 0 or less is the only one that strikes: where any is left to make it
+is 7 in every row, and nothing is made. A topic that the catalog declares exists (36). Names that
+occur twice are refused. More than 10,000 partitions, or records of a controller, refuse the whole
+request with 44.
 
 Rows come in this order: those that could be tried; doubled names; those not allowed.
 
@@ -65,7 +66,7 @@ class _Sorted(NamedTuple):
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     """Check each topic; hand those that can be made to the shell."""
     topics = _sorted_out(request.topics, context, node)
-    if request.timeout_ms <= 0:
+    if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
     wanted = [_wanted(topic) for topic in topics.tried]
     if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:

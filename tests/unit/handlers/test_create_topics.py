@@ -206,6 +206,18 @@ async def test_a_timeout_of_nothing_strikes(timeout_ms: int) -> None:
     assert node.lines()
 
 
+async def test_a_timeout_strikes_nobody_who_makes_nothing() -> None:
+    """Where every row is refused before, each keeps its reason: 42 for twice, 29 for no right."""
+    node = await node_of()
+    topics = (wanting("a"), wanting("d"), wanting("d"))
+
+    twice = answer(API, asking(*topics[1:], timeout_ms=0), node, 7)
+    refused = answer(API, asking(*topics, timeout_ms=0), node, 7, user="nobody")
+
+    assert [row[1] for row in rows_of(twice)] == [42]
+    assert sorted(row[1] for row in rows_of(refused)) == [29, 42]
+
+
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [

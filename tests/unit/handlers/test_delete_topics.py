@@ -186,6 +186,16 @@ async def test_a_timeout_of_nothing_strikes() -> None:
     assert "INFO Denied DELETE Topic:LITERAL:orders 1" in node.lines()
 
 
+async def test_a_timeout_strikes_nobody_who_asks_for_nothing() -> None:
+    """Where every row is refused as it stands there is nothing to wait for: 42 each."""
+    node = await world()
+    both = DeleteTopicState(name="orders", topic_id=b"\1" * 16)
+
+    refused = answer(API, asking("nope", "nope", both, timeout_ms=0), node, 6)
+
+    assert [row[2] for row in rows_of(refused)] == [42, 42]
+
+
 async def test_what_became_of_the_change_stands_in_the_rows() -> None:
     """A topic that is gone meanwhile has the stock text of its code."""
     node = await world()

@@ -222,6 +222,18 @@ def test_the_principal_cannot_change() -> None:
     assert not session.is_open
 
 
+def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
+    """Who comes back with a mechanism that is not enabled is closed without error 33, as on a
+    broker, which answers it to strangers only.
+    """
+    session = logged_in(max_reauth_ms=60_000)
+
+    reply = session.choose(SaslHandshakeRequest(mechanism="NONE"), 1, 5.0)
+
+    assert reply == (None, "Unsupported SASL mechanism NONE")
+    assert session.state(5.0) is State.CLOSED
+
+
 def test_the_mechanism_cannot_change() -> None:
     """The handshake succeeds, the next frame ends it without an answer."""
     session = logged_in(max_reauth_ms=60_000)

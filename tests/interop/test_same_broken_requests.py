@@ -1,0 +1,20 @@
+"""Requests with damaged bytes: the same answer, or the connection ends on both sides."""
+
+import random
+from itertools import islice
+
+import pytest
+
+from testkit.broken_requests import broken_conversations
+from testkit.pairs import Pair
+
+
+@pytest.mark.parametrize("count", [1000, pytest.param(30_000, marks=pytest.mark.slow)])
+def test_broken_requests(pair: Pair, count: int) -> None:
+    """What one decoder refuses the other refuses; what it reads is answered alike."""
+    pair.clear(("t-one",))
+    seed = random.SystemRandom().randrange(10**9)
+
+    differences = pair.talk(list(islice(broken_conversations(seed), count)))
+
+    assert not differences, "\n".join([f"seed {seed}", *differences])
