@@ -14,9 +14,10 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from doorkeeper.acl.model import AclBinding, SortedBindings
+from doorkeeper.acl.model import SortedBindings
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.authorizer.contract import AuthorizationResult, Authorizer
+from doorkeeper.authorizer.returned import is_binding
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.acl.model import (
+        AclBinding,
         AclBindingFilter,
         AclOperation,
         ResourcePattern,
@@ -52,7 +54,6 @@ _LOG = logging.getLogger("doorkeeper.authorizer")
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 
-_BINDINGS_ONLY = frozenset({AclBinding})
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
@@ -150,9 +151,10 @@ class GuardedAuthorizer(Authorizer):
 
         """
         found = self._called("acls", lambda: _as_list(self.inner.acls(wanted)))
-        if found and not _BINDINGS_ONLY.issuperset(map(type, found)):
-            odd = next(each for each in found if type(each) is not AclBinding)
-            self._fail("acls", _wrong_item(odd, "AclBinding"))
+        if type(found) is not SortedBindings:
+            for each in found:
+                if not is_binding(each):
+                    self._fail("acls", _wrong_item(each, "AclBinding"))
         return found
 
     def acl_count(self) -> int:

@@ -15,6 +15,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
+from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Closed, Refused
 from doorkeeper.net.updates import Items, UnderWay
@@ -221,10 +222,10 @@ class Shell(asyncio.Protocol):
         if isinstance(outcome, CreateAcls):
             self._check_room(len(outcome.bindings))
             created = around.authorizer.create_acls(context.authorizable, outcome.bindings)
-            return Items(created, AclCreateResult, around.loop, AclCreateResult)
+            return Items(created, AclCreateResult, around.loop, is_create_result)
         self._check_room(len(outcome.filters))
         deleted = around.authorizer.delete_acls(context.authorizable, outcome.filters)
-        return Items(deleted, AclDeleteResult, around.loop, AclDeleteResult)
+        return Items(deleted, AclDeleteResult, around.loop, is_delete_result)
 
     def _check_room(self, count: int) -> None:
         """Refuse what would wait behind too much; one request alone always may.

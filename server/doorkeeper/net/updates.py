@@ -32,11 +32,11 @@ class Items(Generic[T]):
 
     ``refused`` makes an item's result from an error. What awaitables raise is kept in ``errors``
     and answered with code -1, except an ApiError, which is an answer already; so is a result that
-    is not of the type ``expected``. ``timed_out`` counts the items that were not complete.
+    ``accepts`` does not. ``timed_out`` counts the items that were not complete.
     """
 
     __slots__ = (
-        "_expected",
+        "_accepts",
         "_futures",
         "_next",
         "_on_done",
@@ -51,12 +51,12 @@ class Items(Generic[T]):
         awaitables: Iterable[Eventually[T]],
         refused: Callable[[ApiError], T],
         loop: asyncio.AbstractEventLoop,
-        expected: type = object,
+        accepts: Callable[[object], bool] | None = None,
     ) -> None:
         """Take the awaitables; coroutines begin to run."""
         self._futures = [as_future(awaitable, loop) for awaitable in awaitables]
         self._refused = refused
-        self._expected = expected
+        self._accepts = accepts
         self.timed_out = 0
         self._next = 0
         self._on_done: Callable[[], None] | None = None
@@ -117,9 +117,9 @@ class Items(Generic[T]):
             error = future.exception()
         if error is None:
             result = future.result()
-            if isinstance(result, self._expected):
+            if self._accepts is None or self._accepts(result):
                 return result
-            error = TypeError(f"found {result!r:.80}; expected is {self._expected.__name__}")
+            error = TypeError(f"found {result!r:.200} as the result of an item")
         if isinstance(error, ApiError):
             return self._refused(error)
         self.errors.append(error)

@@ -171,7 +171,18 @@ def test_what_is_sorted_stays_known_as_sorted() -> None:
     assert guarded(gives(found)).acls(ANY_BINDING) is found
 
 
-@pytest.mark.parametrize("found", [None, 7, ["orders"], [BINDING, None], [tuple(BINDING)]])
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        7,
+        ["orders"],
+        [BINDING, None],
+        [tuple(BINDING)],
+        [AclBinding("orders", "alice")],  # type: ignore[arg-type]
+        [BINDING._replace(pattern=ORDERS._replace(name=7))],  # type: ignore[arg-type]
+    ],
+)
 def test_acls_are_bindings(found: Any) -> None:
     """Anything else among them fails the request as a whole."""
     with pytest.raises(AuthorizerFault):

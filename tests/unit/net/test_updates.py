@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.authorizer.returned import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.net.updates import Items, UnderWay
 from testkit.edge import done
@@ -177,12 +178,12 @@ async def test_under_way_ends_when_all_have() -> None:
 async def test_a_result_of_another_type_is_an_error_of_ours() -> None:
     """-1 for that item alone; what was found is kept."""
     loop = asyncio.get_running_loop()
-    items = Items([done(OK), done(None), done(True)], AclCreateResult, loop, AclCreateResult)
+    items = Items([done(OK), done(None), done(True)], AclCreateResult, loop, is_create_result)
 
     assert await finished(items) == [0, -1, -1]
     assert [str(error) for error in items.errors] == [
-        "found None; expected is AclCreateResult",
-        "found True; expected is AclCreateResult",
+        "found None as the result of an item",
+        "found True as the result of an item",
     ]
 
 

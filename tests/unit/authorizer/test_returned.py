@@ -1,0 +1,78 @@
+"""Whether what an authorizer returns is what its contract says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import AclBinding
+from doorkeeper.authorizer.contract import (
+    AclBindingDeleteResult,
+    AclCreateResult,
+    AclDeleteResult,
+)
+from doorkeeper.authorizer.returned import is_binding, is_create_result, is_delete_result
+from doorkeeper.errors import ApiError, ErrorCode
+from testkit.acl import READ, allow, topic
+
+BINDING: Any = allow("alice", READ, topic("orders"))
+PATTERN, ENTRY = BINDING
+ERROR = ApiError(ErrorCode.POLICY_VIOLATION)
+GONE: Any = AclBindingDeleteResult(BINDING)
+
+
+def test_a_binding() -> None:
+    """One whose every field has its type."""
+    assert is_binding(BINDING)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        tuple(BINDING),
+        BINDING._replace(pattern=tuple(PATTERN)),
+        BINDING._replace(entry=tuple(ENTRY)),
+        *(AclBinding(PATTERN._replace(**{field: 2.5}), ENTRY) for field in PATTERN._fields),
+        *(AclBinding(PATTERN, ENTRY._replace(**{field: None})) for field in ENTRY._fields),
+        AclBinding(PATTERN._replace(resource_type=2), ENTRY),
+    ],
+    ids=repr,
+)
+def test_no_binding(found: Any) -> None:
+    """A number is no enum, and None no text."""
+    assert not is_binding(found)
+    assert not is_delete_result(AclDeleteResult(None, (AclBindingDeleteResult(found),)))
+
+
+def test_results() -> None:
+    """With an error of the contract, or without one; the bindings in a tuple or a list."""
+    assert is_create_result(AclCreateResult())
+    assert is_create_result(AclCreateResult(ERROR))
+    assert is_delete_result(AclDeleteResult(ERROR))
+    assert is_delete_result(AclDeleteResult(None, (GONE, GONE._replace(error=ERROR))))
+    assert is_delete_result(AclDeleteResult(None, [GONE]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        True,
+        ERROR,
+        (None,),
+        AclCreateResult("no"),  # type: ignore[arg-type]
+        AclCreateResult(RuntimeError("no")),  # type: ignore[arg-type]
+        AclDeleteResult("no"),  # type: ignore[arg-type]
+        AclDeleteResult(None, BINDING),
+        AclDeleteResult(None, None),  # type: ignore[arg-type]
+        AclDeleteResult(None, (BINDING,)),
+        AclDeleteResult(None, (GONE._replace(error="no"),)),
+    ],
+    ids=repr,
+)
+def test_no_results(found: Any) -> None:
+    """Nothing else is, whatever it looks like."""
+    assert not is_create_result(found)
+    assert not is_delete_result(found)
