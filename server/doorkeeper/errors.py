@@ -94,9 +94,19 @@ class ApiError(Exception):
     """
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
-        """Keep the code and the text."""
-        super().__init__(message or code.name)
-        self.code = code
+        """Keep the code and the text.
+
+        Raises:
+            ValueError: the code is none of an error: an answer with it would say success.
+            TypeError: the message is no text.
+
+        """
+        self.code = ErrorCode(code)
+        if self.code is ErrorCode.NONE:
+            raise ValueError("found NONE, which is no error; expected is another ErrorCode")
+        if message is not None and not isinstance(message, str):
+            raise TypeError(f"found the message {message!r:.80}; expected is a text")
+        super().__init__(message or self.code.name)
         self.message = message
 
 
