@@ -32,7 +32,10 @@ CONTEXT = RequestContext(request_of("admin", api_key=44), "Request(...)", contro
 
 
 class Capricious(StandardAuthorizer):
-    """Takes ``com.example.mood``: refuses ``bad``, fails to judge ``odd`` and to use ``false``."""
+    """Takes ``com.example.mood``: refuses ``bad``, fails to judge ``odd`` and to use ``false``.
+
+    ``exit`` would end the process, when it is judged or, with ``false exit``, when it is used.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,15 +50,19 @@ class Capricious(StandardAuthorizer):
             raise ValueError("com.example.mood: found bad; allowed: any other")
         if mood == "odd":
             raise RuntimeError("odd")
+        if mood == "exit":
+            raise SystemExit(3)
 
     def reconfigure(self, configs: Mapping[str, str]) -> None:
         mood = configs.get("com.example.mood")
         if mood == "false":
             raise RuntimeError("no")
+        if mood == "false exit":
+            raise SystemExit(3)
         self.moods.append(mood)
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        super().reconfigure(configs)
+        super().configure(configs)
         self.moods.append(configs.get("com.example.mood"))
 
 

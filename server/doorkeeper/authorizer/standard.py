@@ -109,7 +109,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Read the super users, the default and the form of the audit line."""
-        self.reconfigure(configs)
+        self._read(configs)
 
     def reconfigurable_configs(self) -> set[str]:
         """Return the keys that ``configure`` reads: all of them."""
@@ -127,6 +127,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
     def reconfigure(self, configs: Mapping[str, str]) -> None:
         """Read them again; what is refused leaves all as it was."""
+        self._read(configs)
+
+    def _read(self, configs: Mapping[str, str]) -> None:
         policy, form = read_policy(configs), read_form(configs)
         self._policy, self._form = policy, form
 

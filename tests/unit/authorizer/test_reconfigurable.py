@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from doorkeeper.authorizer import Reconfigurable
 from doorkeeper.authorizer.standard import StandardAuthorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def test_the_standard_authorizer_is_one_of_them() -> None:
@@ -32,3 +37,18 @@ def test_what_is_refused_changes_nothing() -> None:
         authorizer.validate_reconfiguration({"super.users": "b"})
 
     assert authorizer.policy.super_users == {"User:a"}
+
+
+def test_the_first_values_are_no_new_ones() -> None:
+    """A subclass of the standard authorizer hears of ``reconfigure`` when values have changed."""
+    heard = []
+
+    class Hearing(StandardAuthorizer):
+        def reconfigure(self, configs: Mapping[str, str]) -> None:
+            heard.append(configs)
+
+    authorizer = Hearing()
+    authorizer.configure({"super.users": "User:a"})
+
+    assert authorizer.policy.super_users == {"User:a"}
+    assert heard == []
