@@ -85,7 +85,7 @@ class Reconfiguring:
                 authorizer.validate_reconfiguration(new.originals)
             except ValueError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._log.exception("the authorizer failed to validate a configuration")
                 keys = ", ".join(changed_keys(self.settings.originals, new.originals))
                 raise ValueError(
@@ -104,7 +104,11 @@ class Reconfiguring:
         limits = limits_of(new)
         overrides = resolved_overrides(limits)
         for authorizer in self._concerned(new):
-            authorizer.reconfigure(new.originals)
+            try:
+                authorizer.reconfigure(new.originals)
+            except SystemExit as error:
+                # A plug-in does not end the process, least of all between two states.
+                raise RuntimeError("reconfigure raised SystemExit") from error
         self._logs.set_levels(new.log_levels)
         for listener in new.listeners:
             if listener.authenticates:
@@ -118,7 +122,7 @@ class Reconfiguring:
         if not isinstance(authorizer, Reconfigurable):
             return []
         changed = changed_keys(self.settings.originals, new.originals)
-        return [authorizer] if authorizer.reconfigurable_configs() & set(changed) else []
+        return [] if set(changed).isdisjoint(authorizer.reconfigurable_configs()) else [authorizer]
 
 
 def is_reloaded(name: str) -> bool:

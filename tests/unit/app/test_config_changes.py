@@ -94,10 +94,11 @@ async def test_a_plug_in_takes_its_own_keys(tmp_path: Path) -> None:
     async with running(tmp_path, "", PLUGIN) as server:
         assert await server.alter("", (MOOD, SET, "good")) == [None]
         assert await server.alter("", ("max.connections", SET, "9")) == [None]
-        (refusal,) = await server.alter("", (MOOD, SET, "odd"))
-        assert refusal == (
-            f"42: Validation of dynamic config update of [{MOOD}] failed with class Capricious"
-        )
+        for mood in ("odd", "exit"):
+            (refusal,) = await server.alter("", (MOOD, SET, mood))
+            assert refusal == (
+                f"42: Validation of dynamic config update of [{MOOD}] failed with class Capricious"
+            )
 
         assert isinstance(server.assembly.authorizer, Capricious)
         assert server.assembly.authorizer.moods == [None, "good"]
@@ -109,6 +110,7 @@ async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Pat
         await server.alter("1", (MOOD, SET, "good"))
 
         assert await server.alter("1", (MOOD, SET, "false")) == ["-1: None"]
+        assert await server.alter("1", (MOOD, SET, "false exit")) == ["-1: None"]
 
         assert server.assembly.node.settings.originals[MOOD] == "good"
     assert query(tmp_path / "data", "SELECT value FROM configs") == [("good",)]
