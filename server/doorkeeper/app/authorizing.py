@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def check_authorizer(settings: Settings) -> None:
             read_policy(settings.originals)
             read_form(settings.originals)
     except ValueError as error:
-        raise StartError(str(error)) from error
+        raise StartError(placed(settings, error)) from error
 
 
 def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authorizer | None:
@@ -48,7 +49,7 @@ def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authori
     try:
         found = authorizer_class(settings.authorizer_class_name)
     except UnusableAuthorizer as error:
-        raise StartError(str(error)) from error
+        raise StartError(placed(settings, error)) from error
     if found is None:
         return None
     name = settings.authorizer_class_name
@@ -63,7 +64,7 @@ def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authori
         if authorizer is not None:
             GuardedAuthorizer(authorizer).close()
         if isinstance(error, ValueError):
-            raise StartError(one_line(error)) from error
+            raise StartError(placed(settings, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
     return authorizer
 
@@ -105,6 +106,15 @@ def started(
 def one_line(error: BaseException) -> str:
     """Return an exception's text without line breaks."""
     return " ".join(str(error).split())
+
+
+def placed(settings: Settings, error: ValueError) -> str:
+    """Return the one line about a refused key, with its file and line where it begins with one."""
+    text = one_line(error)
+    entries = (*settings.given, *settings.dynamic.entries())
+    sources = {entry.key: entry.source for entry in entries}
+    source = sources.get(re.split("[:=]", text, maxsplit=1)[0], "")
+    return f"{source}: {text}" if source else text
 
 
 def refused_start(settings: Settings, error: BaseException) -> StartError:

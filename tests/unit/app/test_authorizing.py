@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
+from doorkeeper.app.authorizing import authorizer_of, placed, refused_start, server_info, started
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -69,17 +69,23 @@ def test_plug_ins_are_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("authorizer.class.name=no.such.Class", "authorizer.class.name=no.such.Class: cannot"),
-        (f"{STANDARD}\nsuper.users=admin", "super.users: "),
+        ("authorizer.class.name=no.such.Class", "line 1: authorizer.class.name=no.such.Class: "),
+        (f"{STANDARD}\nsuper.users=admin", "line 2: super.users: "),
     ],
 )
 def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
-    """The line names the key."""
+    """The line names the file, the line in it, and the key."""
     with pytest.raises(StartError) as caught:
         made(text)
 
     (problem,) = caught.value.problems
-    assert problem.startswith(said)
+    assert said in problem
+    assert problem.partition(" line ")[0].endswith("server.properties")
+
+
+def test_a_line_about_a_key_that_nobody_gave() -> None:
+    """There is no place to name."""
+    assert placed(settings_of(""), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
 
 
 def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,5 +31,5 @@ def test_problems_of_both_are_told_together(tmp_path: Path) -> None:
         )
 
     authorizer, missing = caught.value.problems
-    assert authorizer.startswith("authorizer.class.name=no.such: ")
+    assert " line 1: authorizer.class.name=no.such: " in authorizer
     assert missing.startswith(f"{catalog}: ")

@@ -66,7 +66,7 @@ def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     first, second = result.stderr.splitlines()
-    assert first.startswith("doorkeeper: super.users: ")
+    assert first.startswith(f"doorkeeper: {file} line 2: super.users: ")
     assert second.startswith(f"doorkeeper: {catalog}:2: ")
 
 
@@ -98,6 +98,7 @@ def test_each_value_with_its_place(tmp_path: Path) -> None:
     assert "num.partitions=3  (--override)" in lines
     assert "doorkeeper.store=embedded  (default)" in lines
     assert f"log.dirs=/x  ({file} line 6; no effect)" in lines
+    assert f"com.example.password=(hidden)  ({file} line 5)" in lines
     assert "broker.rack=  (default)" in lines
 
 
