@@ -21,7 +21,10 @@ _SHOWN_ALTHOUGH_UNDECLARED = frozenset(
 
 
 class Origin(NamedTuple):
-    """A key, its value (None where there is none), and its source: file and line, for example."""
+    """A key, its value (None where there is none), and its source: file and line, for example.
+
+    What nobody declares may have an effect: plug-ins read it.
+    """
 
     key: str
     value: str | None
@@ -37,7 +40,7 @@ def origins_of(settings: Settings) -> list[Origin]:
     given = {entry.key: entry for entry in (*settings.given, *settings.dynamic.entries())}
     rows = []
     for name in sorted(KEYS.keys() | given.keys()):
-        has_effect = named(name).key is not None
+        has_effect = not named(name).without_effect
         if name in given:
             hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
             value = HIDDEN if hidden else given[name].value.strip()
