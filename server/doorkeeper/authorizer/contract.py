@@ -244,6 +244,7 @@ def masks_by_authorize(
 
     Raises:
         ValueError: the number of the answers is not that of the actions.
+        TypeError: one of them is neither of the two results.
 
     """
     probes = [
@@ -255,9 +256,16 @@ def masks_by_authorize(
     if probes:
         answers = authorizer.authorize(context, probes)
         for probe, answer in zip(probes, answers, strict=True):
-            if answer is AuthorizationResult.ALLOWED:
+            if _is_allowed(answer):
                 masks[probe.resource] |= 1 << probe.operation
     return [masks[resource] for resource in resources]
+
+
+def _is_allowed(answer: object) -> bool:
+    """Say which of the two results it is; the authorizer's own mistake is not for us to hide."""
+    if not isinstance(answer, AuthorizationResult):
+        raise TypeError(f"authorize answered {answer!r:.80}; expected is an AuthorizationResult")
+    return answer is AuthorizationResult.ALLOWED
 
 
 PROBE_NAME = "hardcode"
@@ -275,6 +283,10 @@ def by_resource_type(
     A LITERAL deny never dominates a PREFIXED allow, and implied operations do not count beyond
     the first step: both as in the broker.
 
+    Raises:
+        ValueError: the operation or the type is ANY or UNKNOWN, or there is not one answer.
+        TypeError: the answer is neither of the two results.
+
     Source: the default method ``Authorizer.authorizeByResourceType``.
     """
     check_not_filter(operation, resource_type)
@@ -284,7 +296,8 @@ def by_resource_type(
         resource_reference_count=0,
         log_if_denied=False,
     )
-    if authorizer.authorize(context, [probe])[0] is AuthorizationResult.ALLOWED:
+    (answer,) = authorizer.authorize(context, [probe])
+    if _is_allowed(answer):
         return AuthorizationResult.ALLOWED
     wanted = AclBindingFilter(
         ResourcePatternFilter(resource_type, None, PatternType.ANY),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -111,3 +111,17 @@ def test_everything_public_is_there() -> None:
         assert getattr(doorkeeper.authorizer, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         doorkeeper.authorizer.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("answer", [True, None, "ALLOWED", 1])
+def test_the_defaults_take_the_two_results_only(answer: Any) -> None:
+    """Anything else is a mistake that they do not hide behind an empty mask, or behind ACLs."""
+
+    class Odd(Plugin):
+        def authorize(self, context: Any, actions: Sequence[Action]) -> Any:
+            return [answer for _ in actions]
+
+    with pytest.raises(TypeError, match="expected is an AuthorizationResult"):
+        Odd().authorized_operations(request_of("alice"), [topic("a")])
+    with pytest.raises(TypeError, match="expected is an AuthorizationResult"):
+        Odd().authorize_by_resource_type(request_of("alice"), READ, ResourceType.TOPIC)
