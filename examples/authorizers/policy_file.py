@@ -187,10 +187,17 @@ def read_rules(file: Path) -> tuple[AclBinding, ...]:
     """
     try:
         rules = yaml.safe_load(file.read_text(encoding="utf-8")) or []
-        return tuple(binding for rule in rules for binding in _bindings(rule))
-    except (OSError, yaml.YAMLError, KeyError, AttributeError, TypeError, ValueError) as error:
-        text = " ".join(str(error).split())
-        raise ValueError(f"{file}: {type(error).__name__}: {text}") from error
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"{file}: {' '.join(str(error).split())}") from error
+    if not isinstance(rules, list):
+        raise ValueError(f"{file}: found no list of rules")  # noqa: TRY004  it stops the start
+    bindings: list[AclBinding] = []
+    for number, rule in enumerate(rules, 1):
+        try:
+            bindings += _bindings(rule)
+        except (KeyError, AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"{file}: rule {number} is wrong: {error}: {rule}") from error
+    return tuple(bindings)
 
 
 def _bindings(rule: dict[str, Any]) -> Iterator[AclBinding]:

@@ -23,7 +23,7 @@ from doorkeeper.authorizer import Authorizer, KeepsInStore, authorizer_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
     from doorkeeper.authorizer import (
         AclBinding,
@@ -52,6 +52,7 @@ class Recorder(Authorizer):
         self._store: Any = None
         self._inner: Authorizer | None = None
         self._lines: queue.Queue[str | None] = queue.Queue(LINES_MAX)
+        self._file: TextIO | None = None
         self._writer: threading.Thread | None = None
         self.lost = 0
 
@@ -61,7 +62,10 @@ class Recorder(Authorizer):
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Make and configure what is wrapped, and open the file."""
-        wrapped = authorizer_class(configs.get("recorder.wraps", STANDARD))
+        try:
+            wrapped = authorizer_class(configs.get("recorder.wraps", STANDARD))
+        except ValueError as error:
+            raise ValueError(f"recorder.wraps: {error}") from error
         if wrapped is None:
             raise ValueError("recorder.wraps: found nothing; allowed: an authorizer")
         self._inner = wrapped()
@@ -69,7 +73,11 @@ class Recorder(Authorizer):
             self._inner.attach(self._store)
         self._inner.configure(configs)
         name = configs.get("recorder.file", "decisions.jsonl")
-        self._writer = threading.Thread(target=self._write, args=(name,), name="recorder")
+        try:
+            self._file = open(name, "a", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115  kept
+        except OSError as error:
+            raise ValueError(f"recorder.file: {error}") from error
+        self._writer = threading.Thread(target=self._write, name="recorder")
 
     @property
     def inner(self) -> Authorizer:
@@ -103,10 +111,10 @@ class Recorder(Authorizer):
                 self.lost += 1
         return results
 
-    def _write(self, name: str) -> None:
-        with open(name, "a", encoding="utf-8", buffering=1) as file:  # noqa: PTH123  a short name
-            while (line := self._lines.get()) is not None:
-                file.write(f"{line}\n")
+    def _write(self) -> None:
+        assert self._file is not None, "configured first"
+        while (line := self._lines.get()) is not None:
+            self._file.write(f"{line}\n")
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
@@ -135,3 +143,5 @@ class Recorder(Authorizer):
         if self._writer is not None and self._writer.ident is not None:
             self._lines.put(None)
             self._writer.join()
+        if self._file is not None:
+            self._file.close()

@@ -113,7 +113,9 @@ def test_the_policy_file(tmp_path: Path) -> None:
     ("text", "said"),
     [
         (None, "No such file or directory"),
-        ("- who: User:a\n  may: [FLY]\n  resource: topic t\n", "KeyError: 'FLY'"),
+        ("- who: User:a\n  may: [FLY]\n  resource: topic t\n", "rule 1 is wrong: 'FLY'"),
+        ("- who: User:a\n  resource: topic t\n- 7\n", "rule 2 is wrong: "),
+        ("7", "found no list of rules"),
         ("a: [", "while parsing"),
     ],
 )
@@ -242,3 +244,21 @@ def test_the_recorder(tmp_path: Path) -> None:
         "name": "kafka-cluster",
         "result": "ALLOWED",
     }
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"recorder_file": "/no/such/folder/file"}, "recorder.file: "),
+        ({"recorder_wraps": "nobody"}, "recorder.wraps: authorizer.class.name=nobody: "),
+    ],
+)
+def test_a_recorder_that_cannot_record_stops_the_start(
+    tmp_path: Path, changed: dict[str, str], said: str
+) -> None:
+    """One line, which names the key."""
+    with serving(tmp_path, "recorder", **changed) as server:
+        assert server.process.wait(30) == 1
+        (line,) = server.errors().splitlines()
+
+    assert line.startswith(f"doorkeeper: --override: {said}")
