@@ -363,6 +363,44 @@ _ROWS = (
 )
 
 TOPIC_CONFIGS: dict[str, TopicConfig] = {row.name: row for row in _ROWS}
+
+# Of several bad values the first in this order is told.
+_CHECKED_IN_ORDER = """
+segment.bytes
+segment.ms
+segment.jitter.ms
+segment.index.bytes
+flush.messages
+flush.ms
+retention.bytes
+retention.ms
+max.message.bytes
+index.interval.bytes
+delete.retention.ms
+min.compaction.lag.ms
+max.compaction.lag.ms
+file.delete.delay.ms
+min.cleanable.dirty.ratio
+cleanup.policy
+unclean.leader.election.enable
+min.insync.replicas
+compression.type
+compression.gzip.level
+compression.lz4.level
+compression.zstd.level
+preallocate
+message.timestamp.type
+message.timestamp.before.max.ms
+message.timestamp.after.max.ms
+leader.replication.throttled.replicas
+follower.replication.throttled.replicas
+remote.storage.enable
+local.retention.ms
+local.retention.bytes
+remote.log.copy.disable
+remote.log.delete.on.disable
+internal.segment.bytes
+""".split()
 """All settings by name, sorted."""
 
 _BOUNDS = {
@@ -418,6 +456,8 @@ def shown(config: TopicConfig, text: str) -> str:
 def check_configs(given: Mapping[str, str]) -> None:
     """Check the settings of one topic: the names, then each value, then what must fit together.
 
+    The values are checked in the order in which Kafka defines them.
+
     Raises:
         InvalidConfig: the first fault.
 
@@ -426,9 +466,10 @@ def check_configs(given: Mapping[str, str]) -> None:
         if name not in TOPIC_CONFIGS:
             raise InvalidConfig(f"Unknown topic config name: {name}")
     values: dict[str, Value] = {}
-    for name, text in given.items():
-        config = TOPIC_CONFIGS[name]
-        values[name] = check_value(name, config.type, text, config)
+    for name in _CHECKED_IN_ORDER:
+        if name in given:
+            config = TOPIC_CONFIGS[name]
+            values[name] = check_value(name, config.type, given[name], config)
     if values.get("remote.storage.enable") is True:
         raise InvalidConfig(
             "Tiered Storage functionality is disabled in the broker."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.config.settings import ConfigSource, Synonym
+from doorkeeper.config.values import KeyType
 from doorkeeper.topic_configs import (
     TOPIC_CONFIGS,
     InvalidConfig,
@@ -139,3 +140,17 @@ def test_a_brokers_value_stands_over_the_default() -> None:
     assert inherited[:2] == ("7", ConfigSource.DYNAMIC_BROKER_CONFIG)
     assert own[:2] == ("5", ConfigSource.DYNAMIC_TOPIC_CONFIG)
     assert [synonym.value for synonym in own.synonyms] == ["5", "7", "-1"]
+
+
+def test_of_several_bad_values_the_first_of_kafkas_definition_is_told() -> None:
+    """Not the first that was given: Kafka's LogConfig defines retention.ms earlier."""
+    with pytest.raises(InvalidConfig, match=r"configuration retention\.ms"):
+        check_configs({"min.insync.replicas": "x", "retention.ms": "x"})
+
+
+def test_every_key_is_checked() -> None:
+    """No key is left out of the order in which values are checked."""
+    for name, config in TOPIC_CONFIGS.items():
+        if config.type is not KeyType.STRING:  # texts have checks of their own, above
+            with pytest.raises(InvalidConfig):
+                check_configs({name: "bad value!"})
