@@ -74,7 +74,7 @@ def test_the_smallest_one(folder: Path) -> None:
     with serving(folder, name, "office.hours=nine") as server:
         assert server.process.wait(30) == 1
         assert server.errors() == (
-            "doorkeeper: office.hours: found no hours; allowed: two of them, as 9-17\n"
+            "doorkeeper: --override: office.hours: found no hours; allowed: two of them, as 9-17\n"
         )
 
 
