@@ -365,42 +365,42 @@ _ROWS = (
 TOPIC_CONFIGS: dict[str, TopicConfig] = {row.name: row for row in _ROWS}
 
 # Of several bad values the first in this order is told.
-_CHECKED_IN_ORDER = """
-segment.bytes
-segment.ms
-segment.jitter.ms
-segment.index.bytes
-flush.messages
-flush.ms
-retention.bytes
-retention.ms
-max.message.bytes
-index.interval.bytes
-delete.retention.ms
-min.compaction.lag.ms
-max.compaction.lag.ms
-file.delete.delay.ms
-min.cleanable.dirty.ratio
-cleanup.policy
-unclean.leader.election.enable
-min.insync.replicas
-compression.type
-compression.gzip.level
-compression.lz4.level
-compression.zstd.level
-preallocate
-message.timestamp.type
-message.timestamp.before.max.ms
-message.timestamp.after.max.ms
-leader.replication.throttled.replicas
-follower.replication.throttled.replicas
-remote.storage.enable
-local.retention.ms
-local.retention.bytes
-remote.log.copy.disable
-remote.log.delete.on.disable
-internal.segment.bytes
-""".split()
+_CHECKED_IN_ORDER = [
+    "segment.bytes",
+    "segment.ms",
+    "segment.jitter.ms",
+    "segment.index.bytes",
+    "flush.messages",
+    "flush.ms",
+    "retention.bytes",
+    "retention.ms",
+    "max.message.bytes",
+    "index.interval.bytes",
+    "delete.retention.ms",
+    "min.compaction.lag.ms",
+    "max.compaction.lag.ms",
+    "file.delete.delay.ms",
+    "min.cleanable.dirty.ratio",
+    "cleanup.policy",
+    "unclean.leader.election.enable",
+    "min.insync.replicas",
+    "compression.type",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.zstd.level",
+    "preallocate",
+    "message.timestamp.type",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.after.max.ms",
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+    "remote.storage.enable",
+    "local.retention.ms",
+    "local.retention.bytes",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "internal.segment.bytes",
+]
 """All settings by name, sorted."""
 
 _BOUNDS = {
