@@ -210,7 +210,7 @@ def test_one_that_cannot_be_loaded(tmp_path: Path, name: str, said: str) -> None
         assert server.process.wait(30) == 1
         (line,) = server.errors().splitlines()
 
-    assert line.startswith(f"doorkeeper: authorizer.class.name={name}: ")
+    assert line.startswith(f"doorkeeper: --override: authorizer.class.name={name}: ")
     assert said in line
 
 
