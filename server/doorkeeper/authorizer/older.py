@@ -127,25 +127,27 @@ class OlderAuthorizer(Authorizer):
 
     def create_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  the older interface takes none
+        context: AuthorizableRequestContext | None,
         bindings: Sequence[AclBinding],
     ) -> list[asyncio.Future[AclCreateResult]]:
         """Add each binding by itself, so that each has its own result."""
-        return [completed(AclCreateResult(self._added(binding))) for binding in bindings]
+        return [completed(AclCreateResult(self._added(binding, context))) for binding in bindings]
 
-    def _added(self, binding: AclBinding) -> ApiError | None:
+    def _added(
+        self, binding: AclBinding, context: AuthorizableRequestContext | None
+    ) -> ApiError | None:
         refusal = check_binding(binding)
         if refusal is not None:
             return refusal
         try:
             self.older.add_acls(frozenset({binding.entry}), binding.pattern)
         except Exception as error:  # noqa: BLE001 - plug-ins raise what they like
-            return self._failure("add_acls", error)
+            return self._failure("add_acls", error, context)
         return None
 
     def delete_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  as above
+        context: AuthorizableRequestContext | None,
         filters: Sequence[AclBindingFilter],
     ) -> list[asyncio.Future[AclDeleteResult]]:
         """Remove what the filters match, resource by resource.
@@ -156,11 +158,11 @@ class OlderAuthorizer(Authorizer):
         try:
             held = self._all()
         except Exception as error:  # noqa: BLE001 - as above
-            failure = self._failure("get_acls", error)
+            failure = self._failure("get_acls", error, context)
             return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
         refusals = [check_filter(wanted) for wanted in filters]
         wanted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
-        outcomes = self._removed(held, wanted)
+        outcomes = self._removed(held, wanted, context)
         return [
             completed(AclDeleteResult(refusal))
             if refusal is not None
@@ -172,6 +174,7 @@ class OlderAuthorizer(Authorizer):
         self,
         held: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
         filters: Sequence[AclBindingFilter],
+        context: AuthorizableRequestContext | None,
     ) -> list[AclBindingDeleteResult]:
         """Remove from each resource what any filter matches; return what became of each."""
         outcomes = []
@@ -188,17 +191,20 @@ class OlderAuthorizer(Authorizer):
                 if self.older.remove_acls(None if going == entries else going, pattern) is False:
                     continue
             except Exception as failure:  # noqa: BLE001 - as above
-                error = self._failure("remove_acls", failure)
+                error = self._failure("remove_acls", failure, context)
             outcomes += [
                 AclBindingDeleteResult(AclBinding(pattern, entry), error) for entry in sorted(going)
             ]
         return outcomes
 
-    def _failure(self, what: str, error: Exception) -> ApiError:
+    def _failure(
+        self, what: str, error: Exception, context: AuthorizableRequestContext | None
+    ) -> ApiError:
         if isinstance(error, ApiError):
             return error
         name = f"{type(self.older).__module__}.{type(self.older).__qualname__}"
-        _LOG.error("%s failed in %s", name, what, exc_info=error)
+        request = "" if context is None else f", correlation id {context.correlation_id}"
+        _LOG.error("%s failed in %s%s", name, what, request, exc_info=error)
         return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def acls(self, wanted: AclBindingFilter) -> Iterator[AclBinding]:

@@ -183,6 +183,20 @@ async def test_each_item_has_its_own_result(error: Exception, code: ErrorCode) -
     assert [each.error and each.error.code for each in outcomes] == [42, code]
 
 
+async def test_what_failed_is_logged_with_its_request(caplog: pytest.LogCaptureFixture) -> None:
+    """By the class's name and the correlation id, where a client asked."""
+    authorizer = await held()
+    authorizer.older.add_acls = fails(RuntimeError("gone"))
+
+    for context in (request_of("admin"), None):
+        for each in authorizer.create_acls(context, [A]):
+            await each
+
+    told = f"{type(authorizer.older).__module__}.{type(authorizer.older).__qualname__} failed in"
+    number = request_of("admin").correlation_id
+    assert caplog.messages == [f"{told} add_acls, correlation id {number}", f"{told} add_acls"]
+
+
 @pytest.mark.parametrize(
     ("asked", "found", "call"),
     [
