@@ -6,6 +6,7 @@ difference has a field's name), the end of the connection, or bytes that are no 
 
 import socket
 import struct
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from doorkeeper_wire.headers import RequestHeader, encode_request_header
@@ -81,7 +82,9 @@ def _answer(peer: socket.socket, turn: Turn, *, send: bool) -> Any:
         if send:
             peer.sendall(turn.data)
             if turn.last:
-                peer.shutdown(socket.SHUT_WR)
+                # A server that closed at once leaves nothing to shut down; what it said is read.
+                with suppress(OSError):
+                    peer.shutdown(socket.SHUT_WR)
         (size,) = struct.unpack(">i", _read(peer, 4))
         return read(_read(peer, size), turn)
     except TimeoutError:
