@@ -104,19 +104,18 @@ def _check_broker(
     name, kind = resource.resource_name, resource.resource_type
     if kind not in needs:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
-    if kind == BROKER_LOGGER or (kind == BROKER and name):
-        if _WHOLE.fullmatch(name) is None:
-            text = f"Node id must be an integer, but it is: {name}"
-            raise ApiError(ErrorCode.INVALID_REQUEST, text)
-        if int(name) != node.node_id:
-            found = (
-                f"Unexpected broker id, expected {node.node_id}, but received {name}"
-                if kind == BROKER
-                else f"Unexpected node id. Expected {node.node_id}, but received {name}"
-            )
-            raise ApiError(ErrorCode.INVALID_REQUEST, found)
     if kind == BROKER:
+        if name:
+            _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
         altered(wanted.given_of(node.settings.dynamic), wanted.alterations, of_cluster=not name)
+
+
+def _check_node_id(name: str, node: Node, unexpected: str) -> None:
+    if _WHOLE.fullmatch(name) is None:
+        text = f"Node id must be an integer, but it is: {name}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    if int(name) != node.node_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST, unexpected.format(node.node_id, name))
 
 
 def _check_allowed(
@@ -128,6 +127,10 @@ def _check_allowed(
     if not is_allowed(node, context, need, name):
         text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
         raise Verbatim(need.refusal, text)
+    if kind == BROKER_LOGGER:
+        _check_node_id(
+            resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
+        )
     if kind in _NOT_HERE:
         raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
 

@@ -23,7 +23,9 @@ OF_LISTS = frozenset({ConfigOperation.APPEND, ConfigOperation.SUBTRACT})
 def operated(operation: ConfigOperation, current: str, elements: str) -> str:
     """Return a list with elements appended that it lacks, or without them; comma-separated."""
     parts = [part.strip() for part in current.split(",")] if current.strip() else []
-    for element in map(str.strip, elements.split(",")):
+    # As Java splits: empty elements at the end do not count, but "" is one empty element.
+    split = elements.rstrip(",").split(",") if elements.strip(",") or not elements else []
+    for element in map(str.strip, split):
         if operation is ConfigOperation.APPEND:
             if element not in parts:
                 parts.append(element)

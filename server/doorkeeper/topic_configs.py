@@ -9,7 +9,9 @@ Source: the broker's ``LogConfig`` and ``TopicConfig`` (4.3.1); the texts of err
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.settings import ConfigSource, Synonym
@@ -41,7 +43,20 @@ class TopicConfig(NamedTuple):
 
 
 def _invalid(name: str, value: object, reason: str) -> InvalidConfig:
-    return InvalidConfig(f"Invalid value {value} for configuration {name}: {reason}")
+    told = _decimal(value) if isinstance(value, float) else value
+    return InvalidConfig(f"Invalid value {told} for configuration {name}: {reason}")
+
+
+def _decimal(value: float) -> str:
+    """Return a number as Java's Double.toString writes it."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    digits, exponent = f"{Decimal(repr(value)).normalize():E}".split("E")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
 def _at_least(low: int) -> Check:
@@ -66,6 +81,8 @@ def _between(low: int, high: int) -> Check:
 def _one_of(*allowed: str) -> Check:
     def check(name: str, value: Value) -> None:
         for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(value, tuple) and not item:
+                raise InvalidConfig(f"Configuration '{name}' values must not be empty.")
             if item not in allowed:
                 raise _invalid(name, item, f"String must be one of: {', '.join(allowed)}")
 
@@ -77,12 +94,12 @@ def _gzip_level(name: str, value: Value) -> None:
         raise _invalid(name, value, "Value must be between 1 and 9 or equal to -1")
 
 
-_REPLICA = re.compile(r"[0-9]+:[0-9]+")
+_REPLICA = re.compile(r"(?:[0-9]+:[0-9]+)?")
 
 
 def _throttled(name: str, value: Value) -> None:
     items = value if isinstance(value, tuple) else ()
-    if items == ("*",) or all(_REPLICA.fullmatch(item) for item in items):
+    if "".join(items) == "*" or all(_REPLICA.fullmatch(item) for item in items):
         return
     raise _invalid(
         name,
@@ -408,7 +425,13 @@ _BOUNDS = {
     _INT: (-(2**31), INT_MAX),
     _LONG: (-(2**63), LONG_MAX),
 }
-_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
+_SPACE = "".join(map(chr, range(0x21)))
+"""What Java trims; a no-break space is none of it."""
+_WHOLE = re.compile(r"[+-]?\d{1,40}")
+_DECIMAL = re.compile(
+    r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?"
+)
+"""Java's decimal numbers; those of base 16 are not taken."""
 
 
 def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | None) -> Value:
@@ -425,23 +448,23 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
 
 
 def _typed(name: str, key_type: KeyType, text: str) -> Value:
-    trimmed = text.strip()
+    trimmed = text.strip(_SPACE)
     if key_type is _BOOLEAN:
         if trimmed.lower() not in ("true", "false"):
             raise _invalid(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
     if key_type is _LIST:
-        return tuple(part.strip() for part in trimmed.split(",")) if trimmed else ()
+        return tuple(part.strip(_SPACE) for part in trimmed.split(",")) if trimmed else ()
     if key_type not in _BOUNDS and key_type is not _DOUBLE:
         return trimmed
-    try:
-        if key_type is _DOUBLE:
-            return float(trimmed)
+    if key_type is _DOUBLE:
+        decimal = _DECIMAL.fullmatch(trimmed)
+        if decimal is not None:
+            return float(decimal[1])
+    else:
         low, high = _BOUNDS[key_type]
         if _WHOLE.fullmatch(trimmed) and low <= int(trimmed) <= high:
             return int(trimmed)
-    except ValueError:
-        pass
     raise _invalid(name, text, f"Not a number of type {key_type.name}")
 
 
@@ -450,6 +473,8 @@ def shown(config: TopicConfig, text: str) -> str:
     value = _typed(config.name, config.type, text)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return _decimal(value)
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 

@@ -12,9 +12,7 @@ from testkit.checkout import ROOT
 from testkit.frame_cases import Step
 from testkit.pairs import Pair, shown
 from testkit.random_requests import RandomRequests
-
-CHANGES = ("Create", "Delete")
-"""Beginnings of the requests that may change what a later one is answered."""
+from testkit.side_by_side import CHANGES
 
 STEPS = 40
 QUICK = 10

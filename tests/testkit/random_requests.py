@@ -26,6 +26,7 @@ from doorkeeper_wire.messages import (
     sasl_handshake,
 )
 from testkit.frame_cases import Step, make_topics, new_topic
+from testkit.random_alterations import RandomAlterations, told
 from testkit.side_by_side import INTERNAL, id_of
 
 USERS = ("alice", "alice", "bob", "bob", "admin", None)
@@ -45,6 +46,8 @@ class RandomRequests:
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
+        self._to_tell: list[Step] = []
+        alterations = RandomAlterations(self._chance, self._deletable)
         self._makers: Sequence[Callable[[], tuple[Any, Any, int, int]]] = (
             *(self._create_acls, self._create_acls, self._delete_acls),
             *(self._describe_acls, self._describe_acls),
@@ -54,6 +57,7 @@ class RandomRequests:
             *(self._describe_cluster, self._describe_groups, self._list_groups),
             *(self._find_coordinator, self._describe_configs),
             *(self._api_versions, self._sasl),
+            *(alterations.incremental, alterations.incremental, alterations.replacing),
         )
 
     def world(self) -> tuple[Step, ...]:
@@ -90,9 +94,12 @@ class RandomRequests:
         return (make_topics(*topics, version=5), begin, *map(_telling, asked))
 
     def step(self) -> Step:
-        """Return the next request."""
+        """Return the next request; after a change of settings what asks for them."""
+        if self._to_tell:
+            return self._to_tell.pop()
         request, response, lowest, highest = self._chance.choice(self._makers)()
         version = self._chance.choice((lowest, highest, self._chance.randint(lowest, highest)))
+        self._to_tell.extend(told(request))
         return Step(self._chance.choice(USERS), fitting(request, version), response, version)
 
     def _maybe(self, probability: float) -> bool:
@@ -202,7 +209,7 @@ class RandomRequests:
         return request, delete_topics.DeleteTopicsResponse, 1, 6
 
     def _deletable(self) -> str:
-        """Return a name, but not that of a broker's own topics: groups would be gone."""
+        """Return a name, but not that of a broker's own topics: they stay as they are."""
         name = self._topic()
         return "t-one" if name in INTERNAL else name
 

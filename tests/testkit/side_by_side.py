@@ -49,6 +49,9 @@ topics:
 
 MADE_UP = {"cluster_id": "<cluster>", "host": "<host>", "port": "<port>"}
 
+CHANGES = ("Create", "Delete", "Alter", "Incremental")
+"""Beginnings of the requests that may change what a later one is answered."""
+
 SETS = (
     "resources",
     "acls",
@@ -200,7 +203,7 @@ def changed(step: Step, seen: Any) -> bool:
         for row in seen.get(name) or ()
     ]
     kind = type(step.request).__name__
-    return kind.startswith(("Create", "Delete")) and any(row["error_code"] == 0 for row in rows)
+    return kind.startswith(CHANGES) and any(row["error_code"] == 0 for row in rows)
 
 
 def replaced(value: Any, ids: Mapping[bytes, bytes]) -> Any:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from doorkeeper.api import Api
 from doorkeeper.config_alteration import (
     BROKER,
-    BROKER_LOGGER,
     CLIENT_METRICS,
     GROUP,
     TOPIC,
@@ -43,7 +42,6 @@ _ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(33)
 _NEEDS: Mapping[int, Need] = {
     TOPIC: _ON_TOPIC,
     BROKER: _ON_CLUSTER,
-    BROKER_LOGGER: _ON_CLUSTER,
     CLIENT_METRICS: _ON_CLUSTER,
     GROUP: _ON_GROUP,
 }

@@ -50,6 +50,9 @@ async def test_the_refusals_are_those_of_the_newer_api() -> None:
     (static,) = answer(API, asking(4, "1", node_id="7"), node, 2).responses
     (denied,) = answer(API, asking(2, "orders"), node, 2, "alice").responses
 
+    (loggers,) = answer(API, asking(8, "1"), node, 2).responses
+
+    assert loggers.error_message == "Unknown resource type 8"
     assert null.error_message == "Null value not supported for : max.connections"
     assert static.error_message == "Cannot update these configs dynamically: [node.id]"
     assert (denied.error_code, denied.error_message) == (29, "Topic authorization failed.")

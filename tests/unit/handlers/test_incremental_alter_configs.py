@@ -108,7 +108,7 @@ async def test_who_may_not_is_told_as_by_a_broker() -> None:
         resource(BROKER, "1", ASKED),
         resource(BROKER, "", ("node.id", SET, "5")),
         resource(TOPIC, "orders"),
-        resource(LOGGER, "1"),
+        resource(LOGGER, "7"),
         resource(METRICS, "m"),
         resource(GROUP, "g"),
     )

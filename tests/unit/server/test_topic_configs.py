@@ -43,6 +43,12 @@ def test_all_settings_are_there_and_sorted() -> None:
         ("preallocate", "maybe", "{}: Expected value to be either true or false"),
         ("min.cleanable.dirty.ratio", "x", "{}: Not a number of type DOUBLE"),
         ("min.cleanable.dirty.ratio", "1.5", "{}: Value must be no more than 1"),
+        ("min.cleanable.dirty.ratio", "1_0", "{}: Not a number of type DOUBLE"),
+        ("min.cleanable.dirty.ratio", "nan", "{}: Not a number of type DOUBLE"),
+        ("min.cleanable.dirty.ratio", "\u0661", "{}: Not a number of type DOUBLE"),
+        ("retention.ms", "1\u00a0", "{}: Not a number of type LONG"),
+        ("preallocate", "true\u00a0", "{}: Expected value to be either true or false"),
+        ("cleanup.policy", "a\u00a0", "{}: String must be one of: compact, delete"),
         ("segment.bytes", "10", "{}: Value must be at least 1048576"),
         ("compression.gzip.level", "0", "{}: Value must be between 1 and 9 or equal to -1"),
         ("compression.lz4.level", "88", "{}: Value must be no more than 17"),
@@ -54,6 +60,43 @@ def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, 
     with pytest.raises(InvalidConfig) as caught:
         check_configs({name: value})
     assert str(caught.value) == text.format(f"Invalid value {value} for configuration {name}")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("2147483648", "2.147483648E9"),
+        ("9" * 30, "1.0E30"),
+        ("5f", "5.0"),
+        ("1e6", "1000000.0"),
+        ("1e7", "1.0E7"),
+        ("1e400", "Infinity"),
+    ],
+)
+def test_numbers_are_told_as_java_writes_them(value: str, told: str) -> None:
+    """As observed on a broker 4.3.1; a letter for the type may follow the number."""
+    with pytest.raises(InvalidConfig, match="no more than 1") as caught:
+        check_configs({"min.cleanable.dirty.ratio": value})
+    assert str(caught.value).startswith(f"Invalid value {told} for")
+
+
+@pytest.mark.parametrize("value", [",", "delete,", ",delete", "compact,,compact"])
+def test_an_empty_element_is_no_policy(value: str) -> None:
+    """It has a text of its own."""
+    with pytest.raises(InvalidConfig) as caught:
+        check_configs({"cleanup.policy": value})
+    assert str(caught.value) == "Configuration 'cleanup.policy' values must not be empty."
+
+
+@pytest.mark.parametrize("value", [",", "0:1,", "*,", ",*", ""])
+def test_empty_elements_are_no_fault_of_throttled_replicas(value: str) -> None:
+    """A broker takes them, also beside the star."""
+    check_configs({"leader.replication.throttled.replicas": value})
+
+
+def test_whole_numbers_may_have_other_digits() -> None:
+    """As in Java."""
+    check_configs({"retention.ms": "\u0661"})
 
 
 def test_one_wrong_element_of_a_list_is_named() -> None:
