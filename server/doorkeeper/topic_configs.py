@@ -469,7 +469,12 @@ def _typed(name: str, key_type: KeyType, text: str) -> Value:
 
 
 def shown(config: TopicConfig, text: str) -> str:
-    """Return the text of a valid value as DescribeConfigs tells it: trimmed, in one spelling."""
+    """Return the text of a valid value as DescribeConfigs tells it: trimmed, in one spelling.
+
+    That of the internal setting, which has no default, is told as it was given.
+    """
+    if config.default is None:
+        return text
     value = _typed(config.name, config.type, text)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -155,6 +155,11 @@ def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
     assert shown(TOPIC_CONFIGS[name], text) == value
 
 
+def test_the_internal_setting_is_told_as_it_was_given() -> None:
+    """A broker keeps its spelling."""
+    assert shown(TOPIC_CONFIGS["internal.segment.bytes"], " 7 ") == " 7 "
+
+
 def test_what_was_given_stands_over_the_defaults() -> None:
     """As it was given, sorted by name; internal settings only where they were given."""
     plain = values({})
