@@ -38,6 +38,10 @@ _AT_LEAST = {"max.connections": 0, "max.connections.per.ip": 0}
 _OF_TOPICS = {config.synonym: config for config in TOPIC_CONFIGS.values() if config.synonym}
 
 
+class OurRefusal(ApiError):
+    """A refusal of what a broker would take: for callers who may alter, and for nobody else."""
+
+
 def altered(
     given: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
 ) -> dict[str, str]:
@@ -89,10 +93,12 @@ def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
         meaning = named(name)
         if meaning.resembles is not None:
             text = f"unknown key {name}; did you mean {meaning.resembles}?"
-            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+            raise OurRefusal(ErrorCode.INVALID_REQUEST, text)
         if name.startswith("doorkeeper.") and meaning.key is None:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown key {name}")
-    _refuse("Cannot update these configs dynamically", filter(_needs_restart, names))
+            raise OurRefusal(ErrorCode.INVALID_REQUEST, f"unknown key {name}")
+    fixed = list(filter(_needs_restart, names))
+    refusal = ApiError if any(map(_is_fixed_in_kafka, fixed)) else OurRefusal
+    _refuse("Cannot update these configs dynamically", fixed, refusal)
     _refuse(
         "These security configs can be dynamically updated only per-listener using the listener"
         " prefix",
@@ -105,10 +111,10 @@ def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
         )
 
 
-def _refuse(text: str, names: Iterable[str]) -> None:
+def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError) -> None:
     names = list(names)
     if names:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"{text}: [{', '.join(names)}]")
+        raise refusal(ErrorCode.INVALID_REQUEST, f"{text}: [{', '.join(names)}]")
 
 
 def _needs_restart(name: str) -> bool:
@@ -121,6 +127,13 @@ def _needs_restart(name: str) -> bool:
     if name in WITHOUT_EFFECT:
         return name not in DYNAMIC or WITHOUT_EFFECT[name][0] == KeyType.PASSWORD.name
     return name.startswith(LISTENER_PREFIX) and _is_secret(name)
+
+
+def _is_fixed_in_kafka(name: str) -> bool:
+    """Say whether a broker refuses it too: a key of its own that is not dynamic."""
+    key = named(name).key
+    of_kafka = key is not None and key.declared and not key.ours and name == key.name
+    return name not in DYNAMIC and (of_kafka or name in WITHOUT_EFFECT)
 
 
 def _is_secret(name: str) -> bool:

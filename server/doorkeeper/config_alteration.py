@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.acl.model import CLUSTER_NAME
-from doorkeeper.broker_configs import altered
+from doorkeeper.broker_configs import OurRefusal, altered
 from doorkeeper.config_operations import ConfigOperation
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.node import AlteredResource
@@ -75,7 +75,7 @@ def judge(
                 text = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
             _check_wanted(wanted)
-            _check_broker(wanted, resource, needs, node)
+            _check_broker(wanted, resource, needs, context, node)
             _check_allowed(resource, needs, context, node)
         except ApiError as error:
             yield error
@@ -98,7 +98,11 @@ def _check_wanted(wanted: AlteredResource) -> None:
 
 
 def _check_broker(
-    wanted: AlteredResource, resource: Resource, needs: Mapping[int, Need], node: Node
+    wanted: AlteredResource,
+    resource: Resource,
+    needs: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
 ) -> None:
     """Check whose keys they are, and what they would become."""
     name, kind = resource.resource_name, resource.resource_type
@@ -107,7 +111,13 @@ def _check_broker(
     if kind == BROKER:
         if name:
             _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
-        altered(wanted.given_of(node.settings.dynamic), wanted.alterations, of_cluster=not name)
+        given = wanted.given_of(node.settings.dynamic)
+        try:
+            altered(given, wanted.alterations, of_cluster=not name)
+        except OurRefusal:
+            # A broker judges keys before it asks who may; where it has no fault to find, it asks.
+            _check_allowed(resource, needs, context, node)
+            raise
 
 
 def _check_node_id(name: str, node: Node, unexpected: str) -> None:

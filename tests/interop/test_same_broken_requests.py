@@ -8,12 +8,17 @@ import pytest
 from testkit.broken_requests import broken_conversations
 from testkit.pairs import Pair
 
+QUICK = 1000
 
-@pytest.mark.parametrize("count", [1000, pytest.param(30_000, marks=pytest.mark.slow)])
+
+@pytest.mark.parametrize("count", [QUICK, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_broken_requests(pair: Pair, count: int) -> None:
-    """What one decoder refuses the other refuses; what it reads is answered alike."""
+    """What one decoder refuses the other refuses; what it reads is answered alike.
+
+    The quick form sends the same bytes each time, the slow one others in each run.
+    """
     pair.clear(("t-one",))
-    seed = random.SystemRandom().randrange(10**9)
+    seed = 1 if count == QUICK else random.SystemRandom().randrange(10**9)
 
     differences = pair.talk(list(islice(broken_conversations(seed), count)))
 

@@ -136,3 +136,13 @@ async def test_who_may_is_asked_for_nothing_else() -> None:
 
     assert isinstance(made, AlterConfigs)
     assert len(made.resources) == 2
+
+
+@pytest.mark.parametrize("key", ["num.artitions", "doorkeeper.nothing", "listeners"])
+async def test_what_only_we_refuse_is_told_to_those_who_may(key: str) -> None:
+    """A broker has no fault to find in these keys, and tells others that they may not."""
+    request = asking(resource(BROKER, "1", (key, SET, "5")))
+    node = await node_of()
+
+    assert told(answer(API, request, node, 1, "alice")) == [(31, "Cluster authorization failed.")]
+    assert told(answer(API, request, node, 1))[0][0] == 42
