@@ -33,10 +33,10 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.storage import schema
 from doorkeeper.storage.contract import Author, Change, StorageError, StoredBinding
 from doorkeeper.storage.database import connect
 from doorkeeper.storage.embedded import EmbeddedStore
+from doorkeeper.storage.migrations import create
 from doorkeeper.storage.rows import append, log_rows
 
 AUTHOR = Author("User:admin", "127.0.0.1", "PLAINTEXT", "adminclient-1")
@@ -89,7 +89,7 @@ def commit_each(folder: Path) -> Iterator[Submit]:
     """Give the baseline: the same tables and settings, a thread, a commit for each change."""
     folder.mkdir()
     connection = connect(folder / "doorkeeper.db")
-    connection.execute(schema.TABLES)
+    create(connection, cluster_id="benchmark", now_ms=now_ms())
     connection.pragma("wal_autocheckpoint", 1000)
     loop = asyncio.get_running_loop()
     waiting: SimpleQueue[tuple[Change, OnDone] | None] = SimpleQueue()
