@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.authorizer.audit import AuditSink
-    from doorkeeper.storage.contract import Change, ConfigKey, StoredTopic
+    from doorkeeper.storage.contract import (
+        Change,
+        ConfigKey,
+        CredentialKey,
+        StoredCredential,
+        StoredToken,
+        StoredTopic,
+    )
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)
 CONTROLLER = Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 9093)
@@ -53,6 +60,12 @@ class HeldStore(Store):
         return iter(())
 
     def configs(self) -> Iterator[tuple[ConfigKey, str]]:
+        return iter(())
+
+    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+        return iter(())
+
+    def tokens(self) -> Iterator[StoredToken]:
         return iter(())
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -20,9 +20,12 @@ from doorkeeper.acl.model import (
 from doorkeeper.storage.contract import (
     Author,
     Change,
+    CredentialKey,
     StorageError,
     Store,
     StoredBinding,
+    StoredCredential,
+    StoredToken,
     StoredTopic,
 )
 from doorkeeper.storage.embedded import EmbeddedStore
@@ -62,6 +65,22 @@ def binding(number: int) -> StoredBinding:
 def topic(name: str, partitions: int = 3) -> StoredTopic:
     """Return a topic with one config."""
     return StoredTopic(name, bytes(range(16)), partitions, 1, {"cleanup.policy": "compact"})
+
+
+def credential(
+    user: str, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096
+) -> tuple[CredentialKey, StoredCredential]:
+    """Return a credential that no password makes; its bytes depend on the user."""
+    name = user.encode()
+    made = StoredCredential(b"salt\0" + name, b"stored\xff" + name, b"server" + name, iterations)
+    return CredentialKey(user, mechanism), made
+
+
+def token(token_id: str, owner: str = "User:alice") -> StoredToken:
+    """Return a delegation token that a service asked for, with two renewers."""
+    renewers = ("User:\u00e9", "User:b,c")
+    times = (NOW_MS, NOW_MS + 60_000, NOW_MS + 600_000)
+    return StoredToken(token_id, owner, "User:service", renewers, *times, b"\0\xff")
 
 
 def adding(*numbers: int) -> Change:

@@ -49,6 +49,46 @@ class ConfigKey(NamedTuple):
     name: str
 
 
+class CredentialKey(NamedTuple):
+    """Whose SCRAM credential, and for which mechanism, by Kafka's name: ``SCRAM-SHA-256``."""
+
+    user: str
+    mechanism: str
+
+
+class StoredCredential(NamedTuple):
+    """What Kafka stores of a user's password for one SCRAM mechanism; never the password.
+
+    Who reads ``stored_key`` and ``server_key`` can try passwords at leisure, so nothing but the
+    number of iterations is ever shown.
+    """
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return f"StoredCredential(iterations={self.iterations})"
+
+
+class StoredToken(NamedTuple):
+    """A delegation token without what logs in with it: neither its HMAC nor the secret.
+
+    Principals are texts such as ``User:alice``; times are milliseconds since 1970.
+    ``fingerprint`` is the same for all tokens of one secret, and tells nothing of it.
+    """
+
+    token_id: str
+    owner: str
+    requester: str
+    renewers: tuple[str, ...]
+    issue_ms: int
+    expiry_ms: int
+    max_ms: int
+    fingerprint: bytes
+
+
 class Author(NamedTuple):
     """Who changed something, and from where: what the change log keeps beside each row."""
 
@@ -70,6 +110,10 @@ class Change:
     topics_altered: tuple[StoredTopic, ...] = ()
     configs_set: tuple[tuple[ConfigKey, str], ...] = ()
     configs_deleted: tuple[ConfigKey, ...] = ()
+    credentials_set: tuple[tuple[CredentialKey, StoredCredential], ...] = ()
+    credentials_deleted: tuple[CredentialKey, ...] = ()
+    tokens_set: tuple[StoredToken, ...] = ()
+    tokens_deleted: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether there is anything to write."""
@@ -81,6 +125,10 @@ class Change:
             or self.topics_altered
             or self.configs_set
             or self.configs_deleted
+            or self.credentials_set
+            or self.credentials_deleted
+            or self.tokens_set
+            or self.tokens_deleted
         )
 
 
@@ -108,6 +156,14 @@ class Store(ABC):
     @abstractmethod
     def configs(self) -> Iterator[tuple[ConfigKey, str]]:
         """Read all dynamic values of keys. For the start, before the first ``submit``."""
+
+    @abstractmethod
+    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+        """Read all SCRAM credentials. For the start, before the first ``submit``."""
+
+    @abstractmethod
+    def tokens(self) -> Iterator[StoredToken]:
+        """Read all delegation tokens. For the start, before the first ``submit``."""
 
     @abstractmethod
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -11,9 +11,12 @@ from doorkeeper.storage.cluster_id import check_form, random_uuid
 from doorkeeper.storage.contract import (
     Change,
     ConfigKey,
+    CredentialKey,
     StorageError,
     Store,
     StoredBinding,
+    StoredCredential,
+    StoredToken,
     StoredTopic,
 )
 from doorkeeper.storage.database import connect, named
@@ -133,6 +136,16 @@ class EmbeddedStore(Store):
         """Read all dynamic values, sorted. For the start, before the first ``submit``."""
         with named(self._path):
             yield from rows.read_configs(self._connection)
+
+    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+        """Read all SCRAM credentials, sorted. For the start, before the first ``submit``."""
+        with named(self._path):
+            yield from rows.read_credentials(self._connection)
+
+    def tokens(self) -> Iterator[StoredToken]:
+        """Read all delegation tokens, sorted. For the start, before the first ``submit``."""
+        with named(self._path):
+            yield from rows.read_tokens(self._connection)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to take changes; results are delivered on this loop."""

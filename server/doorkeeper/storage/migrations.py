@@ -33,7 +33,14 @@ def _dynamic_values(connection: apsw.Connection) -> None:
     connection.execute(schema.VERSION_2)
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(2, _dynamic_values),)
+def _credentials_and_tokens(connection: apsw.Connection) -> None:
+    connection.execute(schema.VERSION_3)
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(2, _dynamic_values),
+    Migration(3, _credentials_and_tokens),
+)
 """In order of their versions, from 2 on, without a gap."""
 
 

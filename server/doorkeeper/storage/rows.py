@@ -1,4 +1,4 @@
-"""Changes as rows of the change log, and rows as bindings, topics and dynamic values."""
+"""Changes as rows of the change log, and rows as the values that a change is made of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.storage.contract import ConfigKey, StorageError, StoredBinding, StoredTopic
+from doorkeeper.storage.contract import (
+    ConfigKey,
+    CredentialKey,
+    StorageError,
+    StoredBinding,
+    StoredCredential,
+    StoredToken,
+    StoredTopic,
+)
 from doorkeeper.storage.schema import LogKind
 
 if TYPE_CHECKING:
@@ -30,14 +38,17 @@ Cell = str | int | None
 LogRow = tuple[Cell, ...]
 """A row of ``change_log``, in the order of its columns."""
 
-_COLUMNS = 19
+_COLUMNS = 21
 
 ROWS_MAX = 256
-"""Rows in one statement. apsw keeps prepared statements of up to 16 KiB of text; this has 10."""
+"""Rows in one statement. apsw keeps prepared statements of up to 16 KiB of text; this has 11."""
 
 _NO_ENTRY: tuple[Cell, ...] = (None,) * 5
-_NO_TOPIC_NO_CONFIG: tuple[Cell, ...] = (None,) * 3
-_NO_CONFIG: tuple[Cell, ...] = (None,) * 2
+_NO_TOPIC: tuple[Cell, ...] = (None,) * 5
+"""Nothing from the column ``topic`` on: neither a topic, nor a value, nor a record."""
+
+_NO_CONFIG: tuple[Cell, ...] = (None,) * 4
+_NO_RECORD: tuple[Cell, ...] = (None,) * 2
 _PADDING: tuple[Cell, ...] = (None,) * _COLUMNS
 
 
@@ -55,9 +66,9 @@ def log_rows(change: Change, revision: int, time_ms: int) -> list[LogRow]:
 
 def _items(change: Change) -> Iterator[tuple[Cell, ...]]:
     for binding_id, (pattern, entry) in change.bindings_removed:
-        yield (LogKind.BINDING_DELETED, binding_id, *pattern, *entry, *_NO_TOPIC_NO_CONFIG)
+        yield (LogKind.BINDING_DELETED, binding_id, *pattern, *entry, *_NO_TOPIC)
     for binding_id, (pattern, entry) in change.bindings_added:
-        yield (LogKind.BINDING_CREATED, binding_id, *pattern, *entry, *_NO_TOPIC_NO_CONFIG)
+        yield (LogKind.BINDING_CREATED, binding_id, *pattern, *entry, *_NO_TOPIC)
     for name in change.topics_removed:
         yield (LogKind.TOPIC_DELETED, *_named(name), None, *_NO_CONFIG)
     for topic in change.topics_added:
@@ -65,13 +76,31 @@ def _items(change: Change) -> Iterator[tuple[Cell, ...]]:
     for topic in change.topics_altered:
         yield (LogKind.TOPIC_ALTERED, *_named(topic.name), topic_json(topic), *_NO_CONFIG)
     for key in change.configs_deleted:
-        yield (LogKind.CONFIG_DELETED, *_named(key.broker), None, key.name, None)
+        yield (LogKind.CONFIG_DELETED, *_named(key.broker), None, key.name, None, *_NO_RECORD)
     for key, value in change.configs_set:
-        yield (LogKind.CONFIG_SET, *_named(key.broker), None, key.name, value)
+        yield (LogKind.CONFIG_SET, *_named(key.broker), None, key.name, value, *_NO_RECORD)
+    yield from _credentials_and_tokens(change)
+
+
+def _credentials_and_tokens(change: Change) -> Iterator[tuple[Cell, ...]]:
+    for owner in change.credentials_deleted:
+        yield (LogKind.CREDENTIAL_DELETED, *_recorded(owner.user), owner.mechanism, None)
+    for owner, credential in change.credentials_set:
+        cells = (owner.mechanism, _credential_json(credential))
+        yield (LogKind.CREDENTIAL_SET, *_recorded(owner.user), *cells)
+    for token_id in change.tokens_deleted:
+        yield (LogKind.TOKEN_DELETED, *_recorded(token_id), None, None)
+    for token in change.tokens_set:
+        yield (LogKind.TOKEN_SET, *_recorded(token.token_id), None, _token_json(token))
 
 
 def _named(name: str) -> tuple[Cell, ...]:
     return (None, None, name, *_NO_ENTRY)
+
+
+def _recorded(name: str) -> tuple[Cell, ...]:
+    """Return the cells up to the mechanism."""
+    return (*_named(name), None, None, None)
 
 
 def append(connection: apsw.Connection, rows: list[LogRow]) -> None:
@@ -157,6 +186,25 @@ def read_configs(connection: apsw.Connection) -> Iterator[tuple[ConfigKey, str]]
         yield ConfigKey(broker, key), value
 
 
+def read_credentials(
+    connection: apsw.Connection,
+) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+    """Read all SCRAM credentials, sorted by user and mechanism."""
+    rows = connection.execute(
+        "SELECT user, mechanism, salt, stored_key, server_key, iterations"
+        " FROM scram_credentials ORDER BY user, mechanism"
+    )
+    for user, mechanism, *credential in rows:
+        yield CredentialKey(user, mechanism), StoredCredential(*credential)
+
+
+def read_tokens(connection: apsw.Connection) -> Iterator[StoredToken]:
+    """Read all delegation tokens, sorted by id."""
+    rows = connection.execute("SELECT token_id, token FROM delegation_tokens ORDER BY token_id")
+    for token_id, text in rows:
+        yield _token_of(token_id, text)
+
+
 def topic_json(topic: StoredTopic) -> str:
     """Return all but the name of a topic: ``topic_id`` in Kafka's text form, the rest as it is."""
     return json.dumps(
@@ -180,3 +228,29 @@ def topic_of(name: str, text: str) -> StoredTopic:
         fields["replication_factor"],
         fields["configs"],
     )
+
+
+def _credential_json(credential: StoredCredential) -> str:
+    """Return a credential as the trigger ``credential_set`` reads it: bytes as hex digits."""
+    return json.dumps(
+        {
+            "salt": credential.salt.hex(),
+            "stored_key": credential.stored_key.hex(),
+            "server_key": credential.server_key.hex(),
+            "iterations": credential.iterations,
+        }
+    )
+
+
+def _token_json(token: StoredToken) -> str:
+    """Return all but the id of a token."""
+    fields = token._asdict() | {"fingerprint": token.fingerprint.hex()}
+    del fields["token_id"]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _token_of(token_id: str, text: str) -> StoredToken:
+    fields = json.loads(text)
+    fields["renewers"] = tuple(fields["renewers"])
+    fields["fingerprint"] = bytes.fromhex(fields["fingerprint"])
+    return StoredToken(token_id=token_id, **fields)

@@ -1,17 +1,25 @@
-"""The tables of the embedded store: schema version 1, and what version 2 adds.
+"""The tables of the embedded store: schema version 1, and what versions 2 and 3 add.
 
 ``change_log`` is the only table that the server writes. Triggers carry each of its rows into
-``bindings``, ``topics`` and ``configs`` inside the same statement, so the log and the tables cannot
-disagree, and one statement of many rows commits a whole group. That matters because each call into
-SQLite gives up Python's global lock and may wait 5 ms to get it back while the event loop is busy:
-a group of 256 changes took 9 ms this way and 700 ms with a call for each row.
+the other tables inside the same statement, so the log and the tables cannot disagree, and one
+statement of many rows commits a whole group. That matters because each call into SQLite gives up
+Python's global lock and may wait 5 ms to get it back while the event loop is busy: a group of 256
+changes took 9 ms this way and 700 ms with a call for each row.
 
     change_log   (revision, item): append-only, pruned from its old end, never empty again after
                  the first change: its newest revision is the store's
     bindings     the ACLs as they are now, and the revision that made each
     topics       the topics made over the wire; ``topic`` is JSON, see ``rows``
     configs      since version 2: dynamic values of keys, by broker (empty: all of them) and key
+    scram_credentials
+                 since version 3: salt, keys and iterations, by user and mechanism
+    delegation_tokens
+                 since version 3: tokens without what logs in with them
     meta         cluster_id, schema_version, created_by, created_ms
+
+A credential's salt and keys pass through the log and do not stay there: the trigger that carries
+them into ``scram_credentials`` empties the cell. What was replaced or deleted is nowhere, and who
+reads the log of changes learns of no password.
 
 Codes are Kafka's. Duplicate bindings are found in memory above; there is no index for them here.
 """
@@ -44,6 +52,10 @@ class LogKind(IntEnum):
     TOPIC_ALTERED = 5
     CONFIG_SET = 6
     CONFIG_DELETED = 7
+    CREDENTIAL_SET = 8
+    CREDENTIAL_DELETED = 9
+    TOKEN_SET = 10
+    TOKEN_DELETED = 11
 
 
 TABLES = """
@@ -151,6 +163,62 @@ WHEN new.kind = 7 BEGIN
         SELECT 1 FROM configs WHERE broker = new.name AND key = new.config_key
     );
     DELETE FROM configs WHERE broker = new.name AND key = new.config_key;
+END;
+"""
+
+VERSION_3 = """
+CREATE TABLE scram_credentials (
+    user       TEXT    NOT NULL,
+    mechanism  TEXT    NOT NULL,
+    salt       BLOB    NOT NULL,
+    stored_key BLOB    NOT NULL,
+    server_key BLOB    NOT NULL,
+    iterations INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    PRIMARY KEY (user, mechanism)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delegation_tokens (
+    token_id TEXT    NOT NULL PRIMARY KEY,
+    token    TEXT    NOT NULL,
+    revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE change_log ADD COLUMN mechanism TEXT;
+ALTER TABLE change_log ADD COLUMN record TEXT;
+
+CREATE TRIGGER credential_set AFTER INSERT ON change_log
+WHEN new.kind = 8 BEGIN
+    INSERT OR REPLACE INTO scram_credentials VALUES (
+        new.name, new.mechanism,
+        unhex(new.record ->> 'salt'),
+        unhex(new.record ->> 'stored_key'),
+        unhex(new.record ->> 'server_key'),
+        new.record ->> 'iterations',
+        new.revision
+    );
+    UPDATE change_log SET record = NULL WHERE revision = new.revision AND item = new.item;
+END;
+
+CREATE TRIGGER credential_deleted AFTER INSERT ON change_log
+WHEN new.kind = 9 BEGIN
+    SELECT RAISE(ABORT, 'a credential to delete is not in the store')
+    WHERE NOT EXISTS (
+        SELECT 1 FROM scram_credentials WHERE user = new.name AND mechanism = new.mechanism
+    );
+    DELETE FROM scram_credentials WHERE user = new.name AND mechanism = new.mechanism;
+END;
+
+CREATE TRIGGER token_set AFTER INSERT ON change_log
+WHEN new.kind = 10 BEGIN
+    INSERT OR REPLACE INTO delegation_tokens VALUES (new.name, new.record, new.revision);
+END;
+
+CREATE TRIGGER token_deleted AFTER INSERT ON change_log
+WHEN new.kind = 11 BEGIN
+    SELECT RAISE(ABORT, 'a token to delete is not in the store')
+    WHERE NOT EXISTS (SELECT 1 FROM delegation_tokens WHERE token_id = new.name);
+    DELETE FROM delegation_tokens WHERE token_id = new.name;
 END;
 """
 

@@ -24,7 +24,12 @@ from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.storage.contract import StoredBinding
+    from doorkeeper.storage.contract import (
+        CredentialKey,
+        StoredBinding,
+        StoredCredential,
+        StoredToken,
+    )
 
 CONTEXT = RequestContext(
     AuthorizableRequestContext(
@@ -56,6 +61,12 @@ class HandStore(Store):
         return iter(())
 
     def configs(self) -> Iterator[tuple[ConfigKey, str]]:
+        return iter(())
+
+    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+        return iter(())
+
+    def tokens(self) -> Iterator[StoredToken]:
         return iter(())
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

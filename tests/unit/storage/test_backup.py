@@ -228,11 +228,11 @@ async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None
 
 def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) -> None:
     """A backup that this version could not open does not replace a store that it can."""
-    newer = Migration(3, lambda connection: connection.pragma("user_version", 3))
+    newer = Migration(4, lambda connection: connection.pragma("user_version", 4))
     open_store(data_dir.with_name("newer"), migrations=(*MIGRATIONS, newer)).close()
     shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
 
-    with pytest.raises(StorageError, match="schema version 3, made by a newer Doorkeeper"):
+    with pytest.raises(StorageError, match="schema version 4, made by a newer Doorkeeper"):
         restore(target, data_dir, now_ms=now_ms)
 
     assert not data_dir.exists()

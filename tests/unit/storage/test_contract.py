@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.storage.contract import Change, ConfigKey
-from testkit.stores import AUTHOR, binding, topic
+from testkit.stores import AUTHOR, binding, credential, token, topic
 
 
 def test_a_change_without_items_is_empty() -> None:
@@ -21,8 +21,20 @@ def test_a_change_without_items_is_empty() -> None:
         Change(author=AUTHOR, topics_altered=(topic("orders"),)),
         Change(author=AUTHOR, configs_set=((ConfigKey("1", "super.users"), "User:a"),)),
         Change(author=AUTHOR, configs_deleted=(ConfigKey("1", "super.users"),)),
+        Change(author=AUTHOR, credentials_set=(credential("alice"),)),
+        Change(author=AUTHOR, credentials_deleted=(credential("alice")[0],)),
+        Change(author=AUTHOR, tokens_set=(token("id"),)),
+        Change(author=AUTHOR, tokens_deleted=("id",)),
     ],
 )
 def test_one_item_of_any_kind_is_something_to_write(change: Change) -> None:
     """A change with one item, whichever its kind, is true."""
     assert change
+
+
+def test_a_credential_shows_its_iterations_only() -> None:
+    """Whoever prints a change shows neither salts nor keys: they let one try passwords."""
+    change = Change(author=AUTHOR, credentials_set=(credential("alice", iterations=8192),))
+
+    assert "StoredCredential(iterations=8192)" in repr(change)
+    assert "stored" not in repr(change)

@@ -19,6 +19,7 @@ def source(tmp_path: Path) -> Path:
     connection = connect(path)
     connection.execute(schema.TABLES)
     connection.execute(schema.VERSION_2)
+    connection.execute(schema.VERSION_3)
     connection.pragma("application_id", schema.APPLICATION_ID)
     append(connection, log_rows(adding(*range(5000)), 1, NOW_MS))
     connection.close()

@@ -16,12 +16,14 @@ from testkit.stores import (
     NOW_MS,
     adding,
     binding,
+    credential,
     fill,
     open_store,
     query,
     removing,
     started_store,
     submitting,
+    token,
     topic,
 )
 
@@ -46,6 +48,7 @@ async def test_what_was_acknowledged_is_there_after_reopening(data_dir: Path) ->
         Change(author=AUTHOR, topics_added=(topic("b"), topic("a", 12), topic("c"))),
         Change(author=AUTHOR, topics_removed=("b",)),
         Change(author=AUTHOR, topics_added=(topic("b", 7),)),
+        Change(author=AUTHOR, credentials_set=(credential("alice"),), tokens_set=(token("t"),)),
     )
     await fill(data_dir, *changes)
 
@@ -53,7 +56,9 @@ async def test_what_was_acknowledged_is_there_after_reopening(data_dir: Path) ->
 
     assert set(store.bindings()) == {binding(1), binding(3)}
     assert list(store.topics()) == [topic("a", 12), topic("b", 7), topic("c")]
-    assert store.revision == 5
+    assert list(store.credentials()) == [credential("alice")]
+    assert list(store.tokens()) == [token("t")]
+    assert store.revision == 6
     store.close()
 
 

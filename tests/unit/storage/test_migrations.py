@@ -11,11 +11,21 @@ import apsw
 import pytest
 
 from doorkeeper.storage import schema
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.contract import Change, ConfigKey, StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.migrations import MIGRATIONS, Migration, newest_version
 from doorkeeper.storage.rows import topic_json
-from testkit.stores import AUTHOR, NOW_MS, adding, fill, numbers_in, open_store, query, topic
+from testkit.stores import (
+    AUTHOR,
+    NOW_MS,
+    adding,
+    credential,
+    fill,
+    numbers_in,
+    open_store,
+    query,
+    topic,
+)
 
 
 def run(statement: str) -> Callable[[apsw.Connection], None]:
@@ -25,9 +35,9 @@ def run(statement: str) -> Callable[[apsw.Connection], None]:
     return apply
 
 
-NOTES = Migration(3, run("CREATE TABLE notes (text); INSERT INTO notes VALUES ('two')"))
-MORE_NOTES = Migration(4, run("INSERT INTO notes VALUES ('three')"))
-BROKEN = Migration(4, run("INSERT INTO nowhere VALUES (1)"))
+NOTES = Migration(4, run("CREATE TABLE notes (text); INSERT INTO notes VALUES ('two')"))
+MORE_NOTES = Migration(5, run("INSERT INTO notes VALUES ('three')"))
+BROKEN = Migration(5, run("INSERT INTO nowhere VALUES (1)"))
 
 
 def versions(data_dir: Path) -> list[tuple[object, ...]]:
@@ -51,12 +61,12 @@ async def test_an_older_store_is_copied_and_migrated(data_dir: Path) -> None:
     open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
     open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
 
-    assert versions(data_dir) == [(4,)]
+    assert versions(data_dir) == [(5,)]
     assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
     assert query(data_dir, "SELECT count(*) FROM bindings") == [(2,)]
-    assert copies(data_dir) == ["doorkeeper.db.v2-backup-20261014T174640Z"]
+    assert copies(data_dir) == ["doorkeeper.db.v3-backup-20261014T174640Z"]
     copy = apsw.Connection(str(data_dir / copies(data_dir)[0]))
-    assert schema.version(copy) == 2
+    assert schema.version(copy) == 3
     assert copy.execute("SELECT count(*) FROM bindings").get == 2
     copy.close()
 
@@ -80,7 +90,7 @@ def test_a_new_store_takes_the_same_steps_without_a_copy(data_dir: Path) -> None
     """A new store is the first version plus every migration; there is nothing to copy."""
     open_store(data_dir, migrations=(*MIGRATIONS, NOTES, MORE_NOTES)).close()
 
-    assert versions(data_dir) == [(4,)]
+    assert versions(data_dir) == [(5,)]
     assert query(data_dir, "SELECT text FROM notes") == [("two",), ("three",)]
     assert copies(data_dir) == []
 
@@ -92,7 +102,7 @@ async def test_a_step_that_fails_undoes_the_steps_before_it(data_dir: Path) -> N
     with pytest.raises(StorageError, match=r"doorkeeper\.db: no such table: nowhere"):
         open_store(data_dir, migrations=(*MIGRATIONS, NOTES, BROKEN))
 
-    assert versions(data_dir) == [(2,)]
+    assert versions(data_dir) == [(3,)]
     assert query(data_dir, "SELECT name FROM sqlite_schema WHERE name = 'notes'") == []
     assert numbers_in(data_dir) == [1]
 
@@ -107,7 +117,7 @@ def half(connection):
     connection.execute("CREATE TABLE notes (text); DELETE FROM bindings; DELETE FROM meta")
     os.kill(os.getpid(), {signal.SIGKILL:d})
 
-open_store(Path(sys.argv[1]), migrations=(*MIGRATIONS, Migration(3, half)))
+open_store(Path(sys.argv[1]), migrations=(*MIGRATIONS, Migration(4, half)))
 """
 
 
@@ -122,7 +132,7 @@ async def test_a_crash_in_the_middle_leaves_the_old_store(data_dir: Path) -> Non
 
     assert child.returncode == -signal.SIGKILL
     assert numbers_in(data_dir) == [1, 2]
-    assert versions(data_dir) == [(2,)]
+    assert versions(data_dir) == [(3,)]
     open_store(
         data_dir,
         migrations=(
@@ -130,7 +140,7 @@ async def test_a_crash_in_the_middle_leaves_the_old_store(data_dir: Path) -> Non
             NOTES,
         ),
     ).close()
-    assert versions(data_dir) == [(3,)]
+    assert versions(data_dir) == [(4,)]
 
 
 def test_a_store_of_version_1_gets_room_for_dynamic_values(data_dir: Path) -> None:
@@ -159,8 +169,28 @@ def test_a_store_of_version_1_gets_room_for_dynamic_values(data_dir: Path) -> No
     assert list(store.configs()) == []
     assert store.revision == 1
     store.close()
-    assert versions(data_dir) == [(2,)]
+    assert versions(data_dir) == [(3,)]
     assert copies(data_dir) == ["doorkeeper.db.v1-backup-20261014T174640Z"]
+
+
+async def test_a_store_of_version_2_gets_room_for_users_and_tokens(data_dir: Path) -> None:
+    """What it held is there; then credentials and tokens can be kept, and go on from its log."""
+    before = open_store(data_dir, migrations=MIGRATIONS[:1])
+    before.close()
+    old = apsw.Connection(str(data_dir / DATABASE_NAME))
+    cells = (1, 0, 6, NOW_MS, *AUTHOR, *(None,) * 2, "1", *(None,) * 6, "super.users", "User:a")
+    old.execute(f"INSERT INTO change_log VALUES ({','.join('?' * 19)})", cells)
+    old.close()
+
+    await fill(data_dir, Change(author=AUTHOR, credentials_set=(credential("alice"),)))
+
+    store = open_store(data_dir)
+    assert list(store.configs()) == [(ConfigKey("1", "super.users"), "User:a")]
+    assert list(store.credentials()) == [credential("alice")]
+    assert list(store.tokens()) == []
+    assert store.revision == 2
+    store.close()
+    assert copies(data_dir) == ["doorkeeper.db.v2-backup-20261014T174640Z"]
 
 
 def test_a_newer_store_is_refused_untouched(data_dir: Path) -> None:
@@ -177,7 +207,7 @@ def test_a_newer_store_is_refused_untouched(data_dir: Path) -> None:
     with pytest.raises(StorageError) as raised:
         open_store(data_dir)
 
-    assert f"{data_dir / DATABASE_NAME}: the store has schema version 3" in str(raised.value)
-    assert "reads schema versions up to 2" in str(raised.value)
+    assert f"{data_dir / DATABASE_NAME}: the store has schema version 4" in str(raised.value)
+    assert "reads schema versions up to 3" in str(raised.value)
     assert (data_dir / DATABASE_NAME).read_bytes() == before
     assert copies(data_dir) == []

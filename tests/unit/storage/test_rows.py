@@ -20,11 +20,13 @@ from doorkeeper.storage.rows import (
     log_rows,
     read_bindings,
     read_configs,
+    read_credentials,
+    read_tokens,
     read_topics,
     topic_json,
     topic_of,
 )
-from testkit.stores import AUTHOR, NOW_MS, adding, binding, topic
+from testkit.stores import AUTHOR, NOW_MS, adding, binding, credential, token, topic
 
 
 @pytest.fixture
@@ -32,6 +34,7 @@ def connection() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
     connection.execute(schema.TABLES)
     connection.execute(schema.VERSION_2)
+    connection.execute(schema.VERSION_3)
     yield connection
     connection.close()
 
@@ -47,6 +50,10 @@ def test_removals_come_before_additions_in_the_log() -> None:
         topics_altered=(topic("kept"),),
         configs_set=((ConfigKey("1", "super.users"), "User:a"),),
         configs_deleted=(ConfigKey("", "max.connections"),),
+        credentials_set=(credential("new"),),
+        credentials_deleted=(credential("old")[0],),
+        tokens_set=(token("new"),),
+        tokens_deleted=("old",),
     )
 
     rows = log_rows(change, 9, NOW_MS)
@@ -59,9 +66,13 @@ def test_removals_come_before_additions_in_the_log() -> None:
         (9, 4, schema.LogKind.TOPIC_ALTERED, NOW_MS),
         (9, 5, schema.LogKind.CONFIG_DELETED, NOW_MS),
         (9, 6, schema.LogKind.CONFIG_SET, NOW_MS),
+        (9, 7, schema.LogKind.CREDENTIAL_DELETED, NOW_MS),
+        (9, 8, schema.LogKind.CREDENTIAL_SET, NOW_MS),
+        (9, 9, schema.LogKind.TOKEN_DELETED, NOW_MS),
+        (9, 10, schema.LogKind.TOKEN_SET, NOW_MS),
     ]
     assert {row[4:8] for row in rows} == {AUTHOR}
-    assert {len(row) for row in rows} == {19}
+    assert {len(row) for row in rows} == {21}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 31, 255, 256, 257, 1000])
@@ -194,6 +205,8 @@ def test_a_value_is_set_replaced_and_deleted(connection: apsw.Connection) -> Non
     [
         Change(author=AUTHOR, configs_deleted=(ConfigKey("1", "absent"),)),
         Change(author=AUTHOR, topics_altered=(topic("absent"),)),
+        Change(author=AUTHOR, credentials_deleted=(credential("absent")[0],)),
+        Change(author=AUTHOR, tokens_deleted=("absent",)),
     ],
 )
 def test_what_is_not_there_cannot_be_changed(connection: apsw.Connection, change: Change) -> None:
@@ -211,3 +224,51 @@ def test_an_altered_topic_keeps_its_place(connection: apsw.Connection) -> None:
 
     assert list(read_topics(connection)) == [changed]
     assert connection.execute("SELECT revision FROM topics").get == 2
+
+
+def test_a_credential_is_set_replaced_and_deleted(connection: apsw.Connection) -> None:
+    """Each mechanism of a user is one credential; the last one written counts."""
+    of_256, of_512 = credential("a\0b"), credential("a\0b", "SCRAM-SHA-512", 8192)
+    replaced = (of_256[0], credential("other", iterations=16384)[1])
+    changes = (
+        Change(author=AUTHOR, credentials_set=(of_512, of_256, credential("bob"))),
+        Change(author=AUTHOR, credentials_set=(replaced,), credentials_deleted=(of_512[0],)),
+    )
+
+    append(connection, log_rows(changes[0], 1, NOW_MS))
+    assert list(read_credentials(connection)) == [of_256, of_512, credential("bob")]
+    append(connection, log_rows(changes[1], 2, NOW_MS))
+
+    assert list(read_credentials(connection)) == [replaced, credential("bob")]
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_the_log_keeps_nothing_that_a_password_can_be_tried_on(
+    connection: apsw.Connection, count: int
+) -> None:
+    """It says whose credential of which mechanism was set, and by whom; salt and keys are gone."""
+    made = tuple(credential(f"user-{number:03}") for number in range(count))
+
+    append(connection, log_rows(Change(author=AUTHOR, credentials_set=made), 1, NOW_MS))
+
+    rows = list(connection.execute("SELECT * FROM change_log ORDER BY item"))
+    assert len(rows) == count
+    assert [row[10] for row in rows] == [key.user for key, _ in made]
+    assert {row[19:] for row in rows} == {("SCRAM-SHA-256", None)}
+    assert {row[4] for row in rows} == {AUTHOR.principal}
+    _, salt_of_first = made[0]
+    assert salt_of_first.salt.hex() not in str(rows)
+
+
+def test_a_token_is_made_renewed_and_deleted(connection: apsw.Connection) -> None:
+    """Times change in place; renewers with commas and accents come back as they were."""
+    renewed = token("one")._replace(expiry_ms=NOW_MS + 1)
+
+    append(
+        connection, log_rows(Change(author=AUTHOR, tokens_set=(token("two"), token("one"))), 1, 0)
+    )
+    assert list(read_tokens(connection)) == [token("one"), token("two")]
+    change = Change(author=AUTHOR, tokens_set=(renewed,), tokens_deleted=("two",))
+    append(connection, log_rows(change, 2, NOW_MS))
+
+    assert list(read_tokens(connection)) == [renewed]

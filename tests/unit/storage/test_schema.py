@@ -16,6 +16,7 @@ def connection() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
     connection.execute(schema.TABLES)
     connection.execute(schema.VERSION_2)
+    connection.execute(schema.VERSION_3)
     yield connection
     connection.close()
 
@@ -61,5 +62,5 @@ def test_the_triggers_know_every_kind() -> None:
     """Each kind of the log is the condition of one trigger."""
     conditions = [f"new.kind = {kind:d} BEGIN" for kind in schema.LogKind]
 
-    tables = schema.TABLES + schema.VERSION_2
+    tables = schema.TABLES + schema.VERSION_2 + schema.VERSION_3
     assert [tables.count(condition) for condition in conditions] == [1] * len(schema.LogKind)

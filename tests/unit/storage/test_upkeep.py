@@ -34,6 +34,7 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection = connect(tmp_path / "doorkeeper.db")
     connection.execute(schema.TABLES)
     connection.execute(schema.VERSION_2)
+    connection.execute(schema.VERSION_3)
     yield connection
     connection.close()
 
