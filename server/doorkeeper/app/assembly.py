@@ -21,9 +21,14 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from doorkeeper import registry
-from doorkeeper.app.authorizing import authorizer_of, refused_start, server_info, started
+from doorkeeper.app.authorizing import (
+    authorizer_of,
+    placed,
+    refused_start,
+    server_info,
+    started,
+)
 from doorkeeper.app.catalogs import catalog_of
-from doorkeeper.app.checking import check_named
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.storage.contract import Store
@@ -83,24 +89,16 @@ class Assembly:
         """
         try:
             await self._start()
-        except StartError:
-            # One problem seldom comes alone: tell the others of its kind too.
-            check_named(self._settings)
-            raise
         except (BindError, StorageError) as error:
-            raise StartError(str(error)) from error
+            raise StartError(placed(self._settings.entries, error)) from error
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
         store = self._open_store()
         self._opened.callback(store.close)
         settings = self._use_kept(store)
-        catalog = catalog_of(settings.catalog_file)
+        catalog = self._make_authorizer(settings, store)
         declared = () if catalog is None else catalog.declared(store.cluster_id)
-        self.authorizer = authorizer_of(settings, store, self._logs.audit)
-        if self.authorizer is not None:
-            self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
-            self._opened.callback(self._close_authorizer, self.guarded)
         self.topic_changes = TopicChanges(
             Topics(declared, map(topic_of, store.topics())),
             store,
@@ -145,6 +143,25 @@ class Assembly:
             random_bytes=os.urandom,
             retention_days=self._settings.change_log_retention_days,
         )
+
+    def _make_authorizer(self, settings: Settings, store: Store) -> Catalog | None:
+        """Make the authorizer, and return the catalog: what is wrong with both is told together."""
+        problems: list[str] = []
+        catalog = None
+        try:
+            self.authorizer = authorizer_of(settings.entries, store, self._logs.audit)
+        except StartError as error:
+            problems += error.problems
+        if self.authorizer is not None:
+            self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
+            self._opened.callback(self._close_authorizer, self.guarded)
+        try:
+            catalog = catalog_of(settings.catalog_file)
+        except StartError as error:
+            problems += error.problems
+        if problems:
+            raise StartError(*problems)
+        return catalog
 
     def _use_kept(self, store: Store) -> Settings:
         """Put the dynamic values of the store over the file; tell which of them do not fit it."""

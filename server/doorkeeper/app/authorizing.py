@@ -11,60 +11,60 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, KeepsInStore
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.keys import read_form, read_policy
 from doorkeeper.authorizer.loading import KEY, UnusableAuthorizer, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
 
 
-def check_authorizer(settings: Settings) -> None:
-    """Check what can be without making an authorizer: a plug-in is loaded, not configured.
+async def check_authorizer(entries: Sequence[Entry]) -> None:
+    """Make the authorizer that entries name, configure it, and close it without a start.
 
     Raises:
-        StartError: it cannot be loaded, or the standard authorizer refuses its keys.
+        StartError: it cannot be loaded, or refuses its configuration.
 
     """
-    try:
-        if authorizer_class(settings.authorizer_class_name) is StandardAuthorizer:
-            read_policy(settings.originals)
-            read_form(settings.originals)
-    except ValueError as error:
-        raise StartError(placed(settings, error)) from error
+    authorizer = authorizer_of(entries)
+    if authorizer is not None:
+        GuardedAuthorizer(authorizer).close()
 
 
-def authorizer_of(settings: Settings, store: Store, audit: AuditSink) -> Authorizer | None:
+def authorizer_of(
+    entries: Sequence[Entry], store: Store | None = None, audit: AuditSink | None = None
+) -> Authorizer | None:
     """Return the configured authorizer, not started; None where there is to be none.
 
     Raises:
         StartError: it cannot be loaded, or refuses its configuration.
 
     """
+    originals = {entry.key: entry.value for entry in entries}
+    name = originals.get(KEY, "").strip()
     try:
-        found = authorizer_class(settings.authorizer_class_name)
+        found = authorizer_class(name)
     except UnusableAuthorizer as error:
-        raise StartError(placed(settings, error)) from error
+        raise StartError(placed(entries, error)) from error
     if found is None:
         return None
-    name = settings.authorizer_class_name
     authorizer: Authorizer | None = None
     try:
         authorizer = StandardAuthorizer(audit=audit) if found is StandardAuthorizer else found()
-        if isinstance(authorizer, KeepsInStore):
+        if store is not None and isinstance(authorizer, KeepsInStore):
             authorizer.attach(store)
-        authorizer.configure(settings.originals)
+        authorizer.configure(originals)
     except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.
         if authorizer is not None:
             GuardedAuthorizer(authorizer).close()
         if isinstance(error, ValueError):
-            raise StartError(placed(settings, error)) from error
+            raise StartError(placed(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
     return authorizer
 
@@ -108,10 +108,9 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def placed(settings: Settings, error: ValueError) -> str:
+def placed(entries: Iterable[Entry], error: Exception) -> str:
     """Return the one line about a refused key, with its file and line where it begins with one."""
     text = one_line(error)
-    entries = (*settings.given, *settings.dynamic.entries())
     sources = {entry.key: entry.source for entry in entries}
     source = sources.get(re.split("[:=]", text, maxsplit=1)[0], "")
     return f"{source}: {text}" if source else text

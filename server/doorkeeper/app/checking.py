@@ -1,32 +1,72 @@
-"""What a configuration names, looked at without starting anything: the authorizer, the catalog."""
+"""What a configuration names, looked at without starting anything: the authorizer, the catalog.
+
+It is looked at where keys are wrong too, as far as it can be: all errors are told at once.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.authorizing import check_authorizer
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.errors import StartError
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:
-    from doorkeeper.config.settings import Settings
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.config.loading import Loaded
+    from doorkeeper.config.properties import Entry
 
 
-def check_named(settings: Settings) -> None:
-    """Check both.
+def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
+    """Read a configuration, and look at what it names.
 
     Raises:
-        StartError: with the problems of both.
+        StartError: with the problems of its keys, of the authorizer and of the catalog.
 
     """
-    problems: list[str] = []
     try:
-        check_authorizer(settings)
-    except StartError as error:
-        problems += error.problems
-    try:
-        catalog_of(settings.catalog_file)
-    except StartError as error:
-        problems += error.problems
+        loaded = load(file, overrides)
+    except ConfigError as error:
+        raise StartError(*with_others(error)) from error
+    problems = problems_of(loaded.settings.given)
     if problems:
         raise StartError(*problems)
+    return loaded
+
+
+def with_others(error: ConfigError) -> list[str]:
+    """Return the problems of keys, and after them those of what the readable entries name."""
+    told = list(map(str, error.problems))
+    places = tuple(f"{each.source}: {each.key}: " for each in error.problems if each.key)
+    # What is wrong with a key of the authorizer may be known by the key's own rule already.
+    return told + [each for each in problems_of(error.entries) if not each.startswith(places)]
+
+
+def problems_of(entries: Iterable[Entry]) -> list[str]:
+    """Return the problems of the authorizer and of the catalog that entries name.
+
+    An authorizer of others is made, configured and closed, on a loop as in a server.
+    """
+    entries = tuple(entries)
+    problems: list[str] = []
+    try:
+        asyncio.run(check_authorizer(entries))
+    except StartError as error:
+        problems += error.problems
+    try:
+        catalog_of(catalog_file_of(entries))
+    except StartError as error:
+        problems += error.problems
+    return problems
+
+
+def catalog_file_of(entries: Iterable[Entry]) -> Path | None:
+    """Return the file of ``doorkeeper.catalog.file``; None where its last entry is empty."""
+    texts = {entry.key: entry.value.strip() for entry in entries}
+    name = texts.get("doorkeeper.catalog.file")
+    return Path(name) if name else None

@@ -28,17 +28,21 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
     Super users are separated by semicolons, because distinguished names hold commas.
 
     Raises:
-        ValueError: a super user without a colon.
+        ValueError: super users without a colon, each of them.
 
     """
-    users = [user.strip() for user in configs.get(SUPER_USERS, "").split(";")]
-    for user in filter(None, users):
+    given = (user.strip() for user in configs.get(SUPER_USERS, "").split(";"))
+    users = [user for user in given if user]
+    wrong = []
+    for user in users:
         try:
             Principal.parse(user)
         except ValueError as error:
-            raise ValueError(f"{SUPER_USERS}: {error}") from None
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError(f"{SUPER_USERS}: {'; '.join(wrong)}")
     return Policy(
-        super_users=frozenset(filter(None, users)),
+        super_users=frozenset(users),
         allow_everyone=configs.get(ALLOW_EVERYONE, "").strip().lower() == "true",
     )
 

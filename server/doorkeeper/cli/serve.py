@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import config_option, load_or_fail, override_option
+from doorkeeper.cli.options import config_option, override_option
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +38,13 @@ Examples:
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     """Start the server, and run until a signal ends it."""
-    loaded = load_or_fail(file, overrides)
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  errors of keys are told sooner
+    try:
+        loaded = load(file, overrides)
+    except ConfigError as error:
+        from doorkeeper.app.checking import with_others  # noqa: PLC0415  the way of a start is quick
+
+        fail(with_others(error))
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415  as the next, which is heavy
     from doorkeeper.app.process import serve  # noqa: PLC0415
 
     try:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.config.properties import Entry
+
 
 class Problem(NamedTuple):
     """One thing that is wrong, or that one should know.
@@ -30,7 +32,8 @@ class Problem(NamedTuple):
 class ConfigError(Exception):
     """The server cannot start with this configuration."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        """Keep the problems, in the order of the file."""
+    def __init__(self, problems: Sequence[Problem], entries: Sequence[Entry] = ()) -> None:
+        """Keep the problems, and the entries that could be read: others may look at them too."""
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
+        self.entries = tuple(entries)

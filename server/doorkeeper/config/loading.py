@@ -55,13 +55,41 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
         ConfigError: every problem that was found.
 
     """
-    entries = list(WITHOUT_A_FILE) if file is None else properties.read(file)
-    entries += map(properties.override, overrides)
-    loaded = settled(entries, DynamicValues())
+    entries, problems = _entries(file, overrides)
+    try:
+        loaded = settled(entries, DynamicValues())
+    except ConfigError as error:
+        raise ConfigError((*problems, *error.problems), error.entries) from None
+    if problems:
+        raise ConfigError(problems, entries)
     if file is not None:
         return loaded
     first = _without_a_file(loaded.settings)
     return Loaded(loaded.settings, (first, *loaded.warnings))
+
+
+def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
+    """Return what can be read, and what cannot.
+
+    Raises:
+        ConfigError: the file cannot be read at all: what overrides are without it tells nothing.
+
+    """
+    entries, problems = list(WITHOUT_A_FILE), list[Problem]()
+    if file is not None:
+        try:
+            entries = properties.read(file)
+        except ConfigError as error:
+            entries, problems = list(error.entries), list(error.problems)
+    readable = file is None or not problems or bool(entries)
+    for argument in overrides:
+        try:
+            entries.append(properties.override(argument))
+        except ConfigError as error:
+            problems += error.problems
+    if not readable:
+        raise ConfigError(problems)
+    return entries, problems
 
 
 def settled(entries: Iterable[Entry], dynamic: DynamicValues) -> Loaded:
@@ -78,7 +106,7 @@ def settled(entries: Iterable[Entry], dynamic: DynamicValues) -> Loaded:
     _check_indirect(given, final)
     settings = _settings(given, final, tuple(static.values()), dynamic)
     if given.problems:
-        raise ConfigError(given.problems)
+        raise ConfigError(given.problems, tuple(final.values()))
     warnings += _prefixes_without_listener(final, settings)
     return Loaded(settings, tuple(warnings))
 

@@ -7,7 +7,8 @@ Source: ``java.util.Properties.load(InputStream)``; Kafka's ``Utils.loadProps``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from doorkeeper.config.errors import ConfigError, Problem
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OVERRIDE = "--override"
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+r"""A physical line: it ends with ``\n``, ``\r\n`` or ``\r``."""
 
 
 class Entry(NamedTuple):
@@ -29,7 +33,7 @@ def read(path: Path) -> list[Entry]:
     """Read a file.
 
     Raises:
-        ConfigError: the file cannot be read, or an escape in it is malformed.
+        ConfigError: the file cannot be read, or escapes in it are malformed.
 
     """
     try:
@@ -44,29 +48,47 @@ def parse(data: bytes, name: str) -> list[Entry]:
     r"""Return the entries of a file's bytes, in order, repeated keys included.
 
     Raises:
-        ConfigError: a ``\u`` escape is malformed.
+        ConfigError: every ``\u`` escape that is malformed, with the entries without one.
 
     """
     # It imports XML, HTTP and mail: a fifth of the start, where no file is given.
     import javaproperties  # noqa: PLC0415
 
     entries: list[Entry] = []
-    line = 1
-    try:
-        for element in javaproperties.parse(data):
-            if isinstance(element, javaproperties.KeyValue):
-                entries.append(Entry(element.key, element.value, f"{name} line {line}"))
-            line += _lines(element.source)
-    except javaproperties.InvalidUEscapeError as error:
-        # The escape itself may be a part of a password.
-        problem = Problem(f"{name} line {line}", "", r"a \u is not followed by four hex digits")
-        raise ConfigError([problem]) from error
+    problems: list[Problem] = []
+    lines = _Lines(data)
+    while not lines.ended:
+        begin = lines.taken + 1
+        try:
+            for element in javaproperties.parse(cast("IO[str]", lines)):
+                if isinstance(element, javaproperties.KeyValue):
+                    entries.append(Entry(element.key, element.value, f"{name} line {begin}"))
+                begin = lines.taken + 1
+        except javaproperties.InvalidUEscapeError:
+            # The escape itself may be a part of a password.
+            text = r"a \u is not followed by four hex digits"
+            problems.append(Problem(f"{name} line {begin}", "", text))
+    if problems:
+        raise ConfigError(problems, entries)
     return entries
 
 
-def _lines(text: str) -> int:
-    r"""Count the physical lines: each ends with ``\n``, ``\r\n`` or ``\r``."""
-    return text.count("\n") + text.count("\r") - text.count("\r\n")
+class _Lines:
+    """The physical lines of a file, and how many are taken: reading may go on after an error."""
+
+    def __init__(self, data: bytes) -> None:
+        self._lines: list[str] = _LINE.findall(data.decode("iso-8859-1"))
+        self.taken = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.taken >= len(self._lines)
+
+    def readline(self) -> str:
+        if self.ended:
+            return ""
+        self.taken += 1
+        return self._lines[self.taken - 1]
 
 
 def override(argument: str) -> Entry:

@@ -108,6 +108,11 @@ class Settings:
     dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
 
     @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Return what is given, in the order in which it counts: the last of a key does."""
+        return (*self.given, *self.dynamic.entries())
+
+    @property
     def controller_listener_names(self) -> frozenset[str]:
         """Return the names of the listeners that answer as a controller."""
         return frozenset(each.name for each in self.listeners if each.controller)

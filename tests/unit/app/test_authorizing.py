@@ -43,7 +43,7 @@ class FailsToStart(StandardAuthorizer):
 
 
 def made(text: str) -> Authorizer | None:
-    return authorizer_of(settings_of(text), HeldStore(), CollectedAudit())
+    return authorizer_of(settings_of(text).entries, HeldStore(), CollectedAudit())
 
 
 def test_none_is_an_answer() -> None:
@@ -85,7 +85,7 @@ def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
 
 def test_a_line_about_a_key_that_nobody_gave() -> None:
     """There is no place to name."""
-    assert placed(settings_of(""), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
+    assert placed((), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
 
 
 def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,30 +6,102 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.checking import check_named
+from doorkeeper.app.checking import catalog_file_of, checked, problems_of, with_others
 from doorkeeper.app.errors import StartError
-from doorkeeper.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from doorkeeper.config.properties import Entry
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def test_what_is_right_passes() -> None:
-    """Kafka's authorizer and no catalog are right; super users are the authorizer's affair."""
-    check_named(settings_of(f"authorizer.class.name={STANDARD_AUTHORIZER}\nsuper.users=User:a"))
-    check_named(settings_of("super.users=a"))
+STANDARD = f"authorizer.class.name={STANDARD_AUTHORIZER}\n"
 
 
-def test_problems_of_both_are_told_together(tmp_path: Path) -> None:
-    """An authorizer that is not there does not hide a catalog that is not there."""
-    catalog = tmp_path / "catalog.yaml"
-
+def problems(file: Path, text: str, *overrides: str) -> list[str]:
+    """Return what is told of a file of this text, without its path."""
+    file.write_text(text)
     with pytest.raises(StartError) as caught:
-        check_named(
-            settings_of(f"authorizer.class.name=no.such\ndoorkeeper.catalog.file={catalog}")
-        )
+        checked(file, overrides)
+    return [each.replace(str(file), "F") for each in caught.value.problems]
 
-    authorizer, missing = caught.value.problems
-    assert " line 1: authorizer.class.name=no.such: " in authorizer
-    assert missing.startswith(f"{catalog}: ")
+
+def test_what_is_right_passes(tmp_path: Path) -> None:
+    """Kafka's authorizer and no catalog are right; super users are the authorizer's affair."""
+    assert not problems_of(settings_of(f"{STANDARD}super.users=User:a").entries)
+    assert not problems_of(settings_of("super.users=a").entries)
+    file = tmp_path / "F"
+    file.write_text("node.id=7")
+    assert checked(file, ()).settings.node_id == 7
+
+
+def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
+    """Keys, escapes, overrides, super users and the catalog, each with its file and line."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n- nam: c\n")
+
+    told = problems(
+        tmp_path / "server.properties",
+        f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
+        f"num.partitons=1\ndoorkeeper.catalog.file={catalog}\n",
+        "nonsense",
+        "delete.topic.enable=x",
+    )
+
+    assert [each.split(": ")[0] for each in told] == [
+        "F line 2",
+        "--override",
+        "F line 1",
+        "F line 5",
+        "--override",
+        "F line 4",
+        f"{catalog}:2",
+        f"{catalog}:3",
+        f"{catalog}:3",
+    ]
+    users = "expected a string in format principalType:principalName but got"
+    assert told[5] == f"F line 4: super.users: {users} a; {users} c"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no.such.Class", "cannot import no.such"),
+        ("com.example.Rules", "expected is a Python class"),
+        ("testkit.plugins.BadStart", "plugin.url: found nothing; allowed: an address"),
+    ],
+)
+def test_a_plug_in_is_checked_beside_wrong_keys(tmp_path: Path, name: str, said: str) -> None:
+    """Whether it can be loaded, and what its configure refuses."""
+    told = problems(
+        tmp_path / "F", f"node.id=x\nauthorizer.class.name={name}\nplugin.way=configure\n"
+    )
+
+    assert len(told) == 2
+    assert told[0].startswith("F line 1: node.id: ")
+    assert said in told[1]
+
+
+def test_a_key_that_two_know_is_told_once(tmp_path: Path) -> None:
+    """The key's own rule has said it; the authorizer need not."""
+    told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.authorizer.log.format=9\n")
+
+    assert len(told) == 1
+
+
+def test_what_is_no_file_names_nothing(tmp_path: Path) -> None:
+    """There is one line; what the overrides would be without the file is not told."""
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "none", ["listeners=X://localhost:1"])
+
+    assert len(with_others(caught.value)) == 1
+
+
+def test_the_last_catalog_counts() -> None:
+    """As for every key; an empty value is none."""
+    key = "doorkeeper.catalog.file"
+    first, second, empty = (Entry(key, value, "f") for value in ("a", " b", " "))
+
+    assert str(catalog_file_of([first, second])) == "b"
+    assert catalog_file_of([first, empty]) is None

@@ -39,6 +39,15 @@ def test_a_malformed_escape_names_the_line_and_not_the_text() -> None:
     assert str(caught.value) == r"f line 2: a \u is not followed by four hex digits"
 
 
+def test_all_malformed_escapes_are_told_and_the_rest_is_read() -> None:
+    """Reading goes on behind each of them, so that other errors can be told too."""
+    with pytest.raises(ConfigError) as caught:
+        parse(b"a=1\nb=\\u1\\\n  2\nc=3\r\n# \\u\nd=\\uzzzz", "f")
+
+    assert [problem.source for problem in caught.value.problems] == ["f line 2", "f line 6"]
+    assert caught.value.entries == (Entry("a", "1", "f line 1"), Entry("c", "3", "f line 4"))
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """What cannot be read is named, with the reason."""
     with pytest.raises(ConfigError, match=r"none\.properties: cannot be read: No such file"):
