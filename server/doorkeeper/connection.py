@@ -4,10 +4,12 @@
     advance(now_s)      handles the next complete frame and says what came of it:
         bytes           the answer, ready for the socket
         Update          the authorizer or the topics must change something first
+        Authenticating  a mechanism takes its time over a token
         Refused         an authentication failed: answer and close, both after the delay
         Closed          nothing can be answered: close
         None            there is no complete frame
     finish(update, results)   makes the answer to an Update
+    authenticated(pending, step, now_s)   goes on with an Authenticating
 
 Nothing here logs, waits or knows what time it is. What somebody should read about is appended to
 ``notes``, and what is only counted to ``counts``.
@@ -20,12 +22,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.exchange import UPDATES, Closed, Note, Refused, Update
+from doorkeeper.exchange import UPDATES, Authenticating, Closed, Note, Refused, Update
 from doorkeeper.node import RequestContext
-from doorkeeper.session import Action, Session, State
+from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
@@ -36,11 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.api import Api
-    from doorkeeper.authn.contract import OfferedMechanism
+    from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder, Step
     from doorkeeper.exchange import Advance, Counts, Peer
     from doorkeeper.limits import Limits
     from doorkeeper.node import Node, Response
-    from doorkeeper.session import Reply
     from doorkeeper_wire.headers import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
@@ -80,16 +82,18 @@ class Connection:
         node: Node,
         apis: Callable[[int], Api | None],
         mechanisms: Mapping[str, OfferedMechanism] | None,
+        builder: PrincipalBuilder,
         limits: Limits,
         counts: Counts,
     ) -> None:
-        """Begin; ``mechanisms`` is None on a listener without SASL."""
+        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
         self._peer = peer
         self._node = node
         self._apis = apis
         self._limits = limits
         self._counts = counts
-        self._session = Session(mechanisms)
+        context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
+        self._session = Session(mechanisms, context, builder)
         self._input = FrameBuffer(self._frame_bytes_max)
         self._frames: deque[bytes] = deque()
         self._queued = 0
@@ -119,6 +123,19 @@ class Connection:
         """Return how many bytes are held here: complete frames and the beginning of the next."""
         return self._queued + self._input.buffered
 
+    def established(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
+        """Begin with what the transport has proved; say why where it ends at once.
+
+        Certificates are in DER, the client's own first. To be called once, before ``receive``.
+        """
+        try:
+            self._session.established(peer_certificates)
+        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+            self._ended = True
+            self.notes.append(self._nobody(error))
+            return Closed("")
+        return None
+
     def receive(self, data: bytes) -> None:
         """Take bytes from the peer."""
         if self._fault is not None or self._ended:
@@ -143,6 +160,19 @@ class Connection:
             result = self._next(now_s)
         except _End as end:
             result = end.closed
+        return self._noted(result)
+
+    def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
+        """Go on with an authentication whose mechanism has taken its time."""
+        try:
+            result: Advance = self._replied(pending.header, self._session.stepped(step, now_s))
+        except _End as end:
+            result = end.closed
+        self._input.size_max = self._frame_bytes_max
+        return self._noted(result)
+
+    def _noted(self, result: Advance) -> Advance:
+        """Forget what is left where the connection ends."""
         if isinstance(result, (Closed, Refused)):
             self._ended = True
             self._frames.clear()
@@ -201,11 +231,19 @@ class Connection:
         limits = self._limits
         return limits.frame_bytes_max if self._session.is_open else limits.sasl_frame_bytes_max
 
-    def _bare(self, frame: bytes, now_s: float) -> bytes | Refused:
+    def _bare(self, frame: bytes, now_s: float) -> bytes | Authenticating | Refused:
         """Take a frame without a header."""
         if self._session.admit_bare() is Action.FAIL:
             return self._replied(None, self._session.fail_changed_mechanism())
-        return self._replied(None, self._session.step(frame, now_s))
+        return self._stepped(None, frame, now_s)
+
+    def _stepped(
+        self, header: RequestHeader | None, token: bytes, now_s: float
+    ) -> bytes | Authenticating | Refused:
+        reply = self._session.step(token, now_s)
+        if isinstance(reply, Reply):
+            return self._replied(header, reply)
+        return Authenticating(reply, header)
 
     def _header(self, frame: bytes) -> tuple[RequestHeader, int]:
         try:
@@ -321,6 +359,7 @@ class Connection:
             ),
             self._description,
             peer.controller,
+            self._session.token_authenticated,
         )
 
     def _refusal(
@@ -365,11 +404,13 @@ class Connection:
         request = self._decoded(api, header, body)
         if action is Action.CHOOSE:
             return self._replied(header, session.choose(request, version, now_s))
-        return self._replied(header, session.step(request.auth_bytes, now_s))
+        return self._stepped(header, request.auth_bytes, now_s)
 
     def _unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
         if self._session.state(now_s) is State.EXPIRED:
             self._counts.killed_by_expiry += 1
+            return Closed("")
+        if self._session.state(now_s) is State.CLOSED:
             return Closed("")
         name = ApiKey(header.api_key).name
         return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
@@ -401,6 +442,8 @@ class Connection:
 
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
         """Frame what the session answers; ``header`` is None where tokens come bare."""
+        if reply.fault is not None:
+            self.notes.append(self._nobody(reply.fault))
         body = reply.body
         if body is None:
             answer = b""
@@ -410,6 +453,9 @@ class Connection:
             assert header is not None, "only bare frames have no header"
             answer = encoded(header, body)
         return answer if reply.failure is None else self._refused(answer, reply.failure)
+
+    def _nobody(self, error: BaseException) -> Note:
+        return Note("no principal could be made for a connection", {}, error)
 
     def _refused(self, answer: bytes, reason: str) -> Refused:
         self._counts.failed_authentications += 1

@@ -1,7 +1,8 @@
 """What a connection and its shell tell each other: values, and what is counted.
 
 Peer       who is connected to what
-Advance    what came of a frame: an answer, an ``Update``, ``Refused``, ``Closed``, or nothing
+Advance    what came of a frame: an answer, an ``Update``, ``Authenticating``, ``Refused``,
+           ``Closed``, or nothing
 Note       something that somebody should read
 Counts     what is only counted, over all connections
 """
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from doorkeeper.api import Api
+    from doorkeeper.authn.contract import Step
     from doorkeeper_wire.headers import RequestHeader
 
 UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
@@ -55,6 +57,13 @@ class Update(NamedTuple):
     api: Api
     request: Any
     header: RequestHeader
+
+
+class Authenticating(NamedTuple):
+    """A token whose mechanism takes its time. ``header`` is None where tokens come bare."""
+
+    step: Awaitable[Step]
+    header: RequestHeader | None
 
 
 class Refused(NamedTuple):
@@ -100,4 +109,4 @@ class Counts:
         self.withheld_acls = 0
 
 
-Advance = bytes | Update | Refused | Closed | None
+Advance = bytes | Update | Authenticating | Refused | Closed | None

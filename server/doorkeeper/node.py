@@ -188,6 +188,8 @@ class RequestContext(NamedTuple):
     """The text ``Request(...)`` that a broker's refusals contain."""
     controller_listener: bool
     """True on a listener named in ``controller.listener.names``."""
+    token_authenticated: bool = False
+    """True where the client logged in with a delegation token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

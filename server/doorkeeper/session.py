@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authn.contract import Challenge, Failure, Mechanism, OfferedMechanism, Success
+from doorkeeper.authn.contract import Challenge, Failure, Success
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -25,7 +25,15 @@ from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse as Handshaken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
+
+    from doorkeeper.authn.contract import (
+        AuthenticationContext,
+        Mechanism,
+        OfferedMechanism,
+        PrincipalBuilder,
+        Step,
+    )
 
 REAUTHENTICATION_INTERVAL_S: Final = 1.0
 """A session is not authenticated anew within this time of the last beginning; Kafka's constant."""
@@ -80,6 +88,7 @@ class Result(Enum):
     CHALLENGED = "another token is needed"
     AUTHENTICATED = "success"
     AUTHENTICATED_FOR_A_TIME = "success, with a session lifetime"
+    NOBODY = "success, but no principal can be made of it"
     FAILED = "failure"
 
 
@@ -132,6 +141,7 @@ _NEW_CHOICE = {**_CHOICE, Result.OTHER_MECHANISM: State.BAD_MECHANISM}
 _EXCHANGE = {
     Result.AUTHENTICATED: State.OPEN,
     Result.AUTHENTICATED_FOR_A_TIME: State.LIMITED,
+    Result.NOBODY: State.CLOSED,
     Result.FAILED: State.CLOSED,
 }
 
@@ -170,23 +180,28 @@ class Reply(NamedTuple):
 
     ``body`` is a response, the bytes of a bare frame, or None for no answer. ``failure`` is the
     reason for the log, without secrets, when the client is refused: the answer is then delayed
-    and the connection closed.
+    and the connection closed. ``fault`` is what the principal builder raised: the answer leaves,
+    and the next request closes the connection.
     """
 
     body: Handshaken | Authenticated | bytes | None
     failure: str | None = None
+    fault: BaseException | None = None
 
 
 class Session:
     """The authentication of one connection. All times are seconds of one steady clock.
 
-    ``principal`` is who the client is. ``is_open`` says that it has authenticated, or need not;
+    ``principal`` is who the client is; ``token_authenticated`` says that it logged in with a
+    delegation token. ``is_open`` says that it has authenticated, or need not;
     ``takes_bare_frames`` that the next frame has no request header.
     """
 
     __slots__ = (
         "_admitted",
         "_began_s",
+        "_builder",
+        "_context",
         "_expires_s",
         "_mechanism",
         "_offered",
@@ -198,11 +213,20 @@ class Session:
         "is_open",
         "principal",
         "takes_bare_frames",
+        "token_authenticated",
     )
 
-    def __init__(self, offers: Mapping[str, OfferedMechanism] | None) -> None:
+    def __init__(
+        self,
+        offers: Mapping[str, OfferedMechanism] | None,
+        context: AuthenticationContext,
+        builder: PrincipalBuilder,
+    ) -> None:
         """Begin; ``offers`` are the listener's mechanisms by name, None without SASL."""
         self.principal: Principal = ANONYMOUS
+        self.token_authenticated = False
+        self._context = context
+        self._builder = builder
         self._offers = offers or {}
         self._mechanism: Mechanism | None = None
         self._offered: OfferedMechanism | None = None
@@ -243,6 +267,22 @@ class Session:
         """Note that ApiVersions was answered; ``told`` is false when it was with an error."""
         self._move(Result.VERSIONS_TOLD if told else Result.VERSIONS_REFUSED)
 
+    def established(self, peer_certificates: tuple[bytes, ...]) -> None:
+        """Take what the transport has proved; without SASL that makes the principal.
+
+        Raises:
+            Exception: whatever the principal builder raises; the session is CLOSED then.
+
+        """
+        self._context = self._context._replace(peer_certificates=peer_certificates)
+        if self._state is not State.OPEN:
+            return
+        try:
+            self.principal = self._builder.build(self._context)
+        except Exception:
+            self._enter(State.CLOSED)
+            raise
+
     def choose(self, request: SaslHandshakeRequest, version: int, now_s: float) -> Reply:
         """Answer a handshake: the client names the mechanism that it wants."""
         if self.is_open:
@@ -260,25 +300,38 @@ class Session:
             self._wrong_mechanism = chosen.name
             self._move(Result.OTHER_MECHANISM)
         else:
-            self._offered, self._mechanism = chosen, chosen.begin()
+            self._offered, self._mechanism = chosen, chosen.begin(self._context)
             self._move(Result.CHOSEN if version >= 1 else Result.CHOSEN_BARE)
         return Reply(Handshaken(error_code=0, mechanisms=names))
 
-    def step(self, token: bytes, now_s: float) -> Reply:
+    def step(self, token: bytes, now_s: float) -> Reply | Awaitable[Step]:
         """Give the mechanism a token, and the client what comes of it.
 
-        Bare tokens get bare answers, and a bare failure none at all.
+        An awaitable is the mechanism's: ``stepped`` takes what it gives, before anything else.
         """
         assert self._mechanism is not None, "STEP is admitted after CHOOSE only"
-        bare = self._state is State.TOKENS
         outcome = self._mechanism.step(token)
+        if isinstance(outcome, (Challenge, Success, Failure)):
+            return self.stepped(outcome, now_s)
+        return outcome
+
+    def stepped(self, outcome: Step, now_s: float) -> Reply:
+        """Take what came of a token. Bare tokens get bare answers, and a bare failure none."""
+        bare = self._state is State.TOKENS
         if isinstance(outcome, Challenge):
             self._move(Result.CHALLENGED)
             return Reply(_token(outcome.token, bare=bare))
-        if isinstance(outcome, Success):
-            outcome = self._unchanged(outcome)
         if isinstance(outcome, Failure):
             return self._failed(outcome, bare=bare)
+        try:
+            principal = self._builder.build(self._proved(outcome))
+        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+            # A broker asks for the principal when the first request comes: the success leaves.
+            self._move(Result.NOBODY)
+            return Reply(_token(outcome.token, bare=bare), fault=error)
+        if self._reauthenticating and principal != self.principal:
+            return self._failed(_changed(self.principal, principal), bare=bare)
+        self.principal, self.token_authenticated = principal, outcome.token_authenticated
         lifetime_ms = self._begin_lifetime(outcome, now_s)
         return Reply(_token(outcome.token, bare=bare, session_lifetime_ms=lifetime_ms))
 
@@ -292,19 +345,16 @@ class Session:
             f" for re-authentication of mechanism '{before}'",
         )
 
-    def _unchanged(self, success: Success) -> Success | Failure:
-        if not self._reauthenticating or success.principal == self.principal:
-            return success
-        before, after = self.principal, success.principal
-        text = (
-            "Cannot change principals during re-authentication from"
-            f" {before.principal_type}.{before.name}: {after.principal_type}.{after.name}"
+    def _proved(self, success: Success) -> AuthenticationContext:
+        return self._context._replace(
+            sasl_mechanism=self._offered.name if self._offered else "",
+            authorization_id=success.authorization_id,
+            claims=success.claims,
         )
-        return Failure(text, text)
 
     def _failed(self, failure: Failure, *, bare: bool) -> Reply:
         self._move(Result.FAILED)
-        if bare:
+        if bare or not failure.answered:
             return Reply(None, failure.reason)
         text = failure.text
         if text is None:
@@ -322,7 +372,6 @@ class Session:
 
         A credential that has expired already is sent as 0 too, and dies on its next request.
         """
-        self.principal = success.principal
         self._mechanism = None
         bound_ms = self._offered.max_reauth_ms if self._offered else 0
         bounds = [ms for ms in (success.lifetime_ms, bound_ms or None) if ms is not None]
@@ -351,6 +400,14 @@ class Session:
         self.is_open = state in OPEN_STATES
         self.takes_bare_frames = state in BARE_STATES
         self._admitted, self._otherwise = _BY_KEY[state]
+
+
+def _changed(before: Principal, after: Principal) -> Failure:
+    text = (
+        "Cannot change principals during re-authentication from"
+        f" {before.principal_type}.{before.name}: {after.principal_type}.{after.name}"
+    )
+    return Failure(text, text)
 
 
 def _token(token: bytes, *, bare: bool, session_lifetime_ms: int = 0) -> Authenticated | bytes:

@@ -48,7 +48,7 @@ Scenario = Callable[[Edge], Coroutine[Any, Any, None]]
 
 MEGABYTE = 1_048_576
 SASL = ListenerSpec(
-    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, sasl=LOGIN
+    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, offers=LOGIN
 )
 
 

@@ -29,7 +29,6 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.api import Api
-from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
@@ -47,6 +46,7 @@ from doorkeeper.exchange import Counts, Peer
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
+from doorkeeper.net.spec import IN_CLEAR, Offers
 from doorkeeper.node import (
     AlterConfigs,
     ApiRange,
@@ -83,12 +83,8 @@ from doorkeeper_wire.messages.describe_acls import (
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
+from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges with it
 from testkit.settings import settings_of
-
-LOGIN = SaslConfig(
-    enabled_mechanisms=("PLAIN",), plain_users={"alice": "alice-secret", "bob": "bob-secret"}
-)
-
 
 # --- the APIs
 
@@ -422,32 +418,35 @@ def frames(data: bytes) -> list[bytes]:
 
 
 def connection(
-    sasl: SaslConfig | None = None,
+    offers: Offers = IN_CLEAR,
     limits: Limits | None = None,
     *,
     controller: bool = False,
     properties: str = "",
     counts: Counts | None = None,
+    established: bool = True,
 ) -> Connection:
-    """Return the protocol's side of a connection from 127.0.0.1."""
-    from doorkeeper.authn.mechanisms import offered_mechanisms  # noqa: PLC0415
-
+    """Return the protocol's side of a connection from 127.0.0.1; a shell establishes its own."""
     peer = Peer(
         "127.0.0.1:9092-127.0.0.1:50000-0-7",
         "127.0.0.1",
         "CLIENTS",
-        "SASL_PLAINTEXT" if sasl else "PLAINTEXT",
+        "PLAINTEXT" if offers.mechanisms is None else "SASL_PLAINTEXT",
         controller=controller,
         number=7,
     )
-    return Connection(
+    made = Connection(
         peer,
         node=cast("Node", EdgeNode(properties)),
         apis=APIS.get,
-        mechanisms=offered_mechanisms(sasl) if sasl else None,
+        mechanisms=offers.mechanisms,
+        builder=offers.builder,
         limits=limits or Limits(),
         counts=counts or Counts(),
     )
+    if established:
+        assert made.established() is None
+    return made
 
 
 # --- a server with sockets

@@ -30,6 +30,7 @@ from doorkeeper.app.authorizing import (
 )
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
+from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
@@ -37,6 +38,7 @@ from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.threads import threads_of_others
 from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -114,8 +116,14 @@ class Assembly:
             random_bytes=os.urandom,
         )
         services = NodeServices(self.topic_changes)
+        sources = Sources(
+            scram_credential=lambda _mechanism, _name: None,
+            token_login=lambda _token_id: None,
+            now_ms=self._now_ms,
+            logger=structlog.get_logger("doorkeeper.authn"),
+        )
         self.edge = Server(
-            map(spec_of, settings.listeners),
+            [spec_of(each, offers_of(each, sources)) for each in settings.listeners],
             limits_of(settings),
             self.node,
             self.guarded,
@@ -124,7 +132,11 @@ class Assembly:
             apis=registry.api,
         )
         self.reconfiguring = Reconfiguring(
-            node=self.node, authorizer=self.authorizer, edge=self.edge, logs=self._logs
+            node=self.node,
+            authorizer=self.authorizer,
+            edge=self.edge,
+            sources=sources,
+            logs=self._logs,
         )
         self.config_changes = ConfigChanges(store, self.reconfiguring, self.topic_changes)
         services.config_changes = self.config_changes

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.limits import Limits
 from doorkeeper.net.spec import ListenerSpec
 
 if TYPE_CHECKING:
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
+    from doorkeeper.net.spec import Offers
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -29,7 +29,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def spec_of(listener: Listener) -> ListenerSpec:
+def spec_of(listener: Listener, offers: Offers) -> ListenerSpec:
     """Return what the edge knows of a listener."""
     return ListenerSpec(
         name=listener.name,
@@ -37,15 +37,6 @@ def spec_of(listener: Listener) -> ListenerSpec:
         host=listener.host,
         port=listener.port,
         controller=listener.controller,
-        sasl=sasl_of(listener) if listener.authenticates else None,
+        offers=offers,
         max_connections=listener.max_connections,
-    )
-
-
-def sasl_of(listener: Listener) -> SaslConfig:
-    """Return the mechanisms of a listener and their users."""
-    return SaslConfig(
-        enabled_mechanisms=listener.sasl_mechanisms,
-        plain_users=listener.plain_users,
-        max_reauth_ms={"PLAIN": listener.connections_max_reauth_ms},
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.app.edge import limits_of, sasl_of
+from doorkeeper.app.doors import offers_of
+from doorkeeper.app.edge import limits_of
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.config.keys import Applies
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.app.live_node import LiveNode
+    from doorkeeper.authn.provider import Sources
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
@@ -34,7 +36,9 @@ OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 class Reconfiguring:
     """The parts of a server that take new values."""
 
-    def __init__(self, *, node: LiveNode, authorizer: object, edge: Server, logs: Logs) -> None:
+    def __init__(
+        self, *, node: LiveNode, authorizer: object, edge: Server, sources: Sources, logs: Logs
+    ) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.
 
         Only what is ``Reconfigurable`` hears of new values; None is none.
@@ -42,6 +46,7 @@ class Reconfiguring:
         self._node = node
         self._authorizer = authorizer
         self._edge = edge
+        self._sources = sources
         self._logs = logs
         self._log: Logger = structlog.get_logger("doorkeeper.server")
 
@@ -112,7 +117,7 @@ class Reconfiguring:
         self._logs.set_levels(new.log_levels)
         for listener in new.listeners:
             if listener.authenticates:
-                self._edge.use_sasl(listener.name, sasl_of(listener))
+                self._edge.use_offers(listener.name, offers_of(listener, self._sources))
         of_listeners = {each.name: each.max_connections for each in new.listeners}
         self._edge.use_admission(limits, overrides, of_listeners)
         self._node.replace_settings(new)

@@ -1,6 +1,9 @@
 """How a client proves who it is: one module for each SASL mechanism, one contract for all.
 
-contract     what a mechanism is, and what its steps give
+contract     what a mechanism is, what its steps give, what a principal is made from
+provider     a mechanism of a listener: what it is made from, what it may ask
+mechanisms   which module speaks which mechanism
 plain        PLAIN: a name and a password
-mechanisms   the mechanisms that a listener offers, from its configuration
+credentials  what the server keeps of users and tokens
+principals   who a connection speaks for
 """

@@ -1,17 +1,48 @@
 """What a SASL mechanism is to a session: something that takes tokens and, in the end, decides.
 
 A session makes one ``Mechanism`` for each authentication and feeds it the client's tokens in
-order. A ``Challenge`` asks for another token; ``Success`` and ``Failure`` end the exchange.
+order. A ``Challenge`` asks for another token; ``Success`` and ``Failure`` end the exchange. What
+a connection has proved becomes a principal by its listener's ``PrincipalBuilder``.
+
+Source: ``SaslServer`` of Java; Kafka's ``AuthenticationContext`` and ``KafkaPrincipalBuilder``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from doorkeeper.acl.model import Principal
+
+
+class AuthenticationContext(NamedTuple):
+    """What a connection has proved, and how: what its principal is made from.
+
+    ``client_address`` is the text of Java's ``InetAddress.getHostAddress``.
+    ``peer_certificates`` are verified, in DER, the client's own first; without one, none.
+    ``sasl_mechanism`` and ``authorization_id`` are None before, and without, SASL. The id is what
+    the mechanism proved: the name of a user, of a token's owner, the principal claim of a token,
+    the full name ``alice/host@REALM`` of Kerberos. ``claims`` are those of an OAUTHBEARER token.
+    """
+
+    listener_name: str
+    security_protocol: str
+    client_address: str
+    peer_certificates: tuple[bytes, ...] = ()
+    sasl_mechanism: str | None = None
+    authorization_id: str | None = None
+    claims: Mapping[str, object] = {}
+
+
+class PrincipalBuilder(Protocol):
+    """Makes principals."""
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        """Return who this is. Whatever it raises closes the connection."""
+        ...
 
 
 class Challenge(NamedTuple):
@@ -21,25 +52,31 @@ class Challenge(NamedTuple):
 
 
 class Success(NamedTuple):
-    """The client is who it says. ``token`` is the last one that it gets, often empty.
+    """The client is who it says.
 
-    ``lifetime_ms`` is how long the credential itself is still good; None for no limit.
+    ``authorization_id`` and ``claims`` are those of ``AuthenticationContext``. ``token`` is the
+    last one that the client gets, often empty. ``lifetime_ms`` is how long the credential itself
+    is still good; None for no limit. ``token_authenticated`` says that a delegation token did it.
     """
 
-    principal: Principal
+    authorization_id: str
     token: bytes = b""
     lifetime_ms: int | None = None
+    token_authenticated: bool = False
+    claims: Mapping[str, object] = {}
 
 
 class Failure(NamedTuple):
     """The client is refused.
 
     ``text`` goes to the client; None gives it the general text of Kafka, which does not say what
-    was wrong. ``reason`` is for our log only, and never holds a secret.
+    was wrong. ``reason`` is for our log only, and never holds a secret. ``answered`` is false
+    where the client gets no answer at all, so that it tries again.
     """
 
     text: str | None
     reason: str
+    answered: bool = True
 
 
 Step = Challenge | Success | Failure
@@ -48,8 +85,12 @@ Step = Challenge | Success | Failure
 class Mechanism(Protocol):
     """One authentication under way."""
 
-    def step(self, token: bytes) -> Step:
-        """Take the client's next token. Never raises on what it contains."""
+    def step(self, token: bytes) -> Step | Awaitable[Step]:
+        """Take the client's next token. Never raises on what it contains.
+
+        An awaitable holds the connection: nothing is read from it until the step is known. One
+        that raises refuses the client with the general text.
+        """
         ...
 
 
@@ -60,5 +101,5 @@ class OfferedMechanism(NamedTuple):
     """
 
     name: str
-    begin: Callable[[], Mechanism]
+    begin: Callable[[AuthenticationContext], Mechanism]
     max_reauth_ms: int = 0

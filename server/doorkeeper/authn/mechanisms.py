@@ -1,51 +1,35 @@
-"""The mechanisms that a listener offers, made from its configuration."""
+"""The mechanisms that this server speaks, and the module of each.
+
+A module is imported when a listener first offers its mechanism: most servers need one of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from doorkeeper.authn.contract import Mechanism, OfferedMechanism
-from doorkeeper.authn.plain import Plain, PlainUsers
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-SERVED_MECHANISMS = ("PLAIN",)
-"""Every mechanism that this server knows; others stop the start."""
+    from doorkeeper.authn.provider import MechanismSettings, Provider, Sources
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslConfig:
-    """What the configuration says of SASL on one listener.
-
-    ``enabled_mechanisms`` keeps the order of ``sasl.enabled.mechanisms``, which is the order in
-    which clients are told. ``plain_users`` are names and passwords. ``max_reauth_ms`` is
-    ``connections.max.reauth.ms`` for each mechanism; one that is absent has no bound.
-    """
-
-    enabled_mechanisms: tuple[str, ...]
-    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    max_reauth_ms: Mapping[str, int] = field(default_factory=dict)
+MODULES: Final = {
+    "PLAIN": "doorkeeper.authn.plain",
+}
+"""Where the function ``provider`` of each mechanism is."""
 
 
-def offered_mechanisms(config: SaslConfig) -> dict[str, OfferedMechanism]:
-    """Return the listener's mechanisms by name, in the configured order.
+def provider_of(settings: MechanismSettings, sources: Sources) -> Provider:
+    """Return a listener's mechanism, not started.
 
     Raises:
-        ValueError: a mechanism that this server does not know.
+        ValueError: this server does not speak it, or its configuration is wrong.
 
     """
-    return {
-        name: OfferedMechanism(name, _factory(name, config), config.max_reauth_ms.get(name, 0))
-        for name in config.enabled_mechanisms
-    }
-
-
-def _factory(name: str, config: SaslConfig) -> Callable[[], Mechanism]:
-    if name == "PLAIN":
-        users = PlainUsers(config.plain_users)
-        return lambda: Plain(users)
-    raise ValueError(
-        f"SASL mechanism {name} is not served; served are {', '.join(SERVED_MECHANISMS)}"
-    )
+    module = MODULES.get(settings.name)
+    if module is None:
+        raise ValueError(
+            f"sasl.enabled.mechanisms: found {settings.name}; allowed: {', '.join(MODULES)}"
+        )
+    make = cast("Callable[[MechanismSettings, Sources], Provider]", import_module(module).provider)
+    return make(settings, sources)

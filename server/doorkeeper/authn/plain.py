@@ -13,12 +13,17 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import Principal
 from doorkeeper.authn.contract import Failure, Step, Success
+from doorkeeper.authn.provider import Provider
 from doorkeeper_wire.java_text import JAVA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.authn.provider import MechanismSettings, Sources
+
+_USER_PREFIX = "user_"
 
 PARTS_MAX = 4
 """Kafka stops to count the parts of a token here, so that its text never says more."""
@@ -72,9 +77,36 @@ class Plain:
                 "Authentication failed: Client requested an authorization id that is different"
                 " from username"
             )
-        return Success(Principal("User", name))
+        return Success(name)
 
 
 def refusal(text: str) -> Failure:
     """Return a failure whose text is for the client and for the log."""
     return Failure(text, text)
+
+
+class PlainProvider(Provider):
+    """PLAIN on one listener."""
+
+    def __init__(self, users: PlainUsers) -> None:
+        """Let these users in."""
+        self._users = users
+
+    def begin(self, context: AuthenticationContext) -> Plain:  # noqa: ARG002  all are alike
+        """Return a mechanism for one authentication."""
+        return Plain(self._users)
+
+
+def provider(settings: MechanismSettings, sources: Sources) -> Provider:  # noqa: ARG001  asks none
+    """Return PLAIN with the users of the listener's login module."""
+    module = settings.login_module
+    options = {} if module is None else module.options
+    return PlainProvider(
+        PlainUsers(
+            {
+                name.removeprefix(_USER_PREFIX): password
+                for name, password in options.items()
+                if name.startswith(_USER_PREFIX)
+            }
+        )
+    )

@@ -8,14 +8,16 @@ PLAINTEXT, it is the first that clients may dial.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.given import Given, Place
-from doorkeeper.config.sasl import mechanisms_of, plain_users_of
+from doorkeeper.config.sasl import mechanisms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from doorkeeper.config.mechanisms import MechanismSettings
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SUPPORTED_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
@@ -33,7 +35,7 @@ class Listener:
     ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
     machine knows (its own name), ``advertised_port`` for the port that is bound. ``advertised`` is
     false for controller listeners and for those that ``advertised.listeners`` leaves out.
-    ``sasl_mechanisms`` is empty where clients are anonymous.
+    ``mechanisms`` is empty where clients are anonymous.
     """
 
     name: str
@@ -45,9 +47,7 @@ class Listener:
     advertised: bool
     controller: bool
     early_start: bool
-    sasl_mechanisms: tuple[str, ...] = ()
-    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    connections_max_reauth_ms: int
+    mechanisms: tuple[MechanismSettings, ...] = ()
     max_connections: int
 
     @property
@@ -242,7 +242,6 @@ def _listener(
     early_start: bool,
 ) -> Listener:
     prefix = address.name.lower()
-    mechanisms = mechanisms_of(given, prefix) if protocol.startswith("SASL_") else ()
     return Listener(
         name=address.name,
         security_protocol=protocol,
@@ -253,9 +252,7 @@ def _listener(
         advertised=advertised is not None,
         controller=controller,
         early_start=early_start,
-        sasl_mechanisms=mechanisms,
-        plain_users=plain_users_of(given, prefix) if "PLAIN" in mechanisms else {},
-        connections_max_reauth_ms=given.number("connections.max.reauth.ms", prefix, "plain"),
+        mechanisms=mechanisms_of(given, address.name) if protocol.startswith("SASL_") else (),
         max_connections=_max_connections(given, prefix),
     )
 

@@ -1,4 +1,4 @@
-"""The SASL mechanisms of a listener, and the users of PLAIN.
+"""The SASL mechanisms of a listener, and the login module of each.
 
 Source: Kafka's ``JaasContext.loadServerContext`` and ``PlainServerCallbackHandler``.
 """
@@ -9,18 +9,32 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.config import jaas
 from doorkeeper.config.given import Given, Place
+from doorkeeper.config.mechanisms import MechanismSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from doorkeeper.config.jaas import LoginModule
 
 SUPPORTED_MECHANISMS = ("PLAIN",)
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_USER_PREFIX = "user_"
 _EXAMPLE = f'{PLAIN_MODULE} required user_alice="...";'
 
 
-def mechanisms_of(given: Given, listener: str) -> tuple[str, ...]:
-    """Return the mechanisms of a SASL listener; one that is not supported is noted."""
+def mechanisms_of(given: Given, listener_name: str) -> tuple[MechanismSettings, ...]:
+    """Return the mechanisms of a SASL listener; what is wrong is noted."""
+    prefix = listener_name.lower()
+    return tuple(
+        MechanismSettings(
+            name=name,
+            listener_name=listener_name,
+            login_module=_login_module(given, prefix, name.lower()),
+            max_reauth_ms=given.number("connections.max.reauth.ms", prefix, name.lower()),
+        )
+        for name in _enabled(given, prefix)
+    )
+
+
+def _enabled(given: Given, listener: str) -> tuple[str, ...]:
+    """Return the names of the mechanisms; one that is not supported is noted."""
     place = Place("sasl.enabled.mechanisms", listener)
     mechanisms = given.list(place.key, listener)
     supported = " and ".join(SUPPORTED_MECHANISMS)
@@ -40,26 +54,22 @@ def mechanisms_of(given: Given, listener: str) -> tuple[str, ...]:
     return tuple(name for name in mechanisms if name in SUPPORTED_MECHANISMS)
 
 
-def plain_users_of(given: Given, listener: str) -> Mapping[str, str]:
-    """Return the passwords of the users of PLAIN on a listener; what is wrong is noted."""
-    place = Place("sasl.jaas.config", listener, "plain")
+def _login_module(given: Given, listener: str, mechanism: str) -> LoginModule | None:
+    """Return the module of a mechanism on a listener; what is wrong is noted."""
+    place = Place("sasl.jaas.config", listener, mechanism)
     entry = given.entry(place)
-    wanted = f"listener.name.{listener}.plain.sasl.jaas.config"
-    if entry is None or not entry.key.lower().endswith(".plain.sasl.jaas.config"):
+    wanted = f"listener.name.{listener}.{mechanism}.sasl.jaas.config"
+    if entry is None or not entry.key.lower().endswith(f".{mechanism}.sasl.jaas.config"):
         text = f"listener {listener.upper()} has no users: give {wanted}={_EXAMPLE}"
         given.problem(Place("sasl.jaas.config"), text)
-        return {}
+        return None
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
         given.problem_at(entry, str(error))
-        return {}
+        return None
     if len(modules) != 1:
         given.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
     elif modules[0].name != PLAIN_MODULE:
         given.problem_at(entry, f"the login module is not {PLAIN_MODULE}")
-    return {
-        name.removeprefix(_USER_PREFIX): password
-        for name, password in modules[0].options.items()
-        if name.startswith(_USER_PREFIX)
-    }
+    return modules[0]

@@ -16,6 +16,7 @@ from doorkeeper.net.addresses import bind_error, bound_socket, java_host_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from ssl import SSLContext
 
     from doorkeeper.net.admission import Admission
     from doorkeeper.net.spec import ListenerSpec, Logger
@@ -27,7 +28,7 @@ OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS
 class Listener:
     """One bound address."""
 
-    __slots__ = ("_accepting", "_admission", "_logger", "_make", "_socket", "port", "spec")
+    __slots__ = ("_accepting", "_admission", "_logger", "_make", "_socket", "_tls", "port", "spec")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Listener:
         *,
         admission: Admission,
         make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], asyncio.Protocol],
+        tls: Callable[[ListenerSpec], SSLContext | None],
         logger: Logger,
     ) -> None:
         """Bind; nobody can connect yet.
@@ -46,6 +48,7 @@ class Listener:
         self.spec = spec
         self._admission = admission
         self._make = make
+        self._tls = tls
         self._logger = logger
         self._accepting: asyncio.Task[None] | None = None
         self._socket = bound_socket(spec.name, spec.host, spec.port)
@@ -126,7 +129,9 @@ class Listener:
             self._logger.debug("accepting failed", listener=self.spec.name, cause=str(error))
             return
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: shell, accepted, ssl=self._tls(self.spec)
+            )
         except OSError as error:
             accepted.close()
             shell.connection_lost(error)

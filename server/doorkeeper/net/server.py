@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.authn.mechanisms import offered_mechanisms
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection import Connection
 from doorkeeper.exchange import Counts, Peer
@@ -20,12 +19,12 @@ from doorkeeper.net.updates import UnderWay
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterable, Mapping
+    from ssl import SSLContext
 
     from doorkeeper.api import Api
-    from doorkeeper.authn.mechanisms import SaslConfig
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
-    from doorkeeper.net.spec import ListenerSpec, Logger, Services
+    from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services
     from doorkeeper.node import Node
 
 
@@ -47,12 +46,7 @@ class Server:
         apis: Callable[[int], Api | None],
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
-
-        Raises:
-            ValueError: a listener enables a SASL mechanism that this server does not know.
-
-        """
+        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds."""
         self._specs = tuple(specs)
         self._limits = limits
         self._node = node
@@ -63,9 +57,7 @@ class Server:
         self._logger = logger
         self._apis = apis
         self._clock = clock
-        self._mechanisms = {
-            spec.name: offered_mechanisms(spec.sasl) if spec.sasl else None for spec in self._specs
-        }
+        self._offers = {spec.name: spec.offers for spec in self._specs}
         self._listeners: dict[str, Listener] = {}
         self._shells: dict[Shell, ListenerSpec] = {}
         self._number = 0
@@ -100,7 +92,11 @@ class Server:
         try:
             for spec in self._specs:
                 self._listeners[spec.name] = Listener(
-                    spec, admission=self._admission, make=self._shell, logger=self._logger
+                    spec,
+                    admission=self._admission,
+                    make=self._shell,
+                    tls=self._tls,
+                    logger=self._logger,
                 )
         except BaseException:
             for listener in self._listeners.values():
@@ -122,9 +118,9 @@ class Server:
         """
         self._listeners[listener_name].open()
 
-    def use_sasl(self, listener_name: str, config: SaslConfig) -> None:
-        """Let the listener's next connections authenticate by this configuration."""
-        self._mechanisms[listener_name] = offered_mechanisms(config)
+    def use_offers(self, listener_name: str, offers: Offers) -> None:
+        """Let the listener's next connections prove who they are in this way."""
+        self._offers[listener_name] = offers
 
     def use_admission(
         self, limits: Limits, overrides: Mapping[str, int], of_listeners: Mapping[str, int]
@@ -206,11 +202,13 @@ class Server:
             controller=spec.controller,
             number=number,
         )
+        offers = self._offers[spec.name]
         connection = Connection(
             peer,
             node=self._node,
             apis=self._apis,
-            mechanisms=self._mechanisms[spec.name],
+            mechanisms=offers.mechanisms,
+            builder=offers.builder,
             limits=self._limits,
             counts=self.counts,
         )
@@ -218,6 +216,10 @@ class Server:
         self._shells[shell] = spec
         self._logger.debug("connection accepted", connection=peer.connection_id)
         return shell
+
+    def _tls(self, spec: ListenerSpec) -> SSLContext | None:
+        """Return what the listener's next connection is encrypted with."""
+        return self._offers[spec.name].tls
 
     def _lost(self, shell: Shell) -> None:
         self._admission.leave(self._shells.pop(shell), shell.connection.peer.host)

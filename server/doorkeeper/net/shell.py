@@ -4,6 +4,7 @@ Answers are made inside ``data_received`` and leave in one write; there is no ta
 per connection. A connection is held, and not read from, while
 
     an update is under way          its answer comes before the next request's
+    a login takes its time          as an update
     its peer does not take answers  the write buffer is not empty
     an authentication has failed    the answer and the end come after the delay
     others have their turn          it has more requests than one turn allows
@@ -14,10 +15,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from doorkeeper.authn.contract import Failure, Step
+from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Closed, Refused
+from doorkeeper.exchange import Authenticating, Closed, Refused
 from doorkeeper.net.updates import Items, UnderWay
 from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.connection import Connection
-    from doorkeeper.exchange import Update
+    from doorkeeper.exchange import Advance, Update
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.spec import Logger, Services
@@ -52,6 +55,7 @@ class Shell(asyncio.Protocol):
 
     __slots__ = (
         "_around",
+        "_authenticating",
         "_connection",
         "_delayed",
         "_draining",
@@ -70,6 +74,7 @@ class Shell(asyncio.Protocol):
         self._around = around
         self._transport: asyncio.Transport | None = None
         self._items: Items[Any] | None = None
+        self._authenticating: asyncio.Future[Step] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._in_turn: asyncio.Handle | None = None
         self._end: Closed | Refused | None = None
@@ -89,6 +94,10 @@ class Shell(asyncio.Protocol):
         """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
+        self._end = self._connection.established(peer_certificates(transport))
+        if self._end is not None:
+            self._tell_notes()
+            self._settle()
 
     def data_received(self, data: bytes) -> None:
         """Answer what is complete."""
@@ -121,6 +130,9 @@ class Shell(asyncio.Protocol):
         around = self._around
         self._transport = None
         self._items = None
+        if self._authenticating is not None:
+            self._authenticating.cancel()
+            self._authenticating = None
         for timer in (self._delayed, self._in_turn):
             if timer is not None:
                 timer.cancel()
@@ -160,7 +172,12 @@ class Shell(asyncio.Protocol):
 
     @property
     def _held(self) -> bool:
-        return self._write_full or self._items is not None or self._end is not None
+        return (
+            self._write_full
+            or self._items is not None
+            or self._authenticating is not None
+            or self._end is not None
+        )
 
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
@@ -182,10 +199,13 @@ class Shell(asyncio.Protocol):
             self._tell_notes()
         self._settle(turn_over=not left or room <= 0)
 
-    def _other(self, result: Update | Refused | Closed) -> bytes | None:
+    def _other(self, result: Update | Authenticating | Refused | Closed) -> bytes | None:
         """Take what is no plain answer; return an answer if there is one after all."""
         if isinstance(result, (Closed, Refused)):
             self._end = result
+            return None
+        if isinstance(result, Authenticating):
+            self._await(result)
             return None
         try:
             items = self._begun(result)
@@ -199,6 +219,25 @@ class Shell(asyncio.Protocol):
         self._items = items
         self._follow(items, result)
         return None
+
+    def _await(self, pending: Authenticating) -> None:
+        """Come back when a mechanism knows what comes of a token."""
+        future = self._authenticating = as_future(pending.step, self._around.loop)
+
+        def on_done(done: asyncio.Future[Step]) -> None:
+            if self._authenticating is not done:
+                # The client has left.
+                if not done.cancelled():
+                    done.exception()
+                return
+            self._authenticating = None
+            now_s = self._around.clock()
+            result: Advance = self._connection.authenticated(pending, step_of(done), now_s)
+            self._resume(
+                result if result is None or isinstance(result, bytes) else self._other(result)
+            )
+
+        future.add_done_callback(on_done)
 
     def _begun(self, update: Update) -> Items[Any]:
         """Start an update; return its items."""
@@ -394,3 +433,20 @@ class Shell(asyncio.Protocol):
             self._around.logger.error(
                 note.event, connection=self._id, **note.fields, exc_info=note.error
             )
+
+
+def step_of(done: asyncio.Future[Step]) -> Step:
+    """Return what a mechanism's awaitable gave; one that raised refuses the client."""
+    if done.cancelled():
+        return Failure(None, "the authentication was cancelled")
+    error = done.exception()
+    if error is not None:
+        return Failure(None, f"the mechanism failed: {type(error).__name__}")
+    return done.result()
+
+
+def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
+    """Return the client's certificate, in DER; empty without TLS, or where it showed none."""
+    tls = transport.get_extra_info("ssl_object")
+    der = None if tls is None else tls.getpeercert(binary_form=True)
+    return () if der is None else (der,)

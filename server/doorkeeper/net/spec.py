@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.limits import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
+    from ssl import SSLContext
 
-    from doorkeeper.authn.mechanisms import SaslConfig
+    from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper.errors import ApiError
     from doorkeeper.node import AlterConfigs, ChangeTopics, RequestContext
+
+
+class Offers(NamedTuple):
+    """How the next connections of a listener prove who they are.
+
+    ``mechanisms`` are by name, in the order in which clients are told; None without SASL.
+    ``tls`` is None where connections are in clear.
+    """
+
+    mechanisms: Mapping[str, OfferedMechanism] | None
+    builder: PrincipalBuilder
+    tls: SSLContext | None = None
+
+
+IN_CLEAR = Offers(None, DefaultPrincipalBuilder())
+"""Nobody proves anything: everybody is ANONYMOUS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +38,8 @@ class ListenerSpec:
     """One listener, as the configuration describes it.
 
     ``host`` may be empty: every address of the machine. Port 0 takes a free one. ``controller``
-    says that the listener is named in ``controller.listener.names``. ``sasl`` is None where
-    clients do not authenticate.
+    says that the listener is named in ``controller.listener.names``. ``offers`` are what it begins
+    with.
     """
 
     name: str
@@ -29,7 +47,7 @@ class ListenerSpec:
     host: str
     port: int
     controller: bool = False
-    sasl: SaslConfig | None = None
+    offers: Offers = field(default=IN_CLEAR, repr=False)
     max_connections: int = UNLIMITED
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of, spec_of
+from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.config.keys import KEYS
 from doorkeeper.limits import Limits
+from testkit.plain import NO_SOURCES
 from testkit.settings import settings_of
 
 SASL = """
@@ -43,14 +46,17 @@ def test_every_configured_limit_arrives() -> None:
 
 def test_listeners_become_specs() -> None:
     """Address, mechanisms, users and limits of a listener arrive at the edge."""
-    sasl, controller = map(spec_of, settings_of(SASL).listeners)
+    sasl, controller = (
+        spec_of(each, offers_of(each, NO_SOURCES)) for each in settings_of(SASL).listeners
+    )
 
     assert (sasl.name, sasl.host, sasl.port) == ("SASL", "localhost", 9093)
     assert sasl.security_protocol == "SASL_PLAINTEXT"
-    assert sasl.sasl is not None
-    assert sasl.sasl.enabled_mechanisms == ("PLAIN",)
-    assert sasl.sasl.plain_users == {"alice": "a"}
-    assert sasl.sasl.max_reauth_ms == {"PLAIN": 5000}
-    assert controller.sasl is None
+    assert sasl.offers.mechanisms is not None
+    assert list(sasl.offers.mechanisms) == ["PLAIN"]
+    assert sasl.offers.mechanisms["PLAIN"].max_reauth_ms == 5000
+    context = AuthenticationContext("SASL", "SASL_PLAINTEXT", "127.0.0.1")
+    assert sasl.offers.mechanisms["PLAIN"].begin(context).step(b"\0alice\0a") == Success("alice")
+    assert controller.offers.mechanisms is None
     assert controller.controller
     assert controller.max_connections == 3

@@ -59,7 +59,10 @@ async def running(folder: Path, text: str) -> AsyncIterator[Running]:
 
 
 def users(assembly: Assembly) -> dict[str, str]:
-    return dict(assembly.node.settings.listener("SASL").plain_users)
+    (plain,) = assembly.node.settings.listener("SASL").mechanisms
+    assert plain.login_module is not None
+    options = plain.login_module.options
+    return {name.removeprefix("user_"): text for name, text in options.items()}
 
 
 async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:

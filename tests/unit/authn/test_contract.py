@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.authn.contract import Challenge, Failure, OfferedMechanism, Step, Success
-from doorkeeper.session import Session, State
+from doorkeeper.authn.contract import (
+    AuthenticationContext,
+    Challenge,
+    Failure,
+    OfferedMechanism,
+    Step,
+    Success,
+)
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.session import Reply, Session, State
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 
@@ -22,21 +30,31 @@ class Riddle:
             return Failure(None, "wrong word")
         if self._asked == 1:
             return Challenge(b"again")
-        return Success(Principal("User", "poet"), b"welcome", 7000)
+        return Success("poet", b"welcome", 7000)
 
 
 def riddle_session(version: int = 1) -> Session:
-    session = Session({"RIDDLE": OfferedMechanism("RIDDLE", Riddle)})
+    session = Session(
+        {"RIDDLE": OfferedMechanism("RIDDLE", lambda _context: Riddle())},
+        AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1"),
+        DefaultPrincipalBuilder(),
+    )
     session.choose(SaslHandshakeRequest(mechanism="RIDDLE"), version, 0.0)
     return session
+
+
+def stepped(session: Session, token: bytes) -> Reply:
+    reply = session.step(token, 0.0)
+    assert isinstance(reply, Reply)
+    return reply
 
 
 def test_a_challenge_keeps_the_exchange_open() -> None:
     """A challenge goes to the client, the next token decides, the credential's life is told."""
     session = riddle_session()
 
-    asked = session.step(b"moon", 0.0).body
-    told = session.step(b"moon", 0.0).body
+    asked = stepped(session, b"moon").body
+    told = stepped(session, b"moon").body
 
     assert isinstance(asked, SaslAuthenticateResponse)
     assert isinstance(told, SaslAuthenticateResponse)
@@ -51,13 +69,13 @@ def test_bare_tokens_get_bare_challenges() -> None:
     """After SaslHandshake 0 a challenge is only its bytes."""
     session = riddle_session(version=0)
 
-    assert session.step(b"moon", 0.0).body == b"again"
-    assert session.step(b"moon", 0.0).body == b"welcome"
+    assert stepped(session, b"moon").body == b"again"
+    assert stepped(session, b"moon").body == b"welcome"
 
 
 def test_a_failure_without_words_gets_those_of_kafka() -> None:
     """The client reads the general text; the log gets the reason."""
-    reply = riddle_session().step(b"sun", 0.0)
+    reply = stepped(riddle_session(), b"sun")
 
     assert isinstance(reply.body, SaslAuthenticateResponse)
     assert reply.failure == "wrong word"

@@ -1,42 +1,53 @@
-"""The mechanisms of a listener."""
+"""Which mechanisms are spoken."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
-from doorkeeper.authn.contract import Success
-from doorkeeper.authn.mechanisms import SaslConfig, offered_mechanisms
+from doorkeeper.authn.contract import AuthenticationContext, Success
+from doorkeeper.authn.mechanisms import MODULES, provider_of
+from doorkeeper.authn.provider import MechanismSettings
+from doorkeeper.config.jaas import LoginModule
+from testkit.plain import NO_SOURCES
+
+CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1")
+PLAIN = MechanismSettings(
+    name="PLAIN",
+    listener_name="A",
+    login_module=LoginModule("PlainLoginModule", "REQUIRED", {"user_alice": "hush"}),
+)
 
 
-def test_mechanisms_come_in_the_configured_order() -> None:
-    """Each enabled mechanism is offered under its name, with its bound on sessions."""
-    config = SaslConfig(
-        enabled_mechanisms=("PLAIN",), plain_users={"a": "b"}, max_reauth_ms={"PLAIN": 5}
-    )
-
-    offered = offered_mechanisms(config)
-
-    assert list(offered) == ["PLAIN"]
-    assert offered["PLAIN"].max_reauth_ms == 5
-    assert isinstance(offered["PLAIN"].begin().step(b"\0a\0b"), Success)
+def test_each_mechanism_has_a_module() -> None:
+    """Each name leads to a module that makes providers."""
+    assert MODULES
+    for module in MODULES.values():
+        assert callable(import_module(module).provider)
 
 
-def test_each_login_gets_a_mechanism_of_its_own() -> None:
-    """Two authentications never share state."""
-    offered = offered_mechanisms(SaslConfig(enabled_mechanisms=("PLAIN",)))["PLAIN"]
+def test_a_provider_is_that_of_the_settings() -> None:
+    """The users of the login module log in, each with a mechanism of their own."""
+    provider = provider_of(PLAIN, NO_SOURCES)
 
-    assert offered.begin() is not offered.begin()
+    first, second = provider.begin(CONTEXT), provider.begin(CONTEXT)
 
-
-def test_an_unknown_mechanism_stops_the_start() -> None:
-    """The error names what was asked for and what is served."""
-    with pytest.raises(ValueError, match="GSSAPI is not served; served are PLAIN"):
-        offered_mechanisms(SaslConfig(enabled_mechanisms=("PLAIN", "GSSAPI")))
+    assert first is not second
+    assert first.step(b"\0alice\0hush") == Success("alice")
 
 
-def test_a_configuration_does_not_show_its_passwords() -> None:
-    """The repr of a listener's SASL settings has no users in it."""
-    config = SaslConfig(enabled_mechanisms=("PLAIN",), plain_users={"alice": "hush"})
+def test_an_unknown_mechanism_is_refused() -> None:
+    """The error names the key, what was found and what is spoken."""
+    settings = MechanismSettings(name="CRAM-MD5", listener_name="A")
 
-    assert "hush" not in repr(config)
-    assert "alice" not in repr(config)
+    with pytest.raises(
+        ValueError, match=r"sasl\.enabled\.mechanisms: found CRAM-MD5; allowed: PLAIN"
+    ):
+        provider_of(settings, NO_SOURCES)
+
+
+def test_settings_do_not_show_their_secrets() -> None:
+    """The repr of a mechanism's settings has no users in it."""
+    assert "hush" not in repr(PLAIN)
+    assert "alice" not in repr(PLAIN)

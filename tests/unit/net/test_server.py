@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
@@ -54,7 +53,7 @@ def test_each_listener_is_itself(kind: str) -> None:
     """Listeners have ports and rules of their own: SASL on one, none on another."""
 
     async def main() -> None:
-        async with edge(listener("OPEN"), listener("SASL", sasl=LOGIN)) as running:
+        async with edge(listener("OPEN"), listener("SASL", offers=LOGIN)) as running:
             assert len(set(running.ports.values())) == 2
             everybody, user = await running.client("OPEN"), await running.client("SASL")
             name = await everybody.call(describe("principal"), DescribeAclsResponse, 3)
@@ -105,14 +104,6 @@ async def test_an_override_may_name_a_host() -> None:
         client = await running.client()
 
         assert await client.ended() == b""
-
-
-async def test_an_unknown_mechanism_stops_the_start() -> None:
-    """A listener whose mechanism is not served is not made."""
-    spec = listener("A", sasl=SaslConfig(enabled_mechanisms=("GSSAPI",)))
-    with pytest.raises(ValueError, match="GSSAPI"):
-        async with edge(spec):
-            pass
 
 
 async def test_idle_connections_are_closed_and_others_are_not() -> None:

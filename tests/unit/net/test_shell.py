@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from doorkeeper.authn.contract import (
+    AuthenticationContext,
+    Challenge,
+    OfferedMechanism,
+    Step,
+    Success,
+)
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.limits import Limits
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.spec import IN_CLEAR, Offers
 from doorkeeper.net.updates import UnderWay
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.edge import (
     LOGIN,
     Clock,
@@ -23,6 +33,7 @@ from testkit.edge import (
     HandServices,
     Log,
     answer,
+    authenticate,
     bare,
     connection,
     create,
@@ -38,8 +49,7 @@ from testkit.edge import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.authn.mechanisms import SaslConfig
+    from doorkeeper.acl.model import AclBinding, Principal
 
 
 class Transport(asyncio.Transport):
@@ -99,11 +109,11 @@ class World:
         self,
         limits: Limits | None = None,
         authorizer: Authorizer | None = None,
-        sasl: SaslConfig | None = None,
+        offers: Offers = IN_CLEAR,
     ) -> None:
         self.log, self.services, self.clock = Log(), HandServices(), Clock()
         self.lost: list[Shell] = []
-        self.limits, self.sasl = limits or Limits(), sasl
+        self.limits, self.offers = limits or Limits(), offers
         self.around = Surroundings(
             asyncio.get_running_loop(),
             self.clock,
@@ -119,7 +129,10 @@ class World:
 
     def connect(self) -> tuple[Shell, Transport]:
         """Return a shell that is connected."""
-        shell, transport = Shell(connection(self.sasl, self.limits), self.around), Transport()
+        shell, transport = (
+            Shell(connection(self.offers, self.limits, established=False), self.around),
+            Transport(),
+        )
         transport.shell = shell
         shell.connection_made(transport)
         return shell, transport
@@ -350,7 +363,7 @@ async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
 
 async def test_a_failed_login_is_answered_after_the_delay() -> None:
     """Nothing is written and nothing read until then; then the answer, then the end."""
-    world = World(Limits(failed_authentication_delay_ms=20), sasl=LOGIN)
+    world = World(Limits(failed_authentication_delay_ms=20), offers=LOGIN)
     shell, transport = world.connect()
     began_s = asyncio.get_running_loop().time()
 
@@ -448,7 +461,7 @@ async def test_a_peer_that_takes_an_answer_slowly_is_not_idle() -> None:
 
 async def test_no_password_is_logged() -> None:
     """A refused login leaves no trace of its password in the log."""
-    world = World(sasl=LOGIN)
+    world = World(offers=LOGIN)
     shell, _ = world.connect()
 
     shell.data_received(handshake(version=0) + bare(plain("alice", "hush")))
@@ -456,3 +469,104 @@ async def test_no_password_is_logged() -> None:
     assert "hush" not in repr(world.log.lines)
     assert world.log.one("failed authentication")
     cast("Any", shell)._delayed.cancel()
+
+
+class Slow:
+    """Knows what comes of a token when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[bytes] = []
+        self.steps: list[asyncio.Future[Step]] = []
+
+    def step(self, token: bytes) -> asyncio.Future[Step]:
+        """Promise a step."""
+        self.asked.append(token)
+        self.steps.append(asyncio.get_running_loop().create_future())
+        return self.steps[-1]
+
+
+def slow_world(limits: Limits | None = None) -> tuple[Slow, World]:
+    slow = Slow()
+    offered = OfferedMechanism("PLAIN", lambda _context: slow, 0)
+    offers = Offers({"PLAIN": offered}, DefaultPrincipalBuilder())
+    return slow, World(limits or Limits(failed_authentication_delay_ms=20), offers=offers)
+
+
+async def test_a_login_that_takes_its_time_holds_its_connection() -> None:
+    """Nothing is read and nothing answered behind it; then it all goes on, in order."""
+    slow, world = slow_world()
+    shell, transport = world.connect()
+
+    shell.data_received(handshake() + authenticate(plain()) + authenticate(b"2") + describe("a"))
+    written = len(transport.writes)
+    assert not transport.is_reading()
+    slow.steps[0].set_result(Challenge(b"more"))
+    await until(lambda: len(slow.steps) == 2)
+    slow.steps[1].set_result(Success("alice"))
+    await until(transport.is_reading)
+
+    assert written == 1
+    assert slow.asked == [plain(), b"2"]
+    assert len(frames(b"".join(transport.writes))) == 4
+
+
+@pytest.mark.parametrize("outcome", [RuntimeError("hush"), asyncio.CancelledError()])
+async def test_a_login_that_fails_in_itself_refuses(outcome: BaseException) -> None:
+    """Whatever an awaitable raises, the client reads the general text after the delay."""
+    slow, world = slow_world()
+    shell, transport = world.connect()
+
+    shell.data_received(handshake() + authenticate(plain()))
+    if isinstance(outcome, asyncio.CancelledError):
+        slow.steps[0].cancel()
+    else:
+        slow.steps[0].set_exception(outcome)
+    await until(transport.is_closing)
+
+    told = answer(frames(b"".join(transport.writes))[-1], SaslAuthenticateResponse, 2)[1]
+    assert told.error_code == 58
+    assert told.error_message == (
+        "Authentication failed during authentication due to invalid credentials"
+        " with SASL mechanism PLAIN"
+    )
+    assert "hush" not in str(world.log.lines)
+
+
+async def test_who_leaves_during_a_login_is_forgotten() -> None:
+    """The step is cancelled, and what comes of it moves nothing."""
+    slow, world = slow_world()
+    shell, transport = world.connect()
+    shell.data_received(handshake() + authenticate(plain()))
+
+    shell.connection_lost(None)
+    await asyncio.sleep(0)
+
+    assert slow.steps[0].cancelled()
+    assert world.lost == [shell]
+    assert len(transport.writes) == 1
+
+
+class Nobody:
+    """Makes no principal of anybody."""
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        """Refuse."""
+        raise RuntimeError(f"no {context.authorization_id} on {context.listener_name}")
+
+
+async def test_without_a_principal_a_connection_ends() -> None:
+    """In clear it ends at once; after SASL the success leaves, and the next request ends it."""
+    world = World(offers=Offers(None, Nobody()))
+    _, in_clear = world.connect()
+    sasl = World(offers=LOGIN._replace(builder=Nobody()))
+    shell, transport = sasl.connect()
+
+    shell.data_received(handshake() + authenticate(plain()))
+    let_in = answer(frames(b"".join(transport.writes))[-1], SaslAuthenticateResponse, 2)[1]
+    open_still = not transport.is_closing()
+    shell.data_received(describe("a"))
+
+    assert in_clear.is_closing()
+    assert (let_in.error_code, open_still, transport.is_closing()) == (0, True, True)
+    for log in (world.log, sasl.log):
+        assert "no principal could be made for a connection" in str(log.lines)

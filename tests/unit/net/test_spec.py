@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doorkeeper.limits import UNLIMITED
 from doorkeeper.net import ListenerSpec, Logger, Services
+from doorkeeper.net.spec import IN_CLEAR
 from testkit.edge import LOGIN, HandServices, Log
 
 
@@ -11,12 +12,12 @@ def test_a_listener_is_open_to_all_unless_told() -> None:
     """Without more a listener is for clients, without SASL, without a limit of its own."""
     spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="", port=9092)
 
-    assert (spec.controller, spec.sasl, spec.max_connections) == (False, None, UNLIMITED)
+    assert (spec.controller, spec.offers, spec.max_connections) == (False, IN_CLEAR, UNLIMITED)
 
 
 def test_a_listener_shows_no_secret() -> None:
     """The repr of a listener has no password in it."""
-    spec = ListenerSpec(name="A", security_protocol="SASL", host="", port=1, sasl=LOGIN)
+    spec = ListenerSpec(name="A", security_protocol="SASL", host="", port=1, offers=LOGIN)
 
     assert "secret" not in repr(spec)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS
-from doorkeeper.authn.mechanisms import SaslConfig
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Closed, Counts, Refused, Update
 from doorkeeper.limits import Limits
+from doorkeeper.net.spec import IN_CLEAR, Offers
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
@@ -35,6 +35,7 @@ from testkit.edge import (
     request,
     versions,
 )
+from testkit.plain import plain_offers
 
 if TYPE_CHECKING:
     from doorkeeper.connection import Connection
@@ -86,8 +87,8 @@ def closed(to: Connection, data: bytes) -> Closed:
     return result
 
 
-def logged_in(sasl: SaslConfig = LOGIN, now_s: float = 0.0) -> Connection:
-    to = connection(sasl)
+def logged_in(offers: Offers = LOGIN, now_s: float = 0.0) -> Connection:
+    to = connection(offers)
     for frame in (handshake(), authenticate(plain())):
         assert isinstance(one(to, frame, now_s), bytes)
     return to
@@ -259,13 +260,11 @@ def test_an_unsupported_version_ends_it(version: int) -> None:
     )
 
 
-@pytest.mark.parametrize("sasl", [None, LOGIN])
+@pytest.mark.parametrize("offers", [IN_CLEAR, LOGIN])
 @pytest.mark.parametrize("version", [6, 99, -1])
-def test_unknown_versions_of_api_versions_are_answered(
-    version: int, sasl: SaslConfig | None
-) -> None:
+def test_unknown_versions_of_api_versions_are_answered(version: int, offers: Offers) -> None:
     """Answer in version 0: error 35 and the range of ApiVersions alone; its body is not read."""
-    to = connection(sasl)
+    to = connection(offers)
     tags = b"\x00" if version > 0 else b""
 
     found = one(to, bare(header(18, version, 77) + b"\xff\xff" + tags + b"\xfegarbage"))
@@ -574,11 +573,7 @@ def test_a_second_login_is_refused_and_changes_nothing() -> None:
     assert isinstance(one(to, describe("a")), bytes)
 
 
-LIMITED = SaslConfig(
-    enabled_mechanisms=LOGIN.enabled_mechanisms,
-    plain_users=LOGIN.plain_users,
-    max_reauth_ms={"PLAIN": 2000},
-)
+LIMITED = plain_offers(max_reauth_ms=2000)
 
 
 def test_a_session_is_renewed_in_place() -> None:

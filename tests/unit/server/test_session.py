@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authn.contract import OfferedMechanism, Step, Success
+from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, Step, Success
 from doorkeeper.authn.plain import Plain, PlainUsers
-from doorkeeper.session import ADMISSIONS, TRANSITIONS, Action, Session, State
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.session import ADMISSIONS, TRANSITIONS, Action, Reply, Session, State
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from testkit import session_page
@@ -15,6 +16,7 @@ from testkit.edge import plain
 
 METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
 ALICE = Principal("User", "alice")
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
 
 
 class Expiring(Plain):
@@ -22,23 +24,29 @@ class Expiring(Plain):
 
     def step(self, token: bytes) -> Step:
         """Accept anyone, for no time at all."""
-        return Success(ALICE, b"", -5)
+        return Success("alice", b"", -5)
 
 
 def session_with(max_reauth_ms: int = 0) -> Session:
     users = PlainUsers({"alice": "alice-secret", "bob": "bob-secret"})
     offers = {
-        "PLAIN": OfferedMechanism("PLAIN", lambda: Plain(users), max_reauth_ms),
-        "OTHER": OfferedMechanism("OTHER", lambda: Plain(users), max_reauth_ms),
-        "EXPIRING": OfferedMechanism("EXPIRING", lambda: Expiring(users), max_reauth_ms),
+        "PLAIN": OfferedMechanism("PLAIN", lambda _context: Plain(users), max_reauth_ms),
+        "OTHER": OfferedMechanism("OTHER", lambda _context: Plain(users), max_reauth_ms),
+        "EXPIRING": OfferedMechanism("EXPIRING", lambda _context: Expiring(users), max_reauth_ms),
     }
-    return Session(offers)
+    return Session(offers, CONTEXT, DefaultPrincipalBuilder())
+
+
+def stepped(session: Session, token: bytes, now_s: float = 0.0) -> Reply:
+    reply = session.step(token, now_s)
+    assert isinstance(reply, Reply)
+    return reply
 
 
 def logged_in(max_reauth_ms: int = 0, mechanism: str = "PLAIN") -> Session:
     session = session_with(max_reauth_ms)
     session.choose(SaslHandshakeRequest(mechanism=mechanism), 1, 0.0)
-    assert session.step(plain(), 0.0).failure is None
+    assert stepped(session, plain(), 0.0).failure is None
     return session
 
 
@@ -49,7 +57,7 @@ def authenticated(body: object) -> SaslAuthenticateResponse:
 
 def test_without_sasl_everybody_is_in() -> None:
     """A listener without SASL serves at once, for User:ANONYMOUS; SASL requests get their error."""
-    session = Session(None)
+    session = Session(None, CONTEXT, DefaultPrincipalBuilder())
 
     assert session.is_open
     assert session.principal == ANONYMOUS
@@ -121,7 +129,7 @@ def test_success_without_a_limit() -> None:
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
 
-    body = authenticated(session.step(plain(), 0.0).body)
+    body = authenticated(stepped(session, plain(), 0.0).body)
 
     assert (body.error_code, body.error_message, body.session_lifetime_ms) == (0, "", 0)
     assert session.principal == ALICE
@@ -134,7 +142,7 @@ def test_failure_keeps_the_stranger_anonymous() -> None:
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
 
-    reply = session.step(plain("alice", "wrong"), 0.0)
+    reply = stepped(session, plain("alice", "wrong"), 0.0)
 
     body = authenticated(reply.body)
     assert body.error_code == 58
@@ -152,8 +160,8 @@ def test_bare_tokens() -> None:
         assert session.takes_bare_frames
         assert session.admit_bare() is Action.STEP
 
-    assert good.step(plain(), 0.0) == (b"", None)
-    assert bad.step(plain("alice", "x"), 0.0).body is None
+    assert stepped(good, plain(), 0.0) == Reply(b"", None)
+    assert stepped(bad, plain("alice", "x"), 0.0).body is None
     assert good.is_open
     assert not bad.is_open
 
@@ -174,7 +182,7 @@ def test_an_expired_credential_dies_on_its_next_request() -> None:
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="EXPIRING"), 1, 0.0)
 
-    body = authenticated(session.step(b"x", 0.0).body)
+    body = authenticated(stepped(session, b"x", 0.0).body)
 
     assert body.session_lifetime_ms == 0
     assert session.admit(METADATA, 0.0) is Action.CLOSE
@@ -189,7 +197,7 @@ def test_reauthentication() -> None:
     assert session.reauthenticating
     assert not session.is_open
     assert session.principal == ALICE
-    body = authenticated(session.step(plain(), 1.6).body)
+    body = authenticated(stepped(session, plain(), 1.6).body)
 
     assert body.session_lifetime_ms == 2000
     assert session.state(3.5) is State.LIMITED
@@ -200,7 +208,7 @@ def test_reauthentication_is_not_begun_twice_a_second() -> None:
     """A handshake within a second of the last beginning is an ordinary request: error 34."""
     session = logged_in(max_reauth_ms=500)
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.4)
-    session.step(plain(), 0.4)
+    stepped(session, plain(), 0.4)
 
     assert session.admit(HANDSHAKE, 0.8) is Action.SERVE
     assert session.admit(HANDSHAKE, 0.95) is Action.CLOSE  # too early, and expired
@@ -212,7 +220,7 @@ def test_the_principal_cannot_change() -> None:
     session = logged_in(max_reauth_ms=60_000)
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 5.0)
 
-    body = authenticated(session.step(plain("bob"), 5.0).body)
+    body = authenticated(stepped(session, plain("bob"), 5.0).body)
 
     assert body.error_code == 58
     assert body.error_message == (
@@ -230,7 +238,7 @@ def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
 
     reply = session.choose(SaslHandshakeRequest(mechanism="NONE"), 1, 5.0)
 
-    assert reply == (None, "Unsupported SASL mechanism NONE")
+    assert reply == Reply(None, "Unsupported SASL mechanism NONE")
     assert session.state(5.0) is State.CLOSED
 
 
@@ -248,5 +256,5 @@ def test_the_mechanism_cannot_change() -> None:
         "SASL mechanism 'OTHER' requested by client is not supported for re-authentication of"
         " mechanism 'PLAIN'"
     )
-    assert session.fail_changed_mechanism() == (None, reason)
+    assert session.fail_changed_mechanism() == Reply(None, reason)
     assert session.state(5.0) is State.CLOSED

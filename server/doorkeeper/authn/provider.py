@@ -1,0 +1,74 @@
+"""One mechanism of one listener, alive: what it is made from, and what it may ask while it runs.
+
+A mechanism's module has a function ``provider(settings, sources)``; ``mechanisms`` knows which
+module it is. What is wrong with the configuration is a ValueError whose text begins with the key.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from doorkeeper.config.mechanisms import MechanismSettings as MechanismSettings  # noqa: PLC0414  its users look here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.authn.contract import AuthenticationContext, Mechanism
+    from doorkeeper.authn.credentials import ScramCredential, TokenLogin
+
+
+class Logger(Protocol):
+    """A structured log: an event in plain words, and its fields."""
+
+    def info(self, event: str, **fields: object) -> object:
+        """Tell operators."""
+        ...
+
+    def warning(self, event: str, **fields: object) -> object:
+        """Tell operators that something is wrong outside."""
+        ...
+
+    def error(self, event: str, **fields: object) -> object:
+        """Tell operators that something is wrong here."""
+        ...
+
+
+class Sources(NamedTuple):
+    """What mechanisms ask while the server runs.
+
+    ``scram_credential`` is asked with a mechanism's name and a user's, ``token_login`` with the
+    id of a delegation token. ``now_ms`` is the wall clock.
+    """
+
+    scram_credential: Callable[[str, str], ScramCredential | None]
+    token_login: Callable[[str], TokenLogin | None]
+    now_ms: Callable[[], int]
+    logger: Logger
+
+
+class Provider(ABC):
+    """One mechanism of one listener. Where nothing must be started or watched, ``begin`` is all."""
+
+    @abstractmethod
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return a mechanism for one authentication of a connection."""
+
+    async def start(self) -> None:  # noqa: B027  most have nothing to start
+        """Get ready, before the listener opens.
+
+        Raises:
+            ValueError: it cannot; the text begins with the key that is wrong.
+
+        """
+
+    def refresh(self) -> Sequence[str]:
+        """Look whether files have changed, and use them; return one line for each problem.
+
+        What was used before stays in use where there is a problem. Called every few seconds, in a
+        thread, and never twice at once.
+        """
+        return ()
+
+    async def close(self) -> None:  # noqa: B027  as for start
+        """Stop what runs."""

@@ -1,0 +1,36 @@
+"""PLAIN with users, for tests that do without a configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from doorkeeper.authn.contract import OfferedMechanism
+from doorkeeper.authn.plain import PlainProvider, PlainUsers
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.authn.provider import Sources
+from doorkeeper.net.spec import Offers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+USERS = {"alice": "alice-secret", "bob": "bob-secret"}
+
+
+def plain_offers(users: Mapping[str, str] = USERS, *, max_reauth_ms: int = 0) -> Offers:
+    """Return what a listener with PLAIN offers."""
+    begin = PlainProvider(PlainUsers(users)).begin
+    plain = OfferedMechanism("PLAIN", begin, max_reauth_ms)
+    return Offers({"PLAIN": plain}, DefaultPrincipalBuilder())
+
+
+LOGIN = plain_offers()
+
+NO_SOURCES = Sources(
+    scram_credential=lambda _mechanism, _name: None,
+    token_login=lambda _token_id: None,
+    now_ms=lambda: 1_700_000_000_000,
+    logger=structlog.get_logger("authn"),
+)
+"""Nobody has a credential or a token."""
