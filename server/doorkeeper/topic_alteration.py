@@ -23,16 +23,16 @@ def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str
     """Return the settings of a topic after a change; None is a topic that there is not.
 
     Raises:
-        ApiError: with the controller's code and text. The faults of settings come before the
-            topic's absence.
+        ApiError: with the controller's code and text. What an operation cannot do comes before
+            what the name may not be, and the faults of settings before the topic's absence.
 
     """
     name = resource.name
-    if not name:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
     for alteration in resource.alterations:
         _apply(configs, alteration)
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = reason_invalid(name)
     if reason is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)

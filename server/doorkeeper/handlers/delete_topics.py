@@ -67,7 +67,7 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
             name = topic.name if topic.name in rights.describable else None
             rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     for name in asked.names:
-        _by_name(name, node, rights, doomed, rows)
+        _by_name(name, node, rights, asked.repeated_ids, doomed, rows)
     return _deleting(doomed, rows)
 
 
@@ -76,15 +76,19 @@ def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 
 class _Asked:
-    """What a request asks for: distinct names, distinct ids, and rows for what cannot be asked."""
+    """What a request asks for: distinct names, distinct ids, and rows for what cannot be asked.
 
-    __slots__ = ("ids", "names", "rows")
+    ``repeated_ids`` are in the rows, and refuse a name that means the same topic.
+    """
+
+    __slots__ = ("ids", "names", "repeated_ids", "rows")
 
     def __init__(self, states: Sequence[DeleteTopicState]) -> None:
         names = Counter(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
         ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
         self.names = [name for name, count in names.items() if count == 1]
         self.ids = [topic_id for topic_id, count in ids.items() if count == 1]
+        self.repeated_ids = frozenset(topic_id for topic_id, count in ids.items() if count > 1)
         self.rows: list[DeletableTopicResult] = []
         for state in states:
             if state.name is None and state.topic_id == ZERO_ID:
@@ -130,6 +134,7 @@ def _by_name(
     name: str,
     node: Node,
     rights: _Rights,
+    repeated_ids: frozenset[bytes],
     doomed: dict[bytes, Topic],
     rows: list[DeletableTopicResult],
 ) -> None:
@@ -141,7 +146,7 @@ def _by_name(
         rows.append(_row(name, ZERO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     elif name not in rights.deletable:
         rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-    elif doomed.pop(topic.topic_id, None) is not None:
+    elif topic.topic_id in repeated_ids or doomed.pop(topic.topic_id, None) is not None:
         text = "The provided topic name maps to an ID that was already supplied."
         rows.append(_row(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
     else:

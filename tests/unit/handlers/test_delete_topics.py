@@ -100,6 +100,19 @@ async def test_a_name_whose_id_was_asked_too_is_refused_once() -> None:
     assert rows_of(refused) == [("orders", ORDERS.topic_id, 42, text)]
 
 
+async def test_a_name_whose_id_was_asked_twice_is_refused() -> None:
+    """A row for the id, a row for the name, and nothing is deleted."""
+    node = await world()
+
+    refused = answer(API, asking("orders", ORDERS.topic_id, ORDERS.topic_id), node, 6)
+
+    text = "The provided topic name maps to an ID that was already supplied."
+    assert rows_of(refused) == [
+        (None, ORDERS.topic_id, 42, "Duplicate topic id."),
+        ("orders", ORDERS.topic_id, 42, text),
+    ]
+
+
 async def test_delete_on_the_cluster_is_enough() -> None:
     """Asked quietly; then nobody is asked about topics."""
     node = await world(allow("alice", DELETE, CLUSTER))
