@@ -27,15 +27,15 @@ test:  ## run all tests but those that need real Kafka, foreign clients or a lon
 	@$(py) -m pytest -m "not interop and not slow" $(ARGS)
 
 test-all: setup-system  ## run all tests: the slow ones and those with real Kafka too
-	@scripts/environment test
+	@scripts/environment interop
 	@$(py) -m pytest $(ARGS)
 
 interop-quick:  ## run the quick tests with Kafka's own tools and foreign clients
-	@scripts/environment test
+	@scripts/environment interop
 	@$(py) -m pytest -m "interop and not slow" $(ARGS)
 
 conformance:  ## compare with Kafka's code, its broker and its tools; print totals
-	@scripts/environment test
+	@scripts/environment interop
 	@$(py) -m pytest -m "not slow" tests/conformance tests/interop/test_same_*.py $(ARGS)
 
 check:  ## lint, formatting, types, import directions, generated code current
