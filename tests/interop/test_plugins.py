@@ -1,5 +1,6 @@
 """Authorizers of others as real clients meet them: Kafka's tools and AdminClient, kafka-python."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -37,7 +38,7 @@ def served(
     monkeypatch: pytest.MonkeyPatch, plugin: str, listeners: Mapping[str, str], **keys: str
 ) -> Iterator[dict[str, str]]:
     """Run a server with an authorizer; give the address of each listener: name -> protocol."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"), prepend=os.pathsep)
     ports = {name: free_port() for name in listeners}
     properties = {
         "listeners": ",".join(f"{name}://localhost:{port}" for name, port in ports.items()),

@@ -66,6 +66,13 @@ class Capricious(StandardAuthorizer):
         self.moods.append(configs.get("com.example.mood"))
 
 
+class Reticent(Capricious):
+    """Does not say which keys it takes."""
+
+    def reconfigurable_configs(self) -> set[str]:
+        raise RuntimeError("no list")
+
+
 assert issubclass(Capricious, Reconfigurable)
 
 

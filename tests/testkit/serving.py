@@ -32,13 +32,16 @@ class Serving:
         read_log: bool = True,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it in this folder, on free ports if nothing else is said."""
+        """Start it in this folder, on free ports if nothing else is said.
+
+        What ``environment`` has in PYTHONPATH comes before what is there.
+        """
         if not arguments:
             arguments = ("--override", "listeners=PLAINTEXT://localhost:0")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "doorkeeper", "serve", *arguments],
             cwd=folder,
-            env={**os.environ, **(environment or {})},
+            env=_environment(environment or {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
@@ -105,6 +108,11 @@ class Serving:
         """Send a signal; return the exit status."""
         self.process.send_signal(number)
         return self.process.wait(STOP_S)
+
+
+def _environment(changes: Mapping[str, str]) -> dict[str, str]:
+    paths = [each["PYTHONPATH"] for each in (changes, os.environ) if each.get("PYTHONPATH")]
+    return {**os.environ, **changes, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class Conversation:

@@ -42,9 +42,16 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
 def with_others(error: ConfigError) -> list[str]:
     """Return the problems of keys, and after them those of what the readable entries name."""
     told = list(map(str, error.problems))
-    places = tuple(f"{each.source}: {each.key}: " for each in error.problems if each.key)
-    # What is wrong with a key of the authorizer may be known by the key's own rule already.
-    return told + [each for each in problems_of(error.entries) if not each.startswith(places)]
+    return told + unsaid(problems_of(error.entries), told)
+
+
+def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:
+    """Return the problems of keys that no problem told already is about.
+
+    What is wrong with a key of the authorizer may be known by the key's own rule too.
+    """
+    places = {tuple(each.split(": ")[:2]) for each in told}
+    return [each for each in problems if tuple(each.split(": ")[:2]) not in places]
 
 
 def problems_of(entries: Iterable[Entry]) -> list[str]:

@@ -16,13 +16,13 @@ from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import settled
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.storage.contract import Change, ConfigKey, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from doorkeeper.app.reconfiguring import Reconfiguring
+    from doorkeeper.app.reconfiguring import Reconfiguring, Usable
     from doorkeeper.app.topic_changes import TopicChanges
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
@@ -50,7 +50,8 @@ class ConfigChanges:
         self._store = store
         self._reconfiguring = reconfiguring
         self._topic_changes = topic_changes
-        self._turn = asyncio.Lock()
+        self.turn = asyncio.Lock()
+        """Whoever changes keys, a reload too, has it while it judges and uses them."""
         self._begun = asyncio.Event()
         self._log: Logger = structlog.get_logger("doorkeeper.server")
 
@@ -58,18 +59,13 @@ class ConfigChanges:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""
         self._begun.set()
 
-    @property
-    def busy(self) -> bool:
-        """Say whether a change is under way."""
-        return self._turn.locked()
-
     async def alter_configs(
         self, change: AlterConfigs, context: RequestContext
     ) -> Sequence[ApiError | None]:
         """Change each resource as a whole or not at all; the results are in order."""
         await self._begun.wait()
         results: list[ApiError | None] = []
-        async with self._turn:
+        async with self.turn:
             for resource in change.resources:
                 try:
                     await self._alter(resource, context, validate_only=change.validate_only)
@@ -93,11 +89,11 @@ class ConfigChanges:
         after = _after(before, resource)
         settings = self._settings(after)
         try:
-            self._reconfiguring.check(settings)
+            usable = await self._reconfiguring.check(settings)
         except ValueError as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from error
         if not validate_only and after != before:
-            await self._keep_and_use(before, after, author_of(context))
+            await self._keep_and_use(before, usable, author_of(context))
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
@@ -106,16 +102,18 @@ class ConfigChanges:
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
 
-    async def _keep_and_use(
-        self, before: DynamicValues, after: DynamicValues, author: Author
-    ) -> None:
+    async def _keep_and_use(self, before: DynamicValues, usable: Usable, author: Author) -> None:
+        after = usable.settings.dynamic
         node_id = self._reconfiguring.settings.node_id
         await self._stored(change_between(before, after, node_id, author))
         try:
-            self._reconfiguring.use(self._settings(after))
-        except Exception as error:
+            self._reconfiguring.use(usable)
+        except AuthorizerFault as error:
             # It said that it would. Old values in the store, and in use, are one state again.
-            self._log.exception("the authorizer failed to use a configuration that it accepted")
+            self._log.exception(
+                "the authorizer failed to use a configuration that it accepted",
+                authorizer=error.authorizer,
+            )
             await self._stored(change_between(after, before, node_id, author))
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
         names = sorted(

@@ -74,6 +74,7 @@ class _Process:
         self._logs = logs
         self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._stopping = asyncio.Event()
+        self._reloading: set[asyncio.Future[None]] = set()
 
     async def run(self) -> None:
         """Start, serve, drain."""
@@ -95,6 +96,8 @@ class _Process:
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._tell_start(assembly)
                 await self._stopping.wait()
+                for reloading in self._reloading:
+                    reloading.cancel()
             self._log.info("stopping")
         self._log.info("stopped")
 
@@ -142,4 +145,6 @@ class _Process:
         self._stopping.set()
 
     def _reload(self, assembly: Assembly) -> None:
-        reload(self._file, self._overrides, assembly)
+        reloading = asyncio.ensure_future(reload(self._file, self._overrides, assembly))
+        self._reloading.add(reloading)
+        reloading.add_done_callback(self._reloading.discard)

@@ -6,45 +6,70 @@ every request is answered by the old values or by the new ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
 from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of
+from doorkeeper.app.threads import beside
+from doorkeeper.authorizer.guard import name_of
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.config.keys import Applies
 from doorkeeper.config.loading import settled
 from doorkeeper.config.naming import named
+from doorkeeper.errors import AuthorizerFault
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from doorkeeper.app.live_node import LiveNode
     from doorkeeper.authn.provider import Sources
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
+    from doorkeeper.net.spec import Offers
 
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 """Keys that count without a restart where the authorizer says so."""
+
+
+class Usable(NamedTuple):
+    """What everybody has accepted, and what it comes to.
+
+    ``overrides`` are the limits of single addresses, ``offers`` those of listeners that
+    authenticate.
+    """
+
+    settings: Settings
+    overrides: Mapping[str, int]
+    offers: Mapping[str, Offers]
 
 
 class Reconfiguring:
     """The parts of a server that take new values."""
 
     def __init__(
-        self, *, node: LiveNode, authorizer: object, edge: Server, sources: Sources, logs: Logs
+        self,
+        *,
+        node: LiveNode,
+        authorizer: Authorizer | None,
+        edge: Server,
+        sources: Sources,
+        logs: Logs,
     ) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.
 
         Only what is ``Reconfigurable`` hears of new values; None is none.
         """
         self._node = node
-        self._authorizer = authorizer
+        self._authorizer: object = authorizer
+        self._name = "" if authorizer is None else name_of(authorizer)
         self._edge = edge
         self._sources = sources
         self._logs = logs
@@ -56,78 +81,130 @@ class Reconfiguring:
         return self._node.settings
 
     def is_reloaded(self, name: str) -> bool:
-        """Say whether a new value in the file counts without a restart."""
-        authorizer = self._authorizer
-        if isinstance(authorizer, Reconfigurable) and name in authorizer.reconfigurable_configs():
+        """Say whether a new value in the file counts without a restart.
+
+        Raises:
+            AuthorizerFault: the authorizer does not say which keys it takes.
+
+        """
+        return self._is_reloaded(name, self._keys())
+
+    def _is_reloaded(self, name: str, keys: Collection[str]) -> bool:
+        if name in keys:
             return True
-        return is_reloaded(name) and (name not in OF_AUTHORIZERS or authorizer is None)
+        return is_reloaded(name) and (name not in OF_AUTHORIZERS or self._authorizer is None)
+
+    def _keys(self) -> frozenset[str]:
+        """Return the keys that the authorizer takes while the server runs."""
+        authorizer = self._authorizer
+        if not isinstance(authorizer, Reconfigurable):
+            return frozenset()
+        try:
+            return frozenset(authorizer.reconfigurable_configs())
+        except (Exception, SystemExit) as error:
+            raise AuthorizerFault(self._name, "reconfigurable_configs", error) from error
+
+    def entries_with(self, new: Iterable[Entry]) -> list[Entry]:
+        """Return what counts now of the file, with what can be reloaded from a new one.
+
+        Raises:
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        keys = self._keys()
+        entries = [each for each in self.settings.given if not self._is_reloaded(each.key, keys)]
+        return entries + [each for each in new if self._is_reloaded(each.key, keys)]
 
     def merged(self, new: Settings) -> Settings:
         """Return what counts now with what can be reloaded from new settings.
 
         Raises:
             ConfigError: a dynamic value does not fit.
+            AuthorizerFault: as for ``is_reloaded``.
 
         """
-        old = self.settings
-        entries = [entry for entry in old.given if not self.is_reloaded(entry.key)]
-        entries += [entry for entry in new.given if self.is_reloaded(entry.key)]
-        return settled(entries, old.dynamic).settings
+        return settled(self.entries_with(new.given), self.settings.dynamic).settings
 
-    def check(self, new: Settings) -> None:
-        """Ask everybody who may refuse.
+    async def check(self, new: Settings) -> Usable:
+        """Ask everybody who may refuse; return what can be used.
 
         Raises:
             ValueError: somebody does; the text says why, and holds no secret.
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        self.check_authorizer(new.originals)
+        return await self.usable(new)
+
+    async def usable(self, new: Settings) -> Usable:
+        """Return what can be used, the authorizer apart; hosts are looked up beside the loop.
+
+        Raises:
+            ValueError: a host is unknown, or a mechanism's configuration is wrong.
 
         """
         try:
-            resolved_overrides(limits_of(new))
+            overrides = await beside(lambda: resolved_overrides(limits_of(new)), "doorkeeper-names")
         except BindError as error:
             raise ValueError(str(error)) from error
-        for authorizer in self._concerned(new):
+        offers = {
+            listener.name: offers_of(listener, self._sources)
+            for listener in new.listeners
+            if listener.authenticates
+        }
+        return Usable(new, overrides, offers)
+
+    def check_authorizer(self, originals: Mapping[str, str]) -> None:
+        """Ask the authorizer whether it would take these values, where it takes one that is new.
+
+        Raises:
+            ValueError: it refuses, or fails to judge.
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        for authorizer in self._concerned(originals):
             try:
-                authorizer.validate_reconfiguration(new.originals)
+                authorizer.validate_reconfiguration(originals)
             except ValueError:
                 raise
             except (Exception, SystemExit) as error:
-                self._log.exception("the authorizer failed to validate a configuration")
-                keys = ", ".join(changed_keys(self.settings.originals, new.originals))
+                self._log.exception(
+                    "the authorizer failed to validate a configuration", authorizer=self._name
+                )
+                keys = ", ".join(changed_keys(self.settings.originals, originals))
                 raise ValueError(
                     f"Validation of dynamic config update of [{keys}] failed with class"
                     f" {type(authorizer).__qualname__}"
                 ) from error
 
-    def use(self, new: Settings) -> None:
+    def use(self, usable: Usable) -> None:
         """Use what ``check`` has accepted.
 
         Raises:
-            Exception: whatever an authorizer raises that accepted the values before; then nothing
+            AuthorizerFault: an authorizer raises that accepted the values before; then nothing
                 else is changed either.
 
         """
-        limits = limits_of(new)
-        overrides = resolved_overrides(limits)
-        for authorizer in self._concerned(new):
+        new = usable.settings
+        for authorizer in self._concerned(new.originals):
             try:
                 authorizer.reconfigure(new.originals)
-            except SystemExit as error:
+            except (Exception, SystemExit) as error:
                 # A plug-in does not end the process, least of all between two states.
-                raise RuntimeError("reconfigure raised SystemExit") from error
+                raise AuthorizerFault(self._name, "reconfigure", error) from error
         self._logs.set_levels(new.log_levels)
-        for listener in new.listeners:
-            if listener.authenticates:
-                self._edge.use_offers(listener.name, offers_of(listener, self._sources))
+        for name, offers in usable.offers.items():
+            self._edge.use_offers(name, offers)
         of_listeners = {each.name: each.max_connections for each in new.listeners}
-        self._edge.use_admission(limits, overrides, of_listeners)
+        self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
         self._node.replace_settings(new)
 
-    def _concerned(self, new: Settings) -> list[Reconfigurable]:
+    def _concerned(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
         authorizer = self._authorizer
         if not isinstance(authorizer, Reconfigurable):
             return []
-        changed = changed_keys(self.settings.originals, new.originals)
-        return [] if set(changed).isdisjoint(authorizer.reconfigurable_configs()) else [authorizer]
+        changed = changed_keys(self.settings.originals, originals)
+        return [] if self._keys().isdisjoint(changed) else [authorizer]
 
 
 def is_reloaded(name: str) -> bool:

@@ -1,10 +1,17 @@
-"""Which threads are not the server's own: those of an authorizer, where it has some."""
+"""Threads: work beside the loop, and which of them are an authorizer's."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from typing import Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 OURS: Final = ("doorkeeper-", "asyncio_", "MainThread")
 """How the names of threads begin that the server, or Python for it, has started."""
@@ -24,3 +31,32 @@ def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
         if thread.is_alive():
             left.append(thread)
     return left
+
+
+async def beside(work: Callable[[], T], name: str) -> T:
+    """Do what may take long in a thread of its own, which never keeps the process from ending.
+
+    The looking up of a name may hang for half a minute. Raises what the work raises.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def end(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        outcome: tuple[T | None, BaseException | None]
+        try:
+            outcome = (work(), None)
+        except BaseException as error:  # noqa: BLE001  it is raised where it is awaited
+            outcome = (None, error)
+        with suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(end, *outcome)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await done

@@ -10,6 +10,7 @@ failures     how a command that cannot go on says so
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ STDERR = 2
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
     _fill_standard_descriptors()
+    if "serve" in (sys.argv[1:] if arguments is None else arguments)[:1]:
+        # Until the server takes it, the signal must not end the process: a service manager may
+        # send it at any time.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  for who imports only this
 
     try:

@@ -124,7 +124,7 @@ async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path
         assert await asyncio.gather(*changes) == [[None]] * 20
 
         assert len(server.assembly.node.settings.dynamic.broker) == 20
-        assert not server.assembly.config_changes.busy
+        assert not server.assembly.config_changes.turn.locked()
 
 
 async def test_a_topic_that_is_absent(tmp_path: Path) -> None:

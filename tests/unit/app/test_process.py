@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
+
+import pytest
 
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.serving import Serving, creation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_it_says_that_it_started_and_stops_on_a_signal(tmp_path: Path) -> None:
@@ -110,6 +111,28 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
         server.line("stopping")
 
         assert server.stop() == 128 + signal.SIGTERM
+
+
+def ignores_sighup(pid: int) -> bool:
+    """Say whether the kernel drops the signal for a process."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    ignored = int(re.findall(r"^SigIgn:\s*(\w+)", status, re.MULTILINE)[0], 16)
+    return bool(ignored >> (signal.SIGHUP - 1) & 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it asks Linux")
+def test_sighup_never_ends_a_process_that_starts(tmp_path: Path) -> None:
+    """From long before the server takes the signal; it may come at any time."""
+    with Serving(tmp_path) as server:
+        while not ignores_sighup(server.process.pid):
+            assert server.process.poll() is None
+        assert not server.lines
+        while not server.of("started"):
+            server.process.send_signal(signal.SIGHUP)
+            assert server.process.poll() is None
+            time.sleep(0.001)
+
+        assert server.stop() == 0
 
 
 def test_sighup_reloads(tmp_path: Path) -> None:

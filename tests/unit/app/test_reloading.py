@@ -36,10 +36,10 @@ class Running(NamedTuple):
     assembly: Assembly
     log: ReadableLogs
 
-    def reload(self, text: str) -> None:
+    async def reload(self, text: str) -> None:
         """Write a new file and reload it."""
         self.file.write_text(f"{BASE}doorkeeper.data.dir={self.file.parent / 'data'}\n{text}")
-        reload(self.file, (), self.assembly)
+        await reload(self.file, (), self.assembly)
 
     def events(self) -> list[str]:
         """Return what was logged: event and problem."""
@@ -70,7 +70,7 @@ async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
         catalog.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
-        server.reload(
+        await server.reload(
             f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
             f"doorkeeper.catalog.file={catalog}"
         )
@@ -91,9 +91,11 @@ async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("topics: 7\n")
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
-        server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
-        server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
-        server.reload(f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}')
+        await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
+        await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
+        await server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}'
+        )
 
         assert users(server.assembly) == {"a": "1"}
         assert isinstance(server.assembly.authorizer, StandardAuthorizer)
@@ -103,10 +105,43 @@ async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
         assert all(event.startswith("not reloaded ") for event in events)
 
 
+async def test_all_problems_are_told_in_one_round(tmp_path: Path) -> None:
+    """Of keys, the authorizer and the catalog, each with its file and line."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n")
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        for more in ("", "num.partitions=x\n"):
+            await server.reload(
+                f'{JAAS} user_a="1";\n{more}super.users=b\ndoorkeeper.catalog.file={catalog}\n'
+                "max.connections.per.ip.overrides=no.such.host.invalid:5\n"
+            )
+
+        file = server.file
+        users = "super.users: expected a string in format principalType:principalName but got b"
+        problems = [line["problem"] for line in server.log.lines()]
+        assert problems[0] == f"{file} line 8: {users}"
+        assert problems[1].startswith(f"{file} line 10: max.connections.per.ip.overrides: no.such")
+        assert problems[2].startswith(f"{catalog}:2: ")
+        assert problems[3].startswith(f"{file} line 8: num.partitions: ")
+        assert problems[4] == f"{file} line 9: {users}"
+        assert problems[5:] == [problems[2]]
+
+
+async def test_a_file_that_is_gone_is_the_only_problem(tmp_path: Path) -> None:
+    """What keys would be without it is not judged."""
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        server.file.unlink()
+        await reload(server.file, (), server.assembly)
+
+        assert server.events() == [
+            f"not reloaded {server.file}: cannot be read: No such file or directory"
+        ]
+
+
 async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:
     """A changed key that is not reloaded keeps its old value, and one hears of it."""
     async with running(tmp_path, f'{JAAS} user_a="1";') as server:
-        server.reload(f'{JAAS} user_a="1";\nnum.partitions=7')
+        await server.reload(f'{JAAS} user_a="1";\nnum.partitions=7')
 
         assert server.assembly.node.settings.num_partitions == 1
         lines = server.log.lines()
@@ -116,7 +151,9 @@ async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:
 async def test_what_is_described_is_what_holds(tmp_path: Path) -> None:
     """The texts too are old ones for keys that are not reloaded, and new ones for the others."""
     async with running(tmp_path, f'{JAAS} user_a="1";\nnum.partitions=1') as server:
-        server.reload(f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN')
+        await server.reload(
+            f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN'
+        )
 
         settings = server.assembly.node.settings
         assert settings.num_partitions == 1
