@@ -49,6 +49,10 @@ class HeldStore(Store):
         return "c" * 22
 
     @property
+    def salt_key(self) -> bytes:
+        return b"k" * 32
+
+    @property
     def revision(self) -> int:
         return self._revision
 

@@ -29,7 +29,9 @@ LOGIN = plain_offers()
 
 NO_SOURCES = Sources(
     scram_credential=lambda _mechanism, _name: None,
+    scram_iterations=lambda _mechanism: 4096,
     token_login=lambda _token_id: None,
+    salt_key=b"a key of thirty-two bytes, secret",
     now_ms=lambda: 1_700_000_000_000,
     logger=structlog.get_logger("authn"),
 )

@@ -38,6 +38,7 @@ from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.threads import threads_of_others
 from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
@@ -118,7 +119,9 @@ class Assembly:
         services = NodeServices(self.topic_changes)
         sources = Sources(
             scram_credential=lambda _mechanism, _name: None,
+            scram_iterations=lambda _mechanism: ITERATIONS_MIN,
             token_login=lambda _token_id: None,
+            salt_key=store.salt_key,
             now_ms=self._now_ms,
             logger=structlog.get_logger("doorkeeper.authn"),
         )

@@ -4,6 +4,7 @@ contract     what a mechanism is, what its steps give, what a principal is made 
 provider     a mechanism of a listener: what it is made from, what it may ask
 mechanisms   which module speaks which mechanism
 plain        PLAIN: a name and a password
+scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: what they say
 credentials  what the server keeps of users and tokens
 principals   who a connection speaks for
 """

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MODULES: Final = {
     "PLAIN": "doorkeeper.authn.plain",
+    "SCRAM-SHA-256": "doorkeeper.authn.scram",
+    "SCRAM-SHA-512": "doorkeeper.authn.scram",
 }
 """Where the function ``provider`` of each mechanism is."""
 

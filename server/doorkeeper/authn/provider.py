@@ -37,14 +37,22 @@ class Logger(Protocol):
 class Sources(NamedTuple):
     """What mechanisms ask while the server runs.
 
-    ``scram_credential`` is asked with a mechanism's name and a user's, ``token_login`` with the
-    id of a delegation token. ``now_ms`` is the wall clock.
+    ``scram_credential`` is asked with a mechanism's name and a user's, ``scram_iterations`` with a
+    mechanism's: what its credentials mostly have. ``token_login`` is asked with the id of a
+    delegation token. ``salt_key`` is a secret that outlives this process. ``now_ms`` is the wall
+    clock.
     """
 
     scram_credential: Callable[[str, str], ScramCredential | None]
+    scram_iterations: Callable[[str], int]
     token_login: Callable[[str], TokenLogin | None]
+    salt_key: bytes
     now_ms: Callable[[], int]
     logger: Logger
+
+    def __repr__(self) -> str:
+        """Leave out what is secret."""
+        return "Sources()"
 
 
 class Provider(ABC):

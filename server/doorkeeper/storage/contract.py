@@ -142,6 +142,11 @@ class Store(ABC):
 
     @property
     @abstractmethod
+    def salt_key(self) -> bytes:
+        """Return 32 secret bytes, made once: under them a name that nobody has gets its salt."""
+
+    @property
+    @abstractmethod
     def revision(self) -> int:
         """Return the number of the last durable revision, as delivered; 0 in a new store."""
 

@@ -55,6 +55,7 @@ class EmbeddedStore(Store):
         self._now_ms = now_ms
         self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
         self._cluster_id = str(schema.meta(connection, "cluster_id"))
+        self._salt_key = bytes.fromhex(str(schema.meta(connection, "salt_key")))
         self._revision = schema.last_revision(connection)
         self._writer: Writer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,6 +98,8 @@ class EmbeddedStore(Store):
                 sync_folder(data_dir)
             else:
                 migrate(connection, path, now_ms=now_ms(), migrations=migrations)
+            if not schema.has_meta(connection, "salt_key"):
+                schema.set_meta(connection, "salt_key", random_bytes(32).hex())
             store = cls(connection, lock, path, now_ms=now_ms, retention_days=retention_days)
             if cluster_id not in (None, store.cluster_id):
                 raise StorageError(
@@ -109,6 +112,11 @@ class EmbeddedStore(Store):
     def cluster_id(self) -> str:
         """Return the 22 characters that name the cluster; made once, with the store."""
         return self._cluster_id
+
+    @property
+    def salt_key(self) -> bytes:
+        """Return 32 secret bytes, made once: under them a name that nobody has gets its salt."""
+        return self._salt_key
 
     @property
     def revision(self) -> int:

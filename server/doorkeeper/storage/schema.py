@@ -15,7 +15,7 @@ changes took 9 ms this way and 700 ms with a call for each row.
                  since version 3: salt, keys and iterations, by user and mechanism
     delegation_tokens
                  since version 3: tokens without what logs in with them
-    meta         cluster_id, schema_version, created_by, created_ms
+    meta         cluster_id, salt_key, schema_version, created_by, created_ms
 
 A credential's salt and keys pass through the log and do not stay there: the trigger that carries
 them into ``scram_credentials`` empties the cell. What was replaced or deleted is nowhere, and who
@@ -250,6 +250,11 @@ def meta(connection: apsw.Connection, key: str) -> str | int:
     if not isinstance(value, str | int):
         raise StorageError(f"{connection.filename}: the store is damaged: it has no {key}")
     return value
+
+
+def has_meta(connection: apsw.Connection, key: str) -> bool:
+    """Say whether ``meta`` has a value."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (key,)).get)
 
 
 def set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:

@@ -51,6 +51,10 @@ class HandStore(Store):
         return "c" * 22
 
     @property
+    def salt_key(self) -> bytes:
+        return b"k" * 32
+
+    @property
     def revision(self) -> int:
         return 0
 

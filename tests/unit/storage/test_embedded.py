@@ -119,6 +119,20 @@ def test_the_cluster_id_is_made_once(data_dir: Path) -> None:
     second.close()
 
 
+def test_the_salt_key_is_made_once(data_dir: Path) -> None:
+    """It stays over restarts, and each store has its own."""
+    first = open_store(data_dir)
+    first.close()
+    second = open_store(data_dir)
+    second.close()
+    other = open_store(data_dir / "other", random_bytes=os.urandom)
+    other.close()
+
+    assert first.salt_key == second.salt_key
+    assert len(first.salt_key) == len(other.salt_key) == 32
+    assert first.salt_key != other.salt_key
+
+
 def test_a_given_cluster_id_is_kept_and_compared(data_dir: Path) -> None:
     """A new store takes it; an old one opens with the same or with none, not with another."""
     given = "MkU3OEVBNTcwNTJENDM2Qg"

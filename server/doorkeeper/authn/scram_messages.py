@@ -1,0 +1,129 @@
+r"""The messages of SCRAM (RFC 5802), as Kafka reads and writes them.
+
+    client first   n,,n=alice,r=<nonce>[,tokenauth=true]
+    server first   r=<nonce><more of ours>,s=<salt>,i=<iterations>
+    client final   c=biws,r=<both nonces>,p=<proof>
+    server final   v=<signature>
+
+Kafka's dialect: names are ASCII, with ``,`` and ``=`` escaped; channel binding is never used, and
+what the final message says of it is not looked at; a mandatory extension ``m=`` is read over; there
+is no ``e=``. Both sides sign the three first messages as Kafka puts them together again, which is
+not always as they came.
+
+Source: ``ScramMessages`` and ``ScramFormatter`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = rb"(?:[\x01-\x2B\x2D-\x3C\x3E-\x7F]|=2C|=3D)+"
+_VALUE = rb"[\x01-\x2B\x2D-\x7F]+"
+_PRINTABLE = rb"[\x21-\x2B\x2D-\x7E]+"
+_BASE64 = rb"(?:[A-Za-z0-9/+]{4})*(?:[A-Za-z0-9/+]{3}=|[A-Za-z0-9/+]{2}==)?"
+_EXTENSIONS = rb"(?:,[A-Za-z]+=" + _VALUE + rb")*"
+
+_CLIENT_FIRST: Final = re.compile(
+    rb"n,(?:a=(?P<authorization_id>" + _NAME + rb"))?,(?:m=" + _VALUE + rb",)?"
+    rb"n=(?P<name>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
+    rb"(?P<extensions>" + _EXTENSIONS + rb")"
+)
+_CLIENT_FINAL: Final = re.compile(
+    rb"c=(?P<channel>" + _BASE64 + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
+    rb"" + _EXTENSIONS + rb",p=(?P<proof>" + _BASE64 + rb")"
+)
+
+
+class Malformed(ValueError):
+    """What came is no message of SCRAM."""
+
+
+class ClientFirst(NamedTuple):
+    """Who the client says it is.
+
+    ``authorization_id`` is as it came, escaped, and empty where it is left out. ``name`` is a
+    user's or, with ``by_token``, the id of a delegation token. ``bare`` is what is signed.
+    """
+
+    authorization_id: str
+    name: str
+    nonce: str
+    by_token: bool
+    bare: str
+
+
+class ClientFinal(NamedTuple):
+    """The client's proof. ``unproved`` is the part of the message that is signed."""
+
+    nonce: str
+    proof: bytes
+    unproved: str
+
+
+def client_first(token: bytes) -> ClientFirst:
+    """Read the first message.
+
+    Raises:
+        Malformed: it is none; the text holds nothing of it.
+
+    """
+    found = _CLIENT_FIRST.fullmatch(token)
+    if found is None:
+        raise Malformed("the first message of the client is malformed")
+    escaped, nonce = found["name"].decode(), found["nonce"].decode()
+    extensions = _extensions(found["extensions"].decode())
+    return ClientFirst(
+        authorization_id=(found["authorization_id"] or b"").decode(),
+        name=escaped.replace("=2C", ",").replace("=3D", "="),
+        nonce=nonce,
+        by_token=extensions.get("tokenauth", "").lower() == "true",
+        bare=",".join((f"n={escaped}", f"r={nonce}", *map("=".join, extensions.items()))),
+    )
+
+
+def client_final(token: bytes) -> ClientFinal:
+    """Read the final message. Its extensions are not signed.
+
+    Raises:
+        Malformed: it is none; the text holds nothing of it.
+
+    """
+    found = _CLIENT_FINAL.fullmatch(token)
+    if found is None:
+        raise Malformed("the final message of the client is malformed")
+    nonce = found["nonce"].decode()
+    return ClientFinal(
+        nonce=nonce,
+        proof=b64decode(found["proof"]),
+        unproved=f"c={_base64(b64decode(found['channel']))},r={nonce}",
+    )
+
+
+def server_first(nonce: str, salt: bytes, iterations: int) -> str:
+    """Return our first message; ``nonce`` is the client's, continued by ours."""
+    return f"r={nonce},s={_base64(salt)},i={iterations}"
+
+
+def server_final(signature: bytes) -> bytes:
+    """Return our last message."""
+    return b"v=" + b64encode(signature)
+
+
+def _extensions(text: str) -> Mapping[str, str]:
+    """Return extensions by name: of one that comes twice, the last value.
+
+    Kafka signs several of them in an order that differs from one start of a broker to the next;
+    here it is the order in which they came. Its own clients send one at most.
+    """
+    return {
+        name: value for name, _, value in (each.partition("=") for each in text.split(",") if each)
+    }
+
+
+def _base64(octets: bytes) -> str:
+    return b64encode(octets).decode()

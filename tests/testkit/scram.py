@@ -1,0 +1,60 @@
+"""A client of SCRAM (RFC 5802) for tests, and credentials to log in with."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode, b64encode
+
+from doorkeeper.authn.credentials import DIGESTS, ScramCredential, credential_of
+
+
+class ScramClient:
+    """One login, as Kafka's client does it: ``first``, ``final``, ``is_server``."""
+
+    def __init__(
+        self,
+        mechanism: str,
+        name: str,
+        password: str,
+        *,
+        nonce: str = "client-nonce",
+        authorization_id: str = "",
+        extensions: str = "",
+    ) -> None:
+        self._digest = DIGESTS[mechanism]
+        self._password = password
+        self._header = f"n,{'a=' + authorization_id if authorization_id else ''},"
+        escaped = name.replace("=", "=3D").replace(",", "=2C")
+        self._bare = f"n={escaped},r={nonce}" + (f",{extensions}" if extensions else "")
+        self._signature = b""
+
+    def first(self) -> bytes:
+        """Return the first message."""
+        return (self._header + self._bare).encode()
+
+    def final(self, server_first: bytes) -> bytes:
+        """Return the final message, with the proof that the server's first message asks for."""
+        text = server_first.decode()
+        nonce, salt, iterations = (part.partition("=")[2] for part in text.split(","))
+        salted = hashlib.pbkdf2_hmac(
+            self._digest, self._password.encode(), b64decode(salt), int(iterations)
+        )
+        client_key = hmac.digest(salted, b"Client Key", self._digest)
+        stored_key = hashlib.new(self._digest, client_key).digest()
+        unproved = f"c={b64encode(self._header.encode()).decode()},r={nonce}"
+        signed = f"{self._bare},{text},{unproved}".encode()
+        signature = hmac.digest(stored_key, signed, self._digest)
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        server_key = hmac.digest(salted, b"Server Key", self._digest)
+        self._signature = hmac.digest(server_key, signed, self._digest)
+        return f"{unproved},p={b64encode(proof).decode()}".encode()
+
+    def is_server(self, server_final: bytes) -> bool:
+        """Say whether the last message proves that the server knows the password too."""
+        return server_final == b"v=" + b64encode(self._signature)
+
+
+def stored(mechanism: str, password: str, iterations: int = 4096) -> ScramCredential:
+    """Return a credential as a server keeps it."""
+    return credential_of(mechanism, password, iterations, b"3xy6z7wq0k")

@@ -1,0 +1,117 @@
+"""The messages of SCRAM as Kafka reads and writes them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from doorkeeper.authn.scram_messages import (
+    ClientFinal,
+    ClientFirst,
+    Malformed,
+    client_final,
+    client_first,
+    server_final,
+    server_first,
+)
+
+PROOF = b64encode(bytes(32)).decode()
+
+
+@pytest.mark.parametrize(
+    ("token", "read"),
+    [
+        (
+            b"n,,n=alice,r=abc",
+            ClientFirst("", "alice", "abc", by_token=False, bare="n=alice,r=abc"),
+        ),
+        (
+            b"n,a=a=2Cb,n=a=2Cb=3D,r=abc",
+            ClientFirst("a=2Cb", "a,b=", "abc", by_token=False, bare="n=a=2Cb=3D,r=abc"),
+        ),
+        (b"n,,n==3D2C,r=a", ClientFirst("", "=2C", "a", by_token=False, bare="n==3D2C,r=a")),
+        (
+            b"n,,n=id,r=a,tokenauth=TRUE",
+            ClientFirst("", "id", "a", by_token=True, bare="n=id,r=a,tokenauth=TRUE"),
+        ),
+        (
+            b"n,,n=id,r=a,tokenauth=true,tokenauth=x",
+            ClientFirst("", "id", "a", by_token=False, bare="n=id,r=a,tokenauth=x"),
+        ),
+        (
+            b"n,,m=x,n=al ice\n,r=a",
+            ClientFirst("", "al ice\n", "a", by_token=False, bare="n=al ice\n,r=a"),
+        ),
+        (b"n,,n=a,r=b,x=y=z", ClientFirst("", "a", "b", by_token=False, bare="n=a,r=b,x=y=z")),
+    ],
+)
+def test_the_first_message_is_read(token: bytes, read: ClientFirst) -> None:
+    """Names are unescaped, a mandatory extension is left out of what is signed."""
+    assert client_first(token) == read
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        b"",
+        b"n,,n=,r=a",
+        b"n,,n=alice,r=",
+        b"n,,n=alice",
+        b"y,,n=alice,r=a",
+        b"p=tls-unique,,n=alice,r=a",
+        b"n,,n=al=2cice,r=a",
+        b"n,,n=al=ice,r=a",
+        b"n,,n=al\0ice,r=a",
+        b"n,,n=\xc3\xa4,r=a",
+        b"n,,n=alice,r=a b",
+        b"n,,n=alice,r=a,",
+        b"n,,n=alice,r=a,x=",
+        b"n,,n=alice,r=a,1=x",
+        b"n,,n=alice,r=a\n",
+        b"n,a=,n=alice,r=a",
+    ],
+)
+def test_a_malformed_first_message_is_refused(token: bytes) -> None:
+    """The text says nothing of what came."""
+    with pytest.raises(Malformed, match=r"^the first message of the client is malformed$"):
+        client_first(token)
+
+
+@pytest.mark.parametrize(
+    ("token", "unproved"),
+    [
+        (f"c=biws,r=ab,p={PROOF}", "c=biws,r=ab"),
+        (f"c=biws,r=ab,x=y,z=1,p={PROOF}", "c=biws,r=ab"),
+        (f"c=biX=,r=ab,p={PROOF}", "c=biU=,r=ab"),
+        (f"c=,r=ab,p={PROOF}", "c=,r=ab"),
+    ],
+)
+def test_the_final_message_is_read(token: str, unproved: str) -> None:
+    """Extensions are not signed; the channel binding is, as it would be written again."""
+    assert client_final(token.encode()) == ClientFinal("ab", bytes(32), unproved)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [b"", b"c=biws,r=ab", b"c=biw,r=ab,p=AAAA", b"c=biws,r=ab,p=AAA", b"c=biws,r=ab,p=AAAA\n"],
+)
+def test_a_malformed_final_message_is_refused(token: bytes) -> None:
+    """The text says nothing of what came."""
+    with pytest.raises(Malformed, match=r"^the final message of the client is malformed$"):
+        client_final(token)
+
+
+def test_a_long_message_is_read_in_one_pass() -> None:
+    """Half a megabyte of extensions, and a fault at the end, cost no time."""
+    token = b"n,,n=alice,r=a" + b",x=y" * 130_000
+
+    assert client_first(token).bare == "n=alice,r=a,x=y"
+    with pytest.raises(Malformed):
+        client_first(token + b",")
+
+
+def test_our_messages_are_kafkas() -> None:
+    """Nonce, salt and iterations; the signature."""
+    assert server_first("ab", b"salt", 4096) == "r=ab,s=c2FsdA==,i=4096"
+    assert server_final(b"\x01\x02\x03") == b"v=AQID"
