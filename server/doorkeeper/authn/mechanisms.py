@@ -17,6 +17,7 @@ MODULES: Final = {
     "PLAIN": "doorkeeper.authn.plain",
     "SCRAM-SHA-256": "doorkeeper.authn.scram",
     "SCRAM-SHA-512": "doorkeeper.authn.scram",
+    "GSSAPI": "doorkeeper.authn.gssapi",
 }
 """Where the function ``provider`` of each mechanism is."""
 
