@@ -8,4 +8,8 @@ scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: what they say
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: what it needs of the machine
 credentials  what the server keeps of users and tokens
 principals   who a connection speaks for
+
+distinguished_name   the name of a certificate, as Java prints it
+ssl_rules            ssl.principal.mapping.rules
+java_regex           Java's regular expressions; _parsing and _classes translate them
 """

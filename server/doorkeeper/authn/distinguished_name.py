@@ -1,0 +1,180 @@
+r"""The distinguished name of a certificate's subject as Java prints it (RFC 2253).
+
+    CN=alice,OU=Service Users,O=Example\, Inc,C=DE
+
+Attributes come in the order of RFC 2253, the last of the certificate first. Nine of them have a
+keyword; any other is printed as its number and ``#`` with the value's bytes in hexadecimal, and so
+is a value that is no string. Rules and ACLs are written for exactly this text.
+
+Source: ``X500Principal.getName()`` of JDK 17: its ``X500Name``, ``RDN`` and ``AVA``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper_wire.java_text import JAVA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OBJECT_IDENTIFIER: Final = 0x06
+_SEQUENCE: Final = 0x30
+_SET: Final = 0x31
+_VERSION: Final = 0xA0
+
+_KEYWORDS: Final = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.1": "UID",
+    "0.9.2342.19200300.100.1.25": "DC",
+}
+
+# UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString. Java reads the bytes
+# of all of them as UTF-8, which gives a BMPString a NUL before each letter of ASCII.
+_STRINGS: Final = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
+_ESCAPED: Final = frozenset(',=+<>#;"\\')
+_SPACE: Final = " \r"
+
+_IDENTIFIER_BYTES_MAX: Final = 4096
+"""Java's bound, too."""
+
+
+class NotDer(ValueError):
+    """The bytes are no certificate, or no name."""
+
+
+class _Element(NamedTuple):
+    """One element of DER: its tag, its contents, and all its bytes."""
+
+    tag: int
+    contents: bytes
+    whole: bytes
+
+
+def subject_of(certificate: bytes) -> str:
+    """Return the name of a certificate's subject.
+
+    Raises:
+        NotDer: the bytes are no certificate.
+
+    """
+    (whole,) = _exactly(_elements(certificate), _SEQUENCE)
+    signed = next(_tagged(_elements(whole.contents), _SEQUENCE), None)
+    fields = [] if signed is None else list(_elements(signed.contents))
+    if fields and fields[0].tag == _VERSION:
+        del fields[0]
+    # serial number, algorithm, issuer, validity, subject
+    if len(fields) < 5:
+        raise NotDer("a certificate without a subject")
+    return name_of(fields[4].whole)
+
+
+def name_of(name: bytes) -> str:
+    """Return a name (the DER of ``Name``) as text.
+
+    Raises:
+        NotDer: the bytes are no name.
+
+    """
+    (sequence,) = _exactly(_elements(name), _SEQUENCE)
+    relative = [_relative_name(each) for each in _tagged(_elements(sequence.contents), _SET)]
+    return ",".join(reversed(relative))
+
+
+def _relative_name(relative: _Element) -> str:
+    """Return one part of a name; where it has several attributes, with plus signs."""
+    return "+".join(map(_attribute, _tagged(_elements(relative.contents), _SEQUENCE)))
+
+
+def _attribute(attribute: _Element) -> str:
+    parts = list(_elements(attribute.contents))
+    if len(parts) != 2 or parts[0].tag != _OBJECT_IDENTIFIER:
+        raise NotDer("an attribute of a name that is not an identifier and a value")
+    identifier = _identifier(parts[0].contents)
+    keyword = _KEYWORDS.get(identifier)
+    value = parts[1]
+    if keyword is None or value.tag not in _STRINGS:
+        return f"{keyword or identifier}=#{value.whole.hex()}"
+    return f"{keyword}={_escaped(value.contents.decode('utf-8', JAVA))}"
+
+
+def _escaped(text: str) -> str:
+    marked = "".join(
+        f"\\{character}" if character in _ESCAPED else "\\00" if character == "\0" else character
+        for character in text
+    )
+    lead = len(marked) - len(marked.lstrip(_SPACE))
+    trail = len(marked) - len(marked.rstrip(_SPACE))
+    if lead == len(marked):
+        return "".join(f"\\{character}" for character in marked)
+    end = len(marked) - trail
+    before = "".join(f"\\{character}" for character in marked[:lead])
+    after = "".join(f"\\{character}" for character in marked[end:])
+    return before + marked[lead:end] + after
+
+
+def _identifier(contents: bytes) -> str:
+    """Return an object identifier with dots."""
+    if not contents or contents[-1] & 0x80 or len(contents) > _IDENTIFIER_BYTES_MAX:
+        raise NotDer("an object identifier that does not end")
+    numbers: list[int] = []
+    number, begins = 0, True
+    for byte in contents:
+        if begins and byte == 0x80:
+            raise NotDer("an object identifier with a padded number")
+        number = number << 7 | byte & 0x7F
+        begins = not byte & 0x80
+        if begins:
+            numbers.append(number)
+            number = 0
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
+
+
+def _tagged(elements: Iterator[_Element], tag: int) -> Iterator[_Element]:
+    for element in elements:
+        if element.tag != tag:
+            raise NotDer(f"found an element with tag {element.tag:#04x}; allowed: {tag:#04x}")
+        yield element
+
+
+def _exactly(elements: Iterator[_Element], tag: int) -> list[_Element]:
+    found = list(_tagged(elements, tag))
+    if len(found) != 1:
+        raise NotDer(f"found {len(found)} elements; allowed: one")
+    return found
+
+
+def _elements(data: bytes) -> Iterator[_Element]:
+    """Yield the elements that follow each other."""
+    at = 0
+    while at < len(data):
+        begin, length_at = at, at + 1
+        if data[at] & 0x1F == 0x1F or length_at >= len(data):
+            raise NotDer("an element without a length, or with a long tag")
+        length, contents_at = _length(data, length_at)
+        at = contents_at + length
+        if at > len(data):
+            raise NotDer(f"an element of {length} bytes, of which {len(data) - contents_at} came")
+        yield _Element(data[begin], data[contents_at:at], data[begin:at])
+
+
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """Return a length, and where its contents begin."""
+    first = data[at]
+    if first < 0x80:
+        return first, at + 1
+    count = first & 0x7F
+    digits = data[at + 1 : at + 1 + count]
+    if not 1 <= count <= 4 or len(digits) < count or digits[0] == 0:
+        raise NotDer("an element whose length is not one of DER")
+    length = int.from_bytes(digits)
+    if length < 0x80:
+        raise NotDer("an element whose length is longer than it needs to be")
+    return length, at + 1 + count

@@ -1,0 +1,143 @@
+r"""Regular expressions as Java reads them.
+
+Rules that name principals are written for Java's ``Pattern``, and Python reads many of them
+otherwise without a word: ``$`` and ``.`` know other line ends, ``\w`` and ``(?i)`` mean ASCII
+only, ``[a&&[b]]`` is an intersection. A pattern is therefore translated for the package ``regex``;
+what cannot be translated exactly is refused when the rule is read, so that no rule means something
+else here than it does on a broker.
+
+A search ends after a time limit: a rule may be slow, and the text that it reads is the peer's.
+
+Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import regex
+
+from doorkeeper.authn.java_regex_parsing import PatternError, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["JavaPattern", "PatternError"]
+
+TIME_LIMIT_S: Final = 0.1
+"""How long one search may take; with a rule that people write it takes microseconds."""
+
+_NAMED_REFERENCE = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
+_DIGITS = frozenset("0123456789")
+
+
+class JavaPattern:
+    """A pattern, compiled. ``groups`` is how many capturing groups it has."""
+
+    __slots__ = ("_compiled", "_names", "groups", "text")
+
+    def __init__(self, text: str) -> None:
+        """Read a pattern.
+
+        Raises:
+            PatternError: Java would not take it, or it cannot be translated exactly.
+
+        """
+        self.text = text
+        found = translated(text)
+        self.groups = found.groups
+        self._names = found.names
+        try:
+            self._compiled: Any = regex.compile(found.text, regex.VERSION1)
+        except regex.error as error:
+            raise PatternError(f"the pattern is not supported: {error.msg}") from None
+        except (RecursionError, OverflowError, MemoryError):
+            raise PatternError("the pattern is too large") from None
+
+    def __repr__(self) -> str:
+        return f"JavaPattern({self.text!r})"
+
+    def matches(self, text: str) -> bool:
+        """Say whether the pattern describes the whole text.
+
+        Raises:
+            TimeoutError: that takes too long.
+
+        """
+        return self._compiled.fullmatch(text, timeout=TIME_LIMIT_S) is not None
+
+    def looking_at(self, text: str) -> Any:  # noqa: ANN401 - regex has no types
+        """Return the match at the beginning of the text, or None; raises as ``matches``."""
+        return self._compiled.match(text, timeout=TIME_LIMIT_S)
+
+    def find_all(self, text: str) -> Iterator[Any]:
+        """Yield the matches in order, as ``Matcher.find`` does; raises as ``matches``."""
+        at = 0
+        while at <= len(text):
+            found = self._compiled.search(text, at, timeout=TIME_LIMIT_S)
+            if found is None:
+                return
+            yield found
+            at = found.end() + (found.end() == found.start())
+
+    def replace_all(self, text: str, replacement: str) -> str:
+        """Replace every match.
+
+        Raises:
+            TimeoutError: a search takes too long.
+            ValueError: there is a match, and the replacement is none of Java's.
+
+        """
+        return self._replaced(text, replacement, once=False)
+
+    def replace_first(self, text: str, replacement: str) -> str:
+        """Replace the first match; raises as ``replace_all``."""
+        return self._replaced(text, replacement, once=True)
+
+    def _replaced(self, text: str, replacement: str, *, once: bool) -> str:
+        pieces, at = [], 0
+        for found in self.find_all(text):
+            pieces += [text[at : found.start()], self._expanded(found, replacement)]
+            at = found.end()
+            if once:
+                break
+        return "".join([*pieces, text[at:]])
+
+    def _expanded(self, found: Any, replacement: str) -> str:  # noqa: ANN401 - regex has no types
+        """Return what replaces one match: ``$1``, ``${name}``, and a backslash quotes."""
+        pieces, at = [], 0
+        while at < len(replacement):
+            character = replacement[at]
+            at += 1
+            if character == "\\":
+                if at == len(replacement):
+                    raise ValueError("the replacement ends with a backslash")
+                pieces.append(replacement[at])
+                at += 1
+            elif character == "$":
+                group, at = self._reference(replacement, at)
+                pieces.append(found.group(group) or "")
+            else:
+                pieces.append(character)
+        return "".join(pieces)
+
+    def _reference(self, replacement: str, at: int) -> tuple[int, int]:
+        """Return the group that stands behind a ``$``, and where that ends."""
+        named = _NAMED_REFERENCE.match(replacement, at)
+        if named is not None:
+            if named[1] not in self._names:
+                raise ValueError(f"the replacement names the group {named[1]}, which is not there")
+            return self._names[named[1]], named.end()
+        if at == len(replacement) or replacement[at] not in _DIGITS:
+            raise ValueError("the replacement has a $ without a group")
+        group = int(replacement[at])
+        at += 1
+        if group > self.groups:
+            raise ValueError(f"the replacement names the group {group}, which is not there")
+        while at < len(replacement) and replacement[at] in _DIGITS:
+            if group * 10 + int(replacement[at]) > self.groups:
+                break
+            group = group * 10 + int(replacement[at])
+            at += 1
+        return group, at

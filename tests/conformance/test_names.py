@@ -1,0 +1,100 @@
+"""Names of certificates: as Java prints them, and as Kafka's rules change them."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.authn.distinguished_name import name_of
+from doorkeeper.authn.java_regex import PatternError
+from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.oracle_names import NAMES, RULES, SUBJECTS, NamesOracle
+from testkit.oracle_totals import Totals
+
+DOCUMENTED = (
+    "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/,"
+    "RULE:^CN=(.*?),OU=(.*?),O=(.*?),L=(.*?),ST=(.*?),C=(.*?)$/$1@$2/L,"
+    "RULE:^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$/$1/L,"
+    "DEFAULT"
+)
+"""The example of Kafka's documentation."""
+
+SPLIT = "a rule that matches nothing, beside a character beyond U+FFFF"
+"""Java finds an empty match within such a character and cuts it in two; we keep it whole."""
+
+
+@pytest.fixture(scope="session")
+def names() -> Iterator[NamesOracle]:
+    """Give Java and Kafka."""
+    try:
+        oracle = NamesOracle()
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield oracle
+    oracle.close()
+
+
+def mapped(rules: SslRules, text: str) -> str | None:
+    """Return our name; None where none is given."""
+    try:
+        return rules.name(text)
+    except (NoMatchingRule, ValueError):
+        return None
+
+
+@settings(max_examples=300)
+@given(batch=st.lists(NAMES, min_size=1, max_size=20))
+def test_random_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
+    """Every name that Java takes has the text that Java gives it."""
+    for name, theirs in zip(batch, names.names(batch), strict=True):
+        if theirs is None:
+            totals.compared["distinguished names that Java refuses"] += 1
+            continue
+        totals.compared["distinguished names"] += 1
+        assert name_of(name) == theirs, name.hex()
+
+
+@settings(max_examples=3000)
+@given(rules=RULES, texts=st.lists(SUBJECTS, min_size=1, max_size=8))
+def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
+    """Rules that we take give Kafka's names; what Kafka refuses, we do not take."""
+    theirs = names.mapped(rules, texts)
+    try:
+        ours = SslRules(rules)
+    except ValueError:
+        told = "refused by both" if theirs is None else "refused by us only"
+        totals.compared[f"principal mapping rules {told}"] += 1
+        return
+    if theirs is None:
+        totals.compared["principal mapping rules refused by Kafka only"] += 1
+        raise AssertionError(f"Kafka refuses {rules!r}")
+    for text, expected in zip(texts, theirs, strict=True):
+        found = mapped(ours, text)
+        if found != expected and max(text, default="") > "\uffff":
+            totals.accepted[SPLIT] += 1
+            continue
+        totals.compared["names made by principal mapping rules"] += 1
+        assert found == expected, (rules, text)
+
+
+def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:
+    """Kafka's documented rules give the documented names."""
+    cases = {
+        "CN=serviceuser,OU=ServiceUsers,O=Unknown,L=Unknown,ST=Unknown,C=Unknown": "serviceuser",
+        "CN=adminUser,OU=Admin,O=Unknown,L=Unknown,ST=Unknown,C=Unknown": "adminuser@admin",
+    }
+
+    assert [SslRules(DOCUMENTED).name(text) for text in cases] == list(cases.values())
+    assert names.mapped(DOCUMENTED, list(cases)) == list(cases.values())
+    totals.compared["names made by principal mapping rules"] += len(cases)
+
+
+def test_what_is_not_supported_is_little() -> None:
+    """What people write in rules is supported: none of these is refused."""
+    for pattern in (r"^CN=([^,]+),.*$", r"(?i)cn=(\w+).*", r"^.*?CN=(?<user>[^,]*)(?:,.*)?$"):
+        try:
+            SslRules(f"RULE:{pattern}/$1/")
+        except PatternError as error:
+            pytest.fail(str(error))

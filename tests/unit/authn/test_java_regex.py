@@ -1,0 +1,92 @@
+"""Java's regular expressions."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.authn.java_regex import JavaPattern, PatternError
+
+CASES = [
+    # The end is before the last line end, of any kind.
+    ("a$", "a\n", "find", True),
+    ("a$", "a\u2028", "find", True),
+    ("a$", "a\n\n", "find", False),
+    (r"a\z", "a\n", "find", False),
+    (r"a\Z", "a\r\n", "find", True),
+    # A dot is no line end of Java's.
+    ("a.b", "a\u0085b", "matches", False),
+    ("(?s)a.b", "a\nb", "matches", True),
+    # Classes, and case, are ASCII's.
+    (r"\w+", "é", "matches", False),
+    (r"\d", "\u0663", "matches", False),
+    ("(?i)k", "\u212a", "matches", False),
+    ("(?i)[a-c]+", "aBC", "matches", True),
+    ("(?i:a)b", "AB", "matches", False),
+    # Sets within classes.
+    ("[a-z&&[^b]]+", "ac", "matches", True),
+    ("[a-z&&[^b]]+", "ab", "matches", False),
+    ("[a||b]", "|", "matches", True),
+    ("[a~~b]+", "~", "matches", True),
+    (r"\Qa.b\E+", "a.bbb", "matches", True),
+    (r"(a|b)\1", "aa", "matches", True),
+    (r"(?<x>a)\k<x>", "ab", "matches", False),
+    (r"a++a", "aaa", "matches", False),
+    (r"\x{1F600}\u0041\0101\t", "\U0001f600AA\t", "matches", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "how", "found"), CASES)
+def test_patterns_mean_what_they_mean_in_java(
+    pattern: str, text: str, how: str, *, found: bool
+) -> None:
+    """Where Python's own expressions differ from Java's, Java's count."""
+    java = JavaPattern(pattern)
+
+    assert (java.matches(text) if how == "matches" else any(java.find_all(text))) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "replacement", "everywhere", "once"),
+    [
+        (".*", "abc", "X", "XX", "X"),
+        ("b*", "abc", "-", "-a--c-", "-abc"),
+        ("(a)(b)?", "ac", "[$1$2]", "[a]c", "[a]c"),
+        ("(a)", "aa", "$12", "a2a2", "a2a"),
+        ("(?<n>a)", "a", "${n}${n}", "aa", "aa"),
+        ("a", "a", r"\$1\\", "$1\\", "$1\\"),
+    ],
+)
+def test_replacing(pattern: str, text: str, replacement: str, everywhere: str, once: str) -> None:
+    """Empty matches are replaced too, also beside others; references are Java's."""
+    java = JavaPattern(pattern)
+
+    assert java.replace_all(text, replacement) == everywhere
+    assert java.replace_first(text, replacement) == once
+
+
+@pytest.mark.parametrize("replacement", ["$", "$x", "\\", "$2", "${m}", "${", "$\u0663"])
+def test_replacements_that_java_does_not_take(replacement: str) -> None:
+    """They fail where something is to be replaced, and only there."""
+    java = JavaPattern("(a)")
+
+    assert java.replace_all("b", replacement) == "b"
+    with pytest.raises(ValueError, match="replacement"):
+        java.replace_all("a", replacement)
+
+
+def test_a_search_ends_after_a_time() -> None:
+    """A rule that takes for ever on some text ends with an error instead."""
+    with pytest.raises(TimeoutError):
+        JavaPattern("^CN=(([a-z])+.)+[A-Z]([a-z])+$").matches("CN=" + "a" * 3000)
+
+
+def test_what_is_too_large_is_refused() -> None:
+    """Nesting and repetition have bounds."""
+    with pytest.raises(PatternError, match="groups are within each other"):
+        JavaPattern("(" * 100 + ")" * 100)
+
+
+def test_a_pattern_shows_its_text() -> None:
+    """As in Kafka's messages, the text is that of the rule."""
+    assert repr(JavaPattern("a.b")) == "JavaPattern('a.b')"
+    assert JavaPattern("(a)(?:b)(?<c>d)").groups == 2
