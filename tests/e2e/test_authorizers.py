@@ -240,6 +240,40 @@ def test_threads_that_stay_are_told_and_do_not_keep_the_process(tmp_path: Path) 
     )
 
 
+def test_a_thread_of_one_that_refuses_its_keys_is_told(tmp_path: Path) -> None:
+    """A start that fails names it as a stop does, and the process ends."""
+    with serving(tmp_path, "LeavesThreadsUnconfigured") as server:
+        assert server.process.wait(30) == 1
+        line = server.line("threads outlive the authorizer")
+
+    assert (line["threads"], line["authorizer"]) == (
+        "policy-refresh",
+        "testkit.plugins.LeavesThreadsUnconfigured",
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_one_that_does_not_close(tmp_path: Path, number: int) -> None:
+    """At once, though it holds the loop: the status is the signal's."""
+    with serving(tmp_path, "OlderThatStays") as server:
+        server.port()
+        server.process.send_signal(signal.SIGTERM)
+        assert _first_error(server) == "plug-in: closing\n"
+
+        assert server.stop(number) == 128 + number
+
+
+@pytest.mark.slow
+def test_one_that_does_not_close_is_given_up(tmp_path: Path) -> None:
+    """After ten seconds the rest of the server closes well."""
+    with serving(tmp_path, "OlderThatStays") as server:
+        server.port()
+        assert server.stop() == 0
+        line = server.line("the authorizer did not close: testkit.plugins.OlderThatStays")
+        assert "it took longer than 10 s" in line["exception"]
+        server.line("stopped")
+
+
 def test_updates_late_refused_failing_and_never(tmp_path: Path) -> None:
     """Each row has its own end, in the order of the request."""
     names = ("late-a", "last-b", "refused-c", "fails-d", "never-e", "once-f")

@@ -218,6 +218,34 @@ class LeavesThreads(InMemory):
         return super().start(server_info)
 
 
+class LeavesThreadsUnconfigured(LeavesThreads):
+    """Starts its thread too early, and then refuses its keys."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        super().start(None)  # type: ignore[arg-type]
+        raise ValueError("plugin.url: found nothing; allowed: an address")
+
+
+class OlderThatStays:
+    """Has the older interface, and never ends to close."""
+
+    def authorize(self, session: object, operation: object, resource: object) -> bool:
+        return True
+
+    def add_acls(self, acls: object, resource: object) -> None:
+        pass
+
+    def remove_acls(self, acls: object, resource: object) -> bool:
+        return True
+
+    def get_acls(self, **wanted: object) -> object:
+        return set() if "resource" in wanted else {}
+
+    def close(self) -> None:
+        print_line("closing")
+        threading.Event().wait()
+
+
 class Slow(InMemory):
     """Thinks for a while about each request."""
 

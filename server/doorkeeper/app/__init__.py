@@ -2,6 +2,7 @@
 
 process          the life of the process: logs, loop, garbage collector, exit
 assembly         from settings to a running server, and its end
+closing          the end of an authorizer, in bounded time
 live_node        the node as handlers see it
 topic_changes    making, altering and deleting topics
 config_changes   changing keys over the wire

@@ -29,6 +29,7 @@ from doorkeeper.app.authorizing import (
     started,
 )
 from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.closing import close
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
 from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of, spec_of
@@ -36,7 +37,6 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
-from doorkeeper.app.threads import threads_of_others
 from doorkeeper.app.topic_changes import TopicChanges
 from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
@@ -234,18 +234,11 @@ class Assembly:
         await self.edge.open(endpoint.listener_name)
 
     def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
-        authorizer.close()
+        close(authorizer, self._log)
         for wait in self._waits.values():
             # Its authorizer should have failed it. Nobody waits for it any longer.
             wait.cancel()
             forget(wait)
-        threads = threads_of_others()
-        if threads:
-            self._log.warning(
-                "threads outlive the authorizer",
-                authorizer=authorizer.name,
-                threads=", ".join(thread.name for thread in threads),
-            )
 
     async def _drain(self) -> None:
         cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)

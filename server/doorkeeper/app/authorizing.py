@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import structlog
+
+from doorkeeper.app.closing import close
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, KeepsInStore
@@ -33,7 +36,7 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
     """
     authorizer = authorizer_of(entries)
     if authorizer is not None:
-        GuardedAuthorizer(authorizer).close()
+        close(GuardedAuthorizer(authorizer), structlog.get_logger("doorkeeper.server"))
 
 
 def authorizer_of(
@@ -62,7 +65,7 @@ def authorizer_of(
     except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.
         if authorizer is not None:
-            GuardedAuthorizer(authorizer).close()
+            close(GuardedAuthorizer(authorizer), structlog.get_logger("doorkeeper.server"))
         if isinstance(error, ValueError):
             raise StartError(placed(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from doorkeeper.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from types import FrameType
 
     from doorkeeper.config.loading import Loaded
     from doorkeeper.logs.pipeline import Logger
@@ -36,6 +38,7 @@ COLLECTION_THRESHOLDS = (50_000, 20, 100)
 thresholds, describing 100,000 ACLs takes twice as long because everything is looked through again
 and again. Cycles, which come from exceptions and closed connections, are still found."""
 
+STOPS = (signal.SIGTERM, signal.SIGINT)
 SIGNAL_STATUS = 128
 """A process that a second signal ends has this status plus the signal's number, as in a shell."""
 
@@ -83,7 +86,7 @@ class _Process:
         loop = asyncio.get_running_loop()
         # uvloop's own would have threads whose names do not say whose they are.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in STOPS:
             loop.add_signal_handler(number, self._stop, number)
         settings = self._loaded.settings
         # Until there is something to reload, the signal must not end the process.
@@ -140,9 +143,22 @@ class _Process:
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():
-            self._logs.close()
-            os._exit(SIGNAL_STATUS + number)
+            self._end_now(number)
         self._stopping.set()
+        for each in STOPS:
+            # The loop may be held up by then, by an authorizer for example: beside what the loop
+            # calls, the second one has a handler that needs no loop.
+            signal.signal(each, self._end_now)
+
+    def _end_now(self, number: int, _frame: FrameType | None = None) -> None:
+        """End in a thread: what the signal has interrupted may hold a lock of the log."""
+        threading.Thread(
+            target=self._exit, args=(number,), name="doorkeeper-end", daemon=True
+        ).start()
+
+    def _exit(self, number: int) -> None:
+        self._logs.close()
+        os._exit(SIGNAL_STATUS + number)
 
     def _reload(self, assembly: Assembly) -> None:
         reloading = asyncio.ensure_future(reload(self._file, self._overrides, assembly))

@@ -1,0 +1,100 @@
+"""The end of an authorizer."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from doorkeeper.app.closing import TookTooLong, close, interrupted_after
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from testkit.logs import readable_logs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Stays(StandardAuthorizer):
+    """Closes when the test ends; what a plug-in may catch it catches."""
+
+    def close(self) -> None:
+        while True:
+            try:
+                threading.Event().wait()
+            except Exception:  # noqa: BLE001  as plug-ins do
+                time.sleep(0)
+
+
+def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
+    """The log names it, and who called goes on."""
+    with readable_logs(tmp_path / "log") as log:
+        close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.02)
+
+        (line,) = log.lines()
+
+    assert line["event"].startswith("the authorizer did not close: ")
+    assert line["event"].endswith(".Stays")
+    assert "TookTooLong: it took longer than 0.02 s" in line["exception"]
+
+
+def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
+    """With the authorizer that it belongs to."""
+    end = threading.Event()
+    staying = threading.Thread(target=end.wait, name="policy-refresh")
+    staying.start()
+    try:
+        with readable_logs(tmp_path / "log") as log:
+            close(GuardedAuthorizer(StandardAuthorizer()), structlog.get_logger("x"))
+
+            (line,) = log.lines()
+    finally:
+        end.set()
+        staying.join()
+
+    assert "policy-refresh" in line["threads"]
+    assert line["authorizer"].endswith(".StandardAuthorizer")
+
+
+def test_what_ends_in_time_is_left_alone() -> None:
+    """Nothing is raised afterwards, and an alarm of others comes at its time."""
+    came = []
+    before = signal.signal(signal.SIGALRM, lambda *_: came.append(time.monotonic()))
+    other = signal.setitimer(signal.ITIMER_REAL, 0.05)
+    began_s = time.monotonic()
+    try:
+        with interrupted_after(20):
+            pass
+        while not came:
+            time.sleep(0.001)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *other)
+
+    assert 0.04 < came[0] - began_s < 10
+
+
+def test_on_another_thread_nothing_is_interrupted() -> None:
+    """Signals come to the main thread only."""
+    done = []
+
+    def work() -> None:
+        with interrupted_after(0.001):
+            time.sleep(0.02)
+            done.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert done == [True]
+
+
+def test_it_is_no_exception_that_plug_ins_catch() -> None:
+    """``except Exception`` lets it through."""
+    with pytest.raises(TookTooLong), interrupted_after(0.01):
+        Stays().close()
