@@ -10,9 +10,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.authn.kerberos_rules import ShortNamer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+RULES_KEY: Final = "sasl.kerberos.principal.to.local.rules"
 CONFIG_KEY: Final = "doorkeeper.kerberos.config.file"
 VARIABLE: Final = "KRB5_CONFIG"
 DEFAULT_CONFIG: Final = "/etc/krb5.conf"
@@ -80,6 +83,22 @@ def default_realm() -> str:
     except gssapi.exceptions.GSSError:
         return ""
     return bytes(name).decode("utf-8", "replace").partition("@")[2]
+
+
+def short_namer(configs: Mapping[str, str]) -> ShortNamer:
+    """Return the rules that make users' names of Kerberos names, for the realm of this machine.
+
+    Raises:
+        ValueError: a rule is not well-formed; the text begins with the key.
+
+    """
+    use_configuration(configs)
+    text = configs.get(RULES_KEY, "DEFAULT").strip()
+    rules = [rule.strip() for rule in text.split(",")] if text else []
+    try:
+        return ShortNamer(default_realm(), rules)
+    except ValueError as error:
+        raise ValueError(f"{RULES_KEY}: {error}") from error
 
 
 def acceptor(keytab: Path, principal: str) -> Any:  # noqa: ANN401  the binding's credentials

@@ -10,10 +10,12 @@ import pytest
 
 from doorkeeper.authn.kerberos_setup import (
     CONFIG_KEY,
+    RULES_KEY,
     VARIABLE,
     acceptor,
     bindings,
     minor_text,
+    short_namer,
     unreadable,
     use_configuration,
 )
@@ -78,6 +80,21 @@ def test_a_keytab_that_is_not_there(tmp_path: Path) -> None:
     """A missing keytab is named before the library is asked."""
     with pytest.raises(ValueError, match=r"keyTab .*/k: No such file or directory"):
         acceptor(tmp_path / "k", "kafka/localhost")
+
+
+def test_a_rule_is_told_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken rule stops the start; the rules are separated by commas, as any list."""
+    monkeypatch.setattr("doorkeeper.authn.kerberos_setup.default_realm", lambda: "EXAMPLE.COM")
+    monkeypatch.setenv(VARIABLE, "")
+    file = tmp_path / "krb5.conf"
+    file.write_text("")
+
+    namer = short_namer({CONFIG_KEY: str(file), RULES_KEY: " RULE:[2:$1]/U , DEFAULT "})
+    with pytest.raises(ValueError, match=r"^sasl\.kerberos\.principal\.to\.local\.rules: Invalid"):
+        short_namer({CONFIG_KEY: str(file), RULES_KEY: "DEFAULT,x"})
+
+    assert namer.short_name("alice@EXAMPLE.COM") == "alice"
+    assert namer.short_name("alice/host@EXAMPLE.COM") == "ALICE"
 
 
 def test_errors_are_one_line() -> None:
