@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from doorkeeper.authn.contract import OfferedMechanism
-from doorkeeper.authn.plain import PlainProvider, PlainUsers
+from doorkeeper.authn.passwords import PlainUsers
+from doorkeeper.authn.plain import PlainProvider
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authn.provider import Sources
 from doorkeeper.net.spec import Offers

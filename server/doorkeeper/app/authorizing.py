@@ -14,8 +14,9 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, KeepsInStore
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.loading import KEY, UnusableAuthorizer, authorizer_class
+from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ def authorizer_of(
     name = originals.get(KEY, "").strip()
     try:
         found = authorizer_class(name)
-    except UnusableAuthorizer as error:
+    except UnusableClass as error:
         raise StartError(placed(entries, error)) from error
     if found is None:
         return None

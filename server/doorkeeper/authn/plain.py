@@ -1,27 +1,31 @@
 """SASL PLAIN (RFC 4616): the client sends ``authorization id NUL name NUL password``.
 
-The users are the options ``user_NAME="password"`` of the JAAS entry. Passwords are kept as digests
-under a key of this process: what is compared has always the same length, a name that nobody has
-costs the same as one that exists, and neither a dump nor a repr shows a password.
+``passwords`` says where users and their passwords are.
 
 Source: ``PlainSaslServer`` and ``PlainServerCallbackHandler`` of kafka-clients 4.3.1.
 """
 
 from __future__ import annotations
 
-import hmac
-import secrets
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.authn.contract import Failure, Step, Success
+from doorkeeper.authn.handler_loading import TIMEOUT_KEY, handler_of
+from doorkeeper.authn.handlers_contract import PlainPasswords
+from doorkeeper.authn.passwords import FilePasswords, HandlerPasswords, NotVerified, PlainUsers
 from doorkeeper.authn.provider import Provider
+from doorkeeper.authn.users_file import UsersFile
 from doorkeeper_wire.java_text import JAVA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Sequence
 
     from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.authn.passwords import Passwords
     from doorkeeper.authn.provider import MechanismSettings, Sources
+
+USERS_FILE_KEY: Final = "doorkeeper.sasl.plain.users.file"
 
 _USER_PREFIX = "user_"
 
@@ -29,38 +33,17 @@ PARTS_MAX = 4
 """Kafka stops to count the parts of a token here, so that its text never says more."""
 
 
-class PlainUsers:
-    """Who may log in, and the check of a password."""
-
-    __slots__ = ("_digests", "_key", "_nobody")
-
-    def __init__(self, passwords: Mapping[str, str]) -> None:
-        """Keep a digest for each password."""
-        self._key = secrets.token_bytes(32)
-        self._digests = {name: self._digest(text) for name, text in passwords.items()}
-        self._nobody = secrets.token_bytes(32)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._digests)} users)"
-
-    def accepts(self, name: str, password: str) -> bool:
-        """Say whether this is the user's password; in the same time for every answer."""
-        return hmac.compare_digest(self._digests.get(name, self._nobody), self._digest(password))
-
-    def _digest(self, password: str) -> bytes:
-        return hmac.digest(self._key, password.encode("utf-8", "surrogatepass"), "sha256")
-
-
 class Plain:
     """One authentication: a single token decides."""
 
-    __slots__ = ("_users",)
+    __slots__ = ("_context", "_passwords")
 
-    def __init__(self, users: PlainUsers) -> None:
-        """Check against these users."""
-        self._users = users
+    def __init__(self, passwords: Passwords, context: AuthenticationContext) -> None:
+        """Check against these passwords."""
+        self._passwords = passwords
+        self._context = context
 
-    def step(self, token: bytes) -> Step:
+    def step(self, token: bytes) -> Step | Awaitable[Step]:
         """Decide. The texts, and the order of the checks, are Kafka's."""
         parts = token.decode("utf-8", JAVA).split("\0", PARTS_MAX)[:PARTS_MAX]
         if len(parts) != 3:
@@ -70,14 +53,28 @@ class Plain:
             return refusal("Authentication failed: username not specified")
         if not password:
             return refusal("Authentication failed: password not specified")
-        if not self._users.accepts(name, password):
-            return refusal("Authentication failed: Invalid username or password")
-        if authorization_id not in ("", name):
-            return refusal(
-                "Authentication failed: Client requested an authorization id that is different"
-                " from username"
-            )
-        return Success(name)
+        accepted = self._passwords.accepts(name, password, self._context)
+        if isinstance(accepted, bool):
+            return _decided(authorization_id, name, accepted=accepted)
+        return self._later(accepted, authorization_id, name)
+
+    async def _later(self, accepted: Awaitable[bool], authorization_id: str, name: str) -> Step:
+        try:
+            return _decided(authorization_id, name, accepted=await accepted)
+        except NotVerified as error:
+            text = "Authentication failed: credentials for user could not be verified"
+            return Failure(text, f"{text}: {error}")
+
+
+def _decided(authorization_id: str, name: str, *, accepted: bool) -> Step:
+    if not accepted:
+        return refusal("Authentication failed: Invalid username or password")
+    if authorization_id not in ("", name):
+        return refusal(
+            "Authentication failed: Client requested an authorization id that is different"
+            " from username"
+        )
+    return Success(name)
 
 
 def refusal(text: str) -> Failure:
@@ -86,27 +83,100 @@ def refusal(text: str) -> Failure:
 
 
 class PlainProvider(Provider):
-    """PLAIN on one listener."""
+    """PLAIN on one listener, with passwords that are at hand."""
 
-    def __init__(self, users: PlainUsers) -> None:
+    def __init__(self, passwords: Passwords) -> None:
         """Let these users in."""
-        self._users = users
+        self._passwords = passwords
 
-    def begin(self, context: AuthenticationContext) -> Plain:  # noqa: ARG002  all are alike
+    def begin(self, context: AuthenticationContext) -> Plain:
         """Return a mechanism for one authentication."""
-        return Plain(self._users)
+        return Plain(self._passwords, context)
 
 
-def provider(settings: MechanismSettings, sources: Sources) -> Provider:  # noqa: ARG001  asks none
-    """Return PLAIN with the users of the listener's login module."""
+class FileProvider(PlainProvider):
+    """PLAIN with a users file."""
+
+    def __init__(self, passwords: FilePasswords, sources: Sources) -> None:
+        """Let the users of the file in."""
+        super().__init__(passwords)
+        self._own = passwords
+        self._logger = sources.logger
+
+    async def start(self) -> None:
+        """Say where others could read the file."""
+        path = self._own.file.path
+        if path.stat().st_mode & 0o077:
+            self._logger.warning("a users file is open to others than its owner", file=str(path))
+
+    def refresh(self) -> Sequence[str]:
+        """Read the file again where it has changed."""
+        return self._own.file.refresh()
+
+    async def close(self) -> None:
+        """End the threads."""
+        self._own.close()
+
+
+class HandlerProvider(PlainProvider):
+    """PLAIN with a callback handler."""
+
+    def __init__(self, passwords: HandlerPasswords) -> None:
+        """Let in whom the handler lets in."""
+        super().__init__(passwords)
+        self._handler = passwords.handler
+
+    async def start(self) -> None:
+        """Let the handler get ready."""
+        await self._handler.start()
+
+    async def close(self) -> None:
+        """Let the handler go."""
+        await self._handler.close()
+
+
+def provider(settings: MechanismSettings, sources: Sources) -> Provider:
+    """Return PLAIN as a listener is to offer it.
+
+    Raises:
+        ValueError: file or handler cannot be used.
+
+    """
+    file = settings.values.get(USERS_FILE_KEY, "").strip()
+    if settings.callback_handler:
+        handled = _with_handler(settings, sources)
+        if handled is not None and file:
+            raise ValueError(
+                f"{settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)}: found a file beside a"
+                " callback handler, which is asked alone; allowed: one of them"
+            )
+        if handled is not None:
+            return handled
+    jaas = PlainUsers(jaas_users(settings))
+    return _with_file(settings, jaas, sources) if file else PlainProvider(jaas)
+
+
+def jaas_users(settings: MechanismSettings) -> dict[str, str]:
+    """Return the passwords of the users of the listener's login module."""
     module = settings.login_module
     options = {} if module is None else module.options
-    return PlainProvider(
-        PlainUsers(
-            {
-                name.removeprefix(_USER_PREFIX): password
-                for name, password in options.items()
-                if name.startswith(_USER_PREFIX)
-            }
-        )
-    )
+    return {
+        name.removeprefix(_USER_PREFIX): password
+        for name, password in options.items()
+        if name.startswith(_USER_PREFIX)
+    }
+
+
+def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | None:
+    handler = handler_of(settings, PlainPasswords, sources.logger)  # type: ignore[type-abstract]
+    return None if handler is None else HandlerProvider(HandlerPasswords(handler))
+
+
+def _with_file(settings: MechanismSettings, jaas: PlainUsers, sources: Sources) -> Provider:
+    try:
+        file = UsersFile(Path(settings.values[USERS_FILE_KEY].strip()))
+    except ValueError as error:
+        key = settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)
+        raise ValueError(f"{key}: {error}") from error
+    timeout_s = int(settings.values[TIMEOUT_KEY]) / 1000
+    return FileProvider(FilePasswords(file, jaas, timeout_s=timeout_s), sources)

@@ -9,9 +9,10 @@ import pytest
 
 from doorkeeper.authorizer import loading
 from doorkeeper.authorizer.contract import Authorizer
-from doorkeeper.authorizer.loading import UnusableAuthorizer, authorizer_class
+from doorkeeper.authorizer.loading import authorizer_class
 from doorkeeper.authorizer.older import OlderAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +136,7 @@ def test_an_entry_point_is_named_without_dots() -> None:
 )
 def test_what_is_unusable_is_told_in_one_line(name: str, text: str) -> None:
     """The line begins with key and value."""
-    with pytest.raises(UnusableAuthorizer) as caught:
+    with pytest.raises(UnusableClass) as caught:
         authorizer_class(name)
 
     assert str(caught.value) == f"authorizer.class.name={name}: {text}"
@@ -153,5 +154,5 @@ def test_the_older_interface_is_wrapped() -> None:
 
 def test_the_contract_itself_is_no_authorizer() -> None:
     """It lacks every method that has no default."""
-    with pytest.raises(UnusableAuthorizer, match="lacks the methods acls, authorize"):
+    with pytest.raises(UnusableClass, match="lacks the methods acls, authorize"):
         authorizer_class(f"{Authorizer.__module__}.{Authorizer.__name__}")

@@ -6,7 +6,8 @@ import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, Step, Success
-from doorkeeper.authn.plain import Plain, PlainUsers
+from doorkeeper.authn.passwords import PlainUsers
+from doorkeeper.authn.plain import Plain
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.session import ADMISSIONS, TRANSITIONS, Action, Reply, Session, State
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
@@ -30,9 +31,11 @@ class Expiring(Plain):
 def session_with(max_reauth_ms: int = 0) -> Session:
     users = PlainUsers({"alice": "alice-secret", "bob": "bob-secret"})
     offers = {
-        "PLAIN": OfferedMechanism("PLAIN", lambda _context: Plain(users), max_reauth_ms),
-        "OTHER": OfferedMechanism("OTHER", lambda _context: Plain(users), max_reauth_ms),
-        "EXPIRING": OfferedMechanism("EXPIRING", lambda _context: Expiring(users), max_reauth_ms),
+        "PLAIN": OfferedMechanism("PLAIN", lambda context: Plain(users, context), max_reauth_ms),
+        "OTHER": OfferedMechanism("OTHER", lambda context: Plain(users, context), max_reauth_ms),
+        "EXPIRING": OfferedMechanism(
+            "EXPIRING", lambda context: Expiring(users, context), max_reauth_ms
+        ),
     }
     return Session(offers, CONTEXT, DefaultPrincipalBuilder())
 

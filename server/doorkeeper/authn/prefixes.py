@@ -1,0 +1,30 @@
+"""The configuration as a plug-in gets it: all keys, those of its place without their prefix.
+
+    listener.name.clients.ldap.url          ldap.url, for everything on the listener CLIENTS
+    listener.name.clients.plain.ldap.url    ldap.url, for PLAIN on it: it counts more
+
+Source: ``valuesWithPrefixOverride`` of Kafka's ``AbstractConfig``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def configs_of(
+    originals: Mapping[str, str], listener_name: str, mechanism: str = ""
+) -> dict[str, str]:
+    """Return all keys as given; those of a listener, and of a mechanism on it, unprefixed too."""
+    of_listener = f"listener.name.{listener_name.lower()}."
+    prefixes = [of_listener]
+    if mechanism:
+        prefixes.append(f"{of_listener}{mechanism.lower()}.")
+    configs = dict(originals)
+    for prefix in prefixes:
+        for key, value in originals.items():
+            if key.lower().startswith(prefix):
+                configs[key[len(prefix) :]] = value
+    return configs

@@ -1,0 +1,104 @@
+"""Callback handlers and principal builders as others might write them, good and bad."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from doorkeeper.authn import (
+    AuthenticationContext,
+    CallbackHandler,
+    DefaultPrincipalBuilder,
+    PlainPasswords,
+    Principal,
+)
+
+
+class Recorded(PlainPasswords):
+    """Lets in whose password is the name twice, and keeps what it is given."""
+
+    def configure(
+        self, configs: Mapping[str, str], mechanism: str, options: Mapping[str, str]
+    ) -> None:
+        self.configs, self.mechanism, self.options = configs, mechanism, options
+        self.asked: list[str] = []
+        self.events: list[str] = []
+        if configs.get("twice.refuse"):
+            raise ValueError("twice.refuse: found something;\nallowed: nothing")
+        if configs.get("twice.break"):
+            raise RuntimeError("broken")
+
+    async def start(self) -> None:
+        self.events.append("start")
+        if self.configs.get("twice.stay"):
+            raise ConnectionError("nobody there")
+
+    async def check(self, name: str, password: str, context: AuthenticationContext) -> bool:
+        self.asked.append(f"{name}@{context.client_address}")
+        await asyncio.sleep(0)
+        if name == "raise":
+            raise ConnectionError(f"no connection for {name}")
+        if name == "tell":
+            raise ValueError(f"what a password: {password}")
+        if name == "exit":
+            raise SystemExit(3)
+        if name == "none":
+            return None  # type: ignore[return-value]
+        if name == "slow":
+            await asyncio.Event().wait()
+        return password == name * 2
+
+    async def close(self) -> None:
+        self.events.append("close")
+        if self.configs.get("twice.cling"):
+            raise RuntimeError("not yet")
+
+
+class Half(PlainPasswords):
+    """Lacks what it must have."""
+
+
+class NoPasswords(CallbackHandler):
+    """Knows nothing."""
+
+
+class Roles:
+    """Gives roles: the claim of a token, or what the configuration says."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        self.role = configs.get("roles.default", "nobody")
+        if self.role == "bad":
+            raise ValueError("roles.default: found bad; allowed: good ones")
+        if self.role == "worse":
+            raise RuntimeError("worse")
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        return Principal("Role", str(context.claims.get("role", self.role)))
+
+
+class Faulty:
+    """Gives what the name of the user says."""
+
+    def build(self, context: AuthenticationContext) -> object:
+        if context.authorization_id == "exit":
+            raise SystemExit(1)
+        if context.authorization_id == "raise":
+            raise LookupError("nobody\nknows")
+        found: dict[str | None, object] = {
+            "none": None,
+            "text": "User:alice",
+            "empty": Principal("", "alice"),
+            "number": Principal("User", 7),  # type: ignore[arg-type]
+        }
+        return found[context.authorization_id]
+
+
+class Upper(DefaultPrincipalBuilder):
+    """Kafka's principals, louder."""
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        principal = super().build(context)
+        return Principal(principal.principal_type, principal.name.upper())
+
+
+not_a_class = 7

@@ -1,0 +1,177 @@
+"""What stands before a callback handler."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from doorkeeper.authn import AuthenticationContext
+from doorkeeper.authn.guarded_handler import GuardedHandler, HandlerFault, cause_of, one_line
+from doorkeeper.authn.handlers_contract import TokenRefused
+from testkit.callback_handlers import Recorded
+from testkit.recording_logger import RecordingLogger
+
+CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
+
+
+class Guarded:
+    """A guarded handler, and what it logs."""
+
+    def __init__(self, *, timeout_s: float = 30, at_once: int = 2, **configs: str) -> None:
+        self.logger = RecordingLogger()
+        self.handler = Recorded()
+        self.handler.configure({k.replace("_", "."): v for k, v in configs.items()}, "PLAIN", {})
+        self.guard = GuardedHandler(
+            self.handler,
+            key="the.key",
+            name="a.Class",
+            mechanism="PLAIN",
+            timeout_s=timeout_s,
+            at_once=at_once,
+            logger=self.logger,
+        )
+
+    async def check(self, name: str, password: str) -> bool:
+        check = self.handler.check
+        return await self.guard.asked(
+            lambda: check(name, password, CONTEXT), bool, CONTEXT, secret=password
+        )
+
+
+async def test_an_answer_is_passed_on() -> None:
+    """True and False, and nothing is logged."""
+    guarded = Guarded()
+
+    assert await guarded.check("a", "aa")
+    assert not await guarded.check("a", "b")
+    assert guarded.logger.lines == []
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("raise", "ConnectionError: no connection for raise"),
+        ("tell", "ValueError, whose text holds what was to be checked"),
+        ("exit", "RuntimeError: it raised SystemExit"),
+        ("none", "found NoneType as its answer; allowed: bool"),
+    ],
+)
+async def test_what_is_no_answer_is_a_fault(name: str, cause: str) -> None:
+    """One line says who, where and why, without the secret; the next call is answered."""
+    guarded = Guarded(at_once=1)
+
+    with pytest.raises(HandlerFault) as fault:
+        await guarded.check(name, "hush-hush")
+
+    assert str(fault.value) == f"a.Class: {cause}"
+    assert guarded.logger.lines == [
+        (
+            "warning",
+            "a callback handler gave no answer: the client is refused",
+            {
+                "handler": "a.Class",
+                "mechanism": "PLAIN",
+                "listener": "A",
+                "client_address": "10.0.0.7",
+                "cause": cause,
+            },
+        )
+    ]
+    assert await guarded.check("a", "aa")
+
+
+async def test_what_is_late_is_a_fault() -> None:
+    """After the time; the call is cancelled, and its turn free again."""
+    guarded = Guarded(timeout_s=0.01, at_once=1)
+
+    with pytest.raises(HandlerFault, match=r"no answer in 0\.01 s"):
+        await guarded.check("slow", "x")
+
+    await asyncio.sleep(0)
+    assert await guarded.check("a", "aa")
+
+
+async def test_waiting_for_a_turn_takes_of_the_time() -> None:
+    """Where all calls are taken the handler is not asked at all."""
+    guarded = Guarded(timeout_s=0.02, at_once=1)
+
+    outcomes = await asyncio.gather(
+        guarded.check("slow", "x"), guarded.check("a", "aa"), return_exceptions=True
+    )
+
+    assert [str(outcome) for outcome in outcomes] == [
+        "a.Class: no answer in 0.02 s",
+        "a.Class: all its calls are taken",
+    ]
+    assert guarded.handler.asked == ["slow@10.0.0.7"]
+
+
+async def test_who_leaves_ends_the_call() -> None:
+    """A client that is gone waits for nothing, and its turn is free."""
+    guarded = Guarded(at_once=1)
+    leaving = asyncio.create_task(guarded.check("slow", "x"))
+    await asyncio.sleep(0.001)
+
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+
+    assert await guarded.check("a", "aa")
+
+
+async def test_a_refusal_of_a_token_is_no_fault() -> None:
+    """It is what the handler has to say."""
+    guarded = Guarded()
+
+    async def refuse() -> str:
+        raise TokenRefused("expired")
+
+    with pytest.raises(TokenRefused, match="expired"):
+        await guarded.guard.asked(refuse, str, CONTEXT)
+    assert guarded.logger.lines == []
+
+
+async def test_its_life_is_that_of_the_listener() -> None:
+    """Start and close reach it."""
+    guarded = Guarded()
+
+    await guarded.guard.start()
+    await guarded.guard.close()
+
+    assert guarded.handler.events == ["start", "close"]
+
+
+async def test_one_that_does_not_start_says_so() -> None:
+    """The text begins with the key."""
+    guarded = Guarded(twice_stay="1")
+
+    with pytest.raises(
+        ValueError, match=r"^the\.key=a\.Class does not start: ConnectionError: nobody there$"
+    ):
+        await guarded.guard.start()
+
+
+async def test_one_that_does_not_close_is_told() -> None:
+    """And nobody is held up."""
+    guarded = Guarded(twice_cling="1")
+
+    await guarded.guard.close()
+
+    assert guarded.logger.lines == [
+        (
+            "warning",
+            "a callback handler did not close",
+            {"handler": "a.Class", "cause": "RuntimeError: not yet"},
+        )
+    ]
+
+
+def test_causes_are_one_short_line() -> None:
+    """Class and text; a secret in it takes the text away."""
+    assert one_line(ValueError("a\nb")) == "ValueError: a b"
+    assert one_line(ValueError()) == "ValueError"
+    assert len(one_line(ValueError("x" * 1000))) < 300
+    assert cause_of(ValueError("with hush"), "hush") == (
+        "ValueError, whose text holds what was to be checked"
+    )
