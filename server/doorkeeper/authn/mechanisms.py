@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from doorkeeper.authn.provider import MechanismSettings, Provider, Sources
 
 MODULES: Final = {
+    "OAUTHBEARER": "doorkeeper.authn.oauth.provider",
     "PLAIN": "doorkeeper.authn.plain",
     "SCRAM-SHA-256": "doorkeeper.authn.scram",
     "SCRAM-SHA-512": "doorkeeper.authn.scram",

@@ -1,0 +1,154 @@
+"""The keys that signatures of tokens are checked with: a JSON Web Key Set (RFC 7517).
+
+Only public keys are taken, each for the algorithms of its own kind: a token cannot choose to be
+checked with a public key as if it were a shared secret. Keys of other kinds are left out, as
+``JsonWebKeySet`` of Kafka's jose4j does; a set without any key that is left is an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, json_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Key = RSAKey | ECKey | OKPKey
+
+RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+EC_ALGORITHMS: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+EDWARDS_CURVES: Final = ("Ed25519", "Ed448")
+EDWARDS_ALGORITHM: Final = "EdDSA"
+ALGORITHMS: Final = frozenset({*RSA_ALGORITHMS, *EC_ALGORITHMS.values(), EDWARDS_ALGORITHM})
+"""What a token may be signed with. No ``none``, and no HMAC: a secret has no place in a key set."""
+
+RSA_BITS_MIN: Final = 2048
+"""RFC 7518, section 3.3; Kafka's jose4j refuses smaller keys too."""
+
+RSA_BITS_MAX: Final = 16384
+"""A larger key costs milliseconds a login."""
+
+KEYS_MAX: Final = 100
+"""An identity provider has two or three."""
+
+JWKS_BYTES_MAX: Final = 524_288
+"""The bound of Kafka's jose4j."""
+
+_PUBLIC_MEMBERS: Final = {
+    "RSA": frozenset({"kty", "n", "e"}),
+    "EC": frozenset({"kty", "crv", "x", "y"}),
+    "OKP": frozenset({"kty", "crv", "x"}),
+}
+
+
+class VerificationKey(NamedTuple):
+    """A key, and the algorithms that it may be used with."""
+
+    kid: str | None
+    algorithms: frozenset[str]
+    key: Key
+
+
+class KeySet(NamedTuple):
+    """The keys of a set. ``left_out`` says of the others why they are not used."""
+
+    keys: tuple[VerificationKey, ...]
+    left_out: tuple[str, ...] = ()
+
+    def fitting(self, kid: str | None, algorithm: str) -> Iterator[VerificationKey]:
+        """Yield the keys of this id that may be used with the algorithm; None stands for any id."""
+        for each in self.keys:
+            if (kid is None or kid == each.kid) and algorithm in each.algorithms:
+                yield each
+
+
+def parse(data: bytes) -> KeySet:
+    """Return the keys of a set.
+
+    Raises:
+        ValueError: it is none, or has no key that can be used.
+
+    """
+    if len(data) > JWKS_BYTES_MAX:
+        raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
+    try:
+        members = json_object(data).get("keys")
+    except InvalidJson as error:
+        raise ValueError(f"no JSON Web Key Set: {error}") from None
+    if not isinstance(members, list) or len(members) > KEYS_MAX:
+        raise ValueError(f'no JSON Web Key Set: "keys" must be a list of at most {KEYS_MAX} keys')
+    keys, left_out = [], []
+    for number, member in enumerate(members, 1):
+        try:
+            keys.append(_key(member))
+        except ValueError as error:
+            left_out.append(f"key {number}: {error}")
+    if not keys:
+        raise ValueError("; ".join(["no key that can be used", *left_out]))
+    return KeySet(tuple(keys), tuple(left_out))
+
+
+def _key(member: object) -> VerificationKey:
+    if not isinstance(member, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004 - as every fault of the text
+    kid, use, operations = member.get("kid"), member.get("use"), member.get("key_ops")
+    if use not in (None, "sig"):
+        raise ValueError("its use is not sig")
+    if operations is not None and not (isinstance(operations, list) and "verify" in operations):
+        raise ValueError("its key_ops do not have verify")
+    if kid is not None and not isinstance(kid, str):
+        raise ValueError("its kid is no text")
+    algorithms, key = _typed(member)
+    wanted = member.get("alg")
+    if wanted is not None:
+        algorithms = frozenset(name for name in algorithms if name == wanted)
+    if not algorithms:
+        raise ValueError("its alg does not fit its kty and crv")
+    return VerificationKey(kid, algorithms, key)
+
+
+def _typed(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    kind = member.get("kty")
+    names = _PUBLIC_MEMBERS.get(kind) if isinstance(kind, str) else None
+    if names is None:
+        raise ValueError(f"its kty is not one of {', '.join(_PUBLIC_MEMBERS)}")
+    public = {name: value for name, value in member.items() if name in names}
+    if not all(isinstance(value, str) for value in public.values()):
+        raise ValueError("a member of the key is no text")
+    try:
+        match kind:
+            case "RSA":
+                return _rsa(public)
+            case "EC":
+                return _elliptic(public)
+            case _:
+                return _edwards(public)
+    except (JoseError, ValueError, TypeError, KeyError):
+        # The errors of the libraries hold pieces of the key.
+        raise ValueError(f"it is no {kind} key that can be used") from None
+
+
+def _rsa(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    bits = int.from_bytes(decoded(str(public["n"])), "big").bit_length()
+    if not RSA_BITS_MIN <= bits <= RSA_BITS_MAX:
+        raise ValueError("size")
+    return frozenset(RSA_ALGORITHMS), RSAKey.import_key(dict(public))  # type: ignore[arg-type]
+
+
+def _elliptic(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    algorithm = EC_ALGORITHMS[str(public["crv"])]
+    key = ECKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
+    assert key.public_key is not None  # made here: a point beside the curve is an error
+    return frozenset({algorithm}), key
+
+
+def _edwards(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    if public["crv"] not in EDWARDS_CURVES:
+        raise ValueError("curve")
+    key = OKPKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
+    assert key.public_key is not None  # made here: a wrong size is an error
+    return frozenset({EDWARDS_ALGORITHM}), key

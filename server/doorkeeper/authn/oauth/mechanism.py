@@ -1,0 +1,84 @@
+"""The exchange of OAUTHBEARER: one message with a token, and a refusal in two steps.
+
+A token that is not good gets a challenge: a JSON text that says why, in general words. The client
+acknowledges it with one byte, and only then it is refused, with the same text.
+
+Source: ``OAuthBearerSaslServer`` of kafka-clients 4.3.1; RFC 7628, section 3.2.2. Kafka takes
+anything but that one byte as a new first message, so that a client could try tokens one after the
+other without the delay of a failed login; here it ends the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from doorkeeper.authn.contract import Challenge, Failure, Step, Success
+from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.authn.oauth.message import ClientFirst, InvalidMessage, parse
+
+Validate = Callable[[str], ValidatedToken | Awaitable[ValidatedToken]]
+"""Tells whose a token is; raises TokenRefused. It waits only where it cannot say at once."""
+
+ACKNOWLEDGED: Final = b"\x01"
+
+
+class OAuthBearer:
+    """One authentication."""
+
+    __slots__ = ("_now_ms", "_refusal", "_validate")
+
+    def __init__(self, validate: Validate, now_ms: Callable[[], int]) -> None:
+        """Check tokens with ``validate``; ``now_ms`` is the wall clock."""
+        self._validate = validate
+        self._now_ms = now_ms
+        self._refusal: Failure | None = None
+
+    def step(self, token: bytes) -> Step | Awaitable[Step]:
+        """Take the message with the token, or the acknowledgement of a refusal."""
+        if self._refusal is not None:
+            if token == ACKNOWLEDGED:
+                return self._refusal
+            return Failure(None, f"{self._refusal.reason}; the client did not acknowledge it")
+        try:
+            first = parse(token)
+            found = self._validate(first.token)
+        except InvalidMessage as error:
+            return Failure(None, str(error))
+        except TokenRefused as refused:
+            return self._refused(refused)
+        if isinstance(found, ValidatedToken):
+            return self._accepted(first, found)
+        return self._later(first, found)
+
+    async def _later(self, first: ClientFirst, found: Awaitable[ValidatedToken]) -> Step:
+        try:
+            return self._accepted(first, await found)
+        except TokenRefused as refused:
+            return self._refused(refused)
+
+    def _accepted(self, first: ClientFirst, token: ValidatedToken) -> Step:
+        wanted, name = first.authorization_id, token.principal_name
+        if wanted not in ("", name):
+            text = (
+                f"Authentication failed: Client requested an authorization id ({wanted}) that is"
+                f" different from the token's principal name ({name})"
+            )
+            return Failure(text, text)
+        lifetime_ms = token.expiry_ms - self._now_ms()
+        return Success(name, lifetime_ms=lifetime_ms, claims=token.claims)
+
+    def _refused(self, refused: TokenRefused) -> Challenge:
+        text = refusal_text(refused)
+        self._refusal = Failure(text, f"{text}: {refused}")
+        return Challenge(text.encode())
+
+
+def refusal_text(refused: TokenRefused) -> str:
+    """Return what the client is told of a token that is not good, as Kafka writes it."""
+    members = [f'"status":"{refused.status}"']
+    if refused.scope is not None:
+        members.append(f'"scope":"{refused.scope}"')
+    if refused.openid_configuration is not None:
+        members.append(f'"openid-configuration":"{refused.openid_configuration}"')
+    return f"{{{', '.join(members)}}}"

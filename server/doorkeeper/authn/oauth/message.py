@@ -1,0 +1,66 @@
+"""The first message of a client: ``n,a=<authzid>,^Aauth=Bearer <token>^A<name>=<value>^A^A``.
+
+Source: ``OAuthBearerClientInitialResponse`` of kafka-clients 4.3.1; RFC 7628, section 3.1. A second
+``auth`` is refused here, where Kafka takes the last one: its own client may not send one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+AUTH: Final = "auth"
+"""The pair that holds the token; no extension may have its name."""
+
+_MESSAGE: Final = re.compile(
+    rb"n,(?:a=((?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+))?,\x01"
+    rb"((?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
+)
+_AUTH_VALUE: Final = re.compile(r"(\w+) +([-_~+/.a-zA-Z0-9]+=*)")
+
+
+class InvalidMessage(ValueError):
+    """The message is not as it must be; the text holds nothing of it."""
+
+
+class ClientFirst(NamedTuple):
+    """What the client said. ``authorization_id`` is empty where it asks for none."""
+
+    token: str
+    authorization_id: str
+    extensions: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        """Leave out what is secret."""
+        return f"ClientFirst({len(self.token)} characters, {len(self.extensions)} extensions)"
+
+
+def parse(data: bytes) -> ClientFirst:
+    """Return what a message says.
+
+    An authorization id stays as it is written: Kafka does not resolve its ``=2C`` and ``=3D``.
+
+    Raises:
+        InvalidMessage: it is not well-formed.
+
+    """
+    found = _MESSAGE.fullmatch(data)
+    if found is None:
+        raise InvalidMessage("Invalid OAUTHBEARER client first message")
+    authorization_id = (found[1] or b"").decode("ascii")
+    pairs = [pair.partition("=")[::2] for pair in found[2].decode("ascii").split("\x01")[:-1]]
+    auth = [value for name, value in pairs if name == AUTH]
+    if not auth:
+        raise InvalidMessage("Invalid OAUTHBEARER client first message: 'auth' not specified")
+    if len(auth) > 1:
+        raise InvalidMessage("Extension name auth is invalid")
+    parts = _AUTH_VALUE.fullmatch(auth[0])
+    if parts is None:
+        raise InvalidMessage("Invalid OAUTHBEARER client first message: invalid 'auth' format")
+    scheme, token = parts.groups()
+    if scheme.lower() != "bearer":
+        raise InvalidMessage("Invalid scheme in OAUTHBEARER client first message")
+    return ClientFirst(token, authorization_id, {k: v for k, v in pairs if k != AUTH})

@@ -1,0 +1,250 @@
+"""Which tokens a listener takes, from its configuration.
+
+Without a handler that says otherwise, tokens must be signed with a key of
+``sasl.oauthbearer.jwks.endpoint.url``; without that the server does not start. Kafka takes tokens
+that nobody has signed where no handler is named; here that handler must be named.
+
+Source: ``SaslChannelBuilder``, ``OAuthBearerValidatorCallbackHandler``, ``DefaultJwtValidator`` and
+``VerificationKeyResolverFactory`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from doorkeeper.authn.oauth.mechanism import OAuthBearer
+from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
+from doorkeeper.authn.provider import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.authn.contract import AuthenticationContext, Mechanism
+    from doorkeeper.authn.oauth.jwks import KeySet
+    from doorkeeper.authn.oauth.jwks_file import FileKeys
+    from doorkeeper.authn.oauth.jwks_url import UrlKeys
+    from doorkeeper.authn.oauth.signed import ClaimRules
+    from doorkeeper.authn.provider import MechanismSettings, Sources
+
+URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
+REFRESH_MS: Final = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
+BACKOFF_MS: Final = "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms"
+BACKOFF_MAX_MS: Final = "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms"
+AUDIENCE: Final = "sasl.oauthbearer.expected.audience"
+ISSUER: Final = "sasl.oauthbearer.expected.issuer"
+SCOPE_CLAIM_NAME: Final = "sasl.oauthbearer.scope.claim.name"
+SUB_CLAIM_NAME: Final = "sasl.oauthbearer.sub.claim.name"
+CLOCK_SKEW_S: Final = "sasl.oauthbearer.clock.skew.seconds"
+VALIDATOR: Final = "sasl.oauthbearer.jwt.validator.class"
+HANDLER: Final = "sasl.server.callback.handler.class"
+
+_PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
+UNSECURED_HANDLER: Final = (
+    f"{_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+UNSECURED_HANDLERS: Final = (
+    UNSECURED_HANDLER,
+    f"{UnsecuredTokens.__module__}.{UnsecuredTokens.__qualname__}",
+)
+"""Who names one of these takes tokens that nobody has signed: Kafka's class, and ours."""
+
+SIGNED_HANDLERS: Final = (
+    "",
+    f"{_PACKAGE}.OAuthBearerValidatorCallbackHandler",
+    f"{_PACKAGE}.secured.OAuthBearerValidatorCallbackHandler",
+)
+"""What stands for our check of signatures: nothing, and Kafka's class in new and older releases."""
+
+VALIDATORS: Final = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtValidator")
+_DEFAULTS: Final = {
+    REFRESH_MS: "3600000",
+    BACKOFF_MS: "100",
+    BACKOFF_MAX_MS: "10000",
+    CLOCK_SKEW_S: "30",
+    SCOPE_CLAIM_NAME: "scope",
+    SUB_CLAIM_NAME: "sub",
+    VALIDATOR: VALIDATORS[0],
+}
+
+
+def provider(settings: MechanismSettings, sources: Sources) -> Provider:
+    """Return OAUTHBEARER as a listener has it.
+
+    Raises:
+        ValueError: a key is wrong, or nothing says which tokens are good.
+
+    """
+    handler = settings.callback_handler.strip()
+    if handler in UNSECURED_HANDLERS:
+        return UnsecuredProvider(settings, sources)
+    if handler not in SIGNED_HANDLERS:
+        raise ValueError(f"{_given(settings, HANDLER)}: {handler} is no handler of tokens")
+    return SignedProvider(settings, sources)
+
+
+class UnsecuredProvider(Provider):
+    """Takes tokens that nobody has signed."""
+
+    def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
+        """Take the options of the login module."""
+        module = settings.login_module
+        try:
+            tokens = UnsecuredTokens({} if module is None else module.options, sources.now_ms)
+        except ValueError as error:
+            key = settings.given_as.get("sasl.jaas.config", "sasl.jaas.config")
+            raise ValueError(f"{key}: {error}") from None
+        self._tokens = tokens
+        self._settings = settings
+        self._sources = sources
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
+        """Return a mechanism for one authentication."""
+        return OAuthBearer(self._tokens, self._sources.now_ms)
+
+    async def start(self) -> None:
+        """Say so: who can connect can be anybody."""
+        self._sources.logger.warning(
+            "tokens without a signature are taken: anybody can be anybody",
+            listener=self._settings.listener_name,
+            handler=self._settings.callback_handler,
+        )
+
+
+class SignedProvider(Provider):
+    """Takes tokens that an identity provider has signed."""
+
+    def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
+        """Take the keys ``sasl.oauthbearer...``; nothing is read yet."""
+        # The library of signatures is slow to import, and not needed by who does without.
+        from doorkeeper.authn.oauth.signed import SignedTokens  # noqa: PLC0415
+
+        validator = _value(settings, VALIDATOR)
+        if validator not in VALIDATORS:
+            raise ValueError(
+                f"{_given(settings, VALIDATOR)}: found {validator}; allowed:"
+                f" {', '.join(VALIDATORS)}; a check of your own is named by {HANDLER}"
+            )
+        self._settings = settings
+        self._sources = sources
+        self._rules = _rules(settings)
+        self._keys = _key_source(settings, sources)
+        self._tokens = SignedTokens(self._keys, self._rules, sources.now_ms)
+
+    @property
+    def keys(self) -> KeySet:
+        """The keys as they are now."""
+        return self._keys.keys
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
+        """Return a mechanism for one authentication."""
+        return OAuthBearer(self._tokens, self._sources.now_ms)
+
+    async def start(self) -> None:
+        """Get the keys.
+
+        Raises:
+            ValueError: they cannot be had.
+
+        """
+        try:
+            await self._keys.start()
+        except ValueError as error:
+            raise ValueError(f"{_given(self._settings, URL)}: {error}") from None
+        listener = self._settings.listener_name
+        for text in self._keys.keys.left_out:
+            self._sources.logger.warning(
+                "a key of the key set is not used", listener=listener, why=text
+            )
+        for key, absent in (
+            (AUDIENCE, not self._rules.audiences),
+            (ISSUER, not self._rules.issuer),
+        ):
+            if absent:
+                self._sources.logger.warning(
+                    "tokens for others are taken too: give this key", listener=listener, key=key
+                )
+
+    def refresh(self) -> Sequence[str]:
+        """Take the keys of a file that has changed."""
+        problem = self._keys.refresh()
+        return () if problem is None else (f"{_given(self._settings, URL)}: {problem}",)
+
+    async def close(self) -> None:
+        """Stop fetching."""
+        await self._keys.close()
+
+
+def _rules(settings: MechanismSettings) -> ClaimRules:
+    from doorkeeper.authn.oauth.signed import ClaimRules  # noqa: PLC0415  as above
+
+    audiences = map(str.strip, settings.values.get(AUDIENCE, "").split(","))
+    return ClaimRules(
+        audiences=frozenset(filter(None, audiences)),
+        issuer=settings.values.get(ISSUER, "").strip() or None,
+        scope_claim=_value(settings, SCOPE_CLAIM_NAME),
+        subject_claim=_value(settings, SUB_CLAIM_NAME),
+        skew_s=_number(settings, CLOCK_SKEW_S),
+    )
+
+
+def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | UrlKeys:
+    url = settings.values.get(URL, "").strip()
+    if not url:
+        listener = settings.listener_name
+        raise ValueError(
+            f"{URL}: listener {listener} offers OAUTHBEARER, and nothing says which tokens are"
+            " good: give the URL of the identity provider's keys, or, to take any token of"
+            f" anybody, listener.name.{listener.lower()}.oauthbearer.{HANDLER}={UNSECURED_HANDLER}"
+        )
+    key = _given(settings, URL)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ValueError(f"{key}: it is no URL") from None
+    if parts.scheme == "file":
+        from doorkeeper.authn.oauth.jwks_file import FileKeys  # noqa: PLC0415  as above
+
+        if not parts.path.startswith("/"):
+            raise ValueError(f"{key}: a URL of a file has a whole path: file:///etc/keys.json")
+        # Kafka takes the path as it is written, without resolving percent signs.
+        return FileKeys(Path(parts.path))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{key}: allowed: a URL with http, https or file")
+    return _url_keys(settings, sources, url)
+
+
+def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKeys:
+    from doorkeeper.authn.oauth.jwks_url import Endpoint, UrlKeys  # noqa: PLC0415  as above
+
+    refresh_ms = _number(settings, REFRESH_MS)
+    if refresh_ms < 1:
+        raise ValueError(f"{_given(settings, REFRESH_MS)}: found {refresh_ms}; at least 1")
+    endpoint = Endpoint(
+        url=url,
+        refresh_s=refresh_ms / 1000,
+        backoff_s=_number(settings, BACKOFF_MS) / 1000,
+        backoff_max_s=_number(settings, BACKOFF_MAX_MS) / 1000,
+    )
+    return UrlKeys(endpoint, sources.logger)
+
+
+def _given(settings: MechanismSettings, name: str) -> str:
+    """Return the key as the configuration has it, for an error."""
+    return settings.given_as.get(name, name)
+
+
+def _value(settings: MechanismSettings, name: str) -> str:
+    return settings.values.get(name, "").strip() or _DEFAULTS[name]
+
+
+def _number(settings: MechanismSettings, name: str) -> int:
+    text = _value(settings, name)
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError(f"{_given(settings, name)}: found {text!r}; allowed: a number") from None
+    if number < 0:
+        raise ValueError(f"{_given(settings, name)}: found {number}; at least 0")
+    return number

@@ -1,0 +1,232 @@
+"""Tokens that an identity provider has signed: the signature, then the claims.
+
+Source: ``BrokerJwtValidator`` and ``ClaimValidationUtils`` of kafka-clients 4.3.1, with the rules
+of the jose4j release that it comes with. Refused here and taken there: HMAC, a critical header
+(``crit``), base64 that is not for URLs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol
+
+from joserfc import jws
+from joserfc.errors import JoseError, UnsupportedAlgorithmError
+
+from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, json_object
+from doorkeeper.authn.oauth.jwks import ALGORITHMS
+from doorkeeper.authn.oauth.unsecured import JAVA_WHITE_SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from joserfc._rfc7515.model import JWSAlgModel
+
+    from doorkeeper.authn.oauth.jwks import KeySet, VerificationKey
+
+KEYS_TRIED_MAX: Final = 4
+"""Of a token that names no key, each key that fits is tried, up to here: a check costs 0.1 ms."""
+
+_LONG_MAX: Final = (1 << 63) - 1
+_TOKEN_BYTES_MAX: Final = 1 << 20
+"""More than a frame before authentication may have by default: what counts is its limit."""
+
+
+class KeySource(Protocol):
+    """Where the keys are from."""
+
+    @property
+    def keys(self) -> KeySet:
+        """The keys as they are now."""
+        ...
+
+    def look_again(self) -> Awaitable[None] | None:
+        """Get newer keys, since a token names one that is not here.
+
+        None where there is nothing to wait for: they are here, or it is too soon to look again.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRules:
+    """What the claims must be. Without audiences, a token must not name any; no issuer is any."""
+
+    audiences: frozenset[str] = frozenset()
+    issuer: str | None = None
+    scope_claim: str = "scope"
+    subject_claim: str = "sub"
+    skew_s: int = 30
+
+
+class SignedTokens:
+    """What a listener takes for a good token."""
+
+    __slots__ = ("_now_ms", "_rules", "_source")
+
+    def __init__(self, source: KeySource, rules: ClaimRules, now_ms: Callable[[], int]) -> None:
+        """Check with the keys of the source; ``now_ms`` is the wall clock."""
+        self._source = source
+        self._rules = rules
+        self._now_ms = now_ms
+
+    def __call__(self, token: str) -> ValidatedToken | Awaitable[ValidatedToken]:
+        """Return whose the token is; later, where its key must be fetched.
+
+        Raises:
+            TokenRefused: it is not good.
+
+        """
+        parts = token.split(".")
+        if len(parts) != 3 or not all(parts):
+            raise TokenRefused("a signed token has three parts with dots between them")
+        kid, algorithm = _header(parts[0])
+        keys = self._keys(kid, algorithm)
+        if not keys and kid is not None:
+            newer = self._source.look_again()
+            if newer is not None:
+                return self._later(token, newer)
+            keys = self._keys(kid, algorithm)
+        return self._checked(token, keys)
+
+    async def _later(self, token: str, newer: Awaitable[None]) -> ValidatedToken:
+        await newer
+        return self._checked(token, self._keys(*_header(token.partition(".")[0])))
+
+    def _keys(self, kid: str | None, algorithm: str) -> list[VerificationKey]:
+        return list(islice(self._source.keys.fitting(kid, algorithm), KEYS_TRIED_MAX))
+
+    def _checked(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
+        if not keys:
+            raise TokenRefused("there is no key for the token")
+        for each in keys:
+            payload = _verified(token, each)
+            if payload is not None:
+                return accepted(payload, self._rules, self._now_ms())
+        raise TokenRefused("the signature is wrong")
+
+
+def accepted(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
+    """Return whose a token with these claims is, its signature being good.
+
+    Raises:
+        TokenRefused: a claim is not as it must be.
+
+    """
+    try:
+        claims = json_object(payload)
+    except InvalidJson as error:
+        raise TokenRefused(str(error)) from None
+    expiry_s = _check_times(claims, rules.skew_s, now_ms // 1000)
+    _check_audience(claims.get("aud"), rules.audiences)
+    issuer = _text_claim(claims, "iss")
+    if rules.issuer is not None and issuer != rules.issuer:
+        raise TokenRefused("the issuer is another one")
+    for name in ("sub", "jti"):
+        _text_claim(claims, name)
+    _check_scope(claims.get(rules.scope_claim))
+    subject = (_text_claim(claims, rules.subject_claim) or "").strip(JAVA_WHITE_SPACE)
+    if not subject:
+        raise TokenRefused("the claim for the principal is missing or blank")
+    return ValidatedToken(subject, expiry_s * 1000, claims)
+
+
+def _header(part: str) -> tuple[str | None, str]:
+    """Return the id of the key, if there is one, and the algorithm."""
+    try:
+        header = json_object(decoded(part))
+    except InvalidJson as error:
+        raise TokenRefused(str(error)) from None
+    kid, algorithm = header.get("kid"), header.get("alg")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise TokenRefused("the algorithm of the signature is not allowed")
+    if kid is not None and not isinstance(kid, str):
+        raise TokenRefused("the id of the key is no text")
+    if "crit" in header or "b64" in header:
+        raise TokenRefused("the token has a critical header")
+    return kid, algorithm
+
+
+class _Registry(jws.JWSRegistry):
+    """Our choice of algorithms, without warnings about the age of their names."""
+
+    max_header_length = max_payload_length = max_signature_length = _TOKEN_BYTES_MAX
+
+    def get_alg(self, name: str) -> JWSAlgModel:
+        """Return how an algorithm checks."""
+        if name not in ALGORITHMS:
+            raise UnsupportedAlgorithmError
+        return self.algorithms[name]
+
+
+_REGISTRY: Final = _Registry(strict_check_header=False)
+
+
+def _verified(token: str, key: VerificationKey) -> bytes | None:
+    """Return the payload of a token, or None where its signature is wrong."""
+    try:
+        return jws.deserialize_compact(token, key.key, registry=_REGISTRY).payload
+    except (JoseError, ValueError, TypeError):
+        return None
+
+
+def _check_times(claims: Mapping[str, object], skew_s: int, now_s: int) -> int:
+    """Return when the token expires, in seconds."""
+    expiry_s, issued_s, not_before_s = (_seconds(claims, name) for name in ("exp", "iat", "nbf"))
+    if expiry_s is None or issued_s is None:
+        raise TokenRefused(f"no claim {'exp' if expiry_s is None else 'iat'}")
+    if now_s - skew_s >= expiry_s:
+        raise TokenRefused("the token has expired")
+    if expiry_s < issued_s or (not_before_s is not None and expiry_s < not_before_s):
+        raise TokenRefused("it expires before it is valid")
+    if not_before_s is not None and now_s + skew_s < not_before_s:
+        raise TokenRefused("the token is not valid yet")
+    if issued_s < 0:
+        raise TokenRefused("the claim iat is negative")
+    return expiry_s
+
+
+def _seconds(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a time in whole seconds, as Java's ``longValue`` makes them."""
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TokenRefused(f"the claim {name} is no number")
+    if isinstance(value, int) and not -_LONG_MAX <= value <= _LONG_MAX:
+        raise TokenRefused(f"the claim {name} is out of range")
+    if math.isinf(value) or abs(value) > _LONG_MAX // 1000:
+        raise TokenRefused(f"the claim {name} is out of range")
+    return int(value)
+
+
+def _check_audience(value: object, expected: frozenset[str]) -> None:
+    if value is None:
+        if expected:
+            raise TokenRefused("no audience")
+        return
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise TokenRefused("the audience is neither a text nor a list of texts")
+    if expected.isdisjoint(items):
+        raise TokenRefused("the audience is another one")
+
+
+def _check_scope(value: object) -> None:
+    """Refuse a scope that Kafka cannot read; no scope is required of a signed token."""
+    if value is None or not isinstance(value, (str, list)):
+        return
+    items = [value] if isinstance(value, str) else value
+    names = [item.strip(JAVA_WHITE_SPACE) for item in items if isinstance(item, str)]
+    if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
+        raise TokenRefused("the scope has something that is no name, or a name twice")
+
+
+def _text_claim(claims: Mapping[str, object], name: str) -> str | None:
+    value = claims.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TokenRefused(f"the claim {name} is no text")
+    return value

@@ -1,0 +1,65 @@
+"""JSON that others wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.authn.oauth.json_text import (
+    InvalidJson,
+    decoded,
+    json_object,
+    lenient_json_object,
+)
+
+BAD = {
+    "nothing": b"",
+    "a list": b"[1]",
+    "a text": b'"a"',
+    "cut": b'{"a":',
+    "not a number": b'{"a":NaN}',
+    "infinity": b'{"a":-Infinity}',
+    "a number that is too long": b'{"a":' + b"1" * 1001 + b"}",
+    "a fraction that is too long": b'{"a":1.' + b"1" * 1000 + b"}",
+    "too deep": b'{"a":' + b"[" * 100_000,
+    "no UTF-8": b'{"a":"\xff"}',
+    "a control character": b'{"a":"\x01"}',
+    "single quotes": b"{'a':1}",
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_what_is_no_object_is_refused(data: bytes) -> None:
+    """Both readers refuse it with an error that shows nothing of it."""
+    for read in (json_object, lenient_json_object):
+        with pytest.raises(InvalidJson):
+            read(data)
+
+
+def test_strictly_names_are_unique_and_nothing_follows() -> None:
+    """Signed tokens and key sets are read like this; white space may stand around."""
+    assert json_object(b' {"a":1} \r\n') == {"a": 1}
+    for data in (b'{"a":1,"a":2}', b'{"a":{"b":1,"b":2}}', b'{"a":1}x', b'{"a":1}{}'):
+        with pytest.raises(InvalidJson):
+            json_object(data)
+
+
+def test_leniently_the_last_counts() -> None:
+    """Tokens without a signature are read as Jackson does."""
+    assert lenient_json_object(b'\xef\xbb\xbf {"a":1,"a":2}}garbage') == {"a": 2}
+
+
+def test_large_numbers_are_numbers() -> None:
+    """What no float can hold is still read."""
+    found = json_object(b'{"a":1e400,"b":' + b"9" * 1000 + b"}")
+
+    assert found["a"] == float("inf")
+    assert found["b"] == int("9" * 1000)
+
+
+def test_base64_is_for_urls() -> None:
+    """No padding, no other signs, no single character at the end."""
+    assert decoded("") == b""
+    assert decoded("_-8") == b"\xff\xef"
+    for text in ("a", "aaaaa", "YQ==", "a+b/", "a b", "ä"):
+        with pytest.raises(InvalidJson):
+            decoded(text)

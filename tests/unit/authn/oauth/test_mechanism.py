@@ -1,0 +1,127 @@
+"""The exchange of OAUTHBEARER."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import cast
+
+import pytest
+
+from doorkeeper.authn.contract import Challenge, Failure, Success
+from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.authn.oauth.mechanism import OAuthBearer, refusal_text
+from testkit.tokens import NOW_MS, first_message
+
+GOOD = ValidatedToken("alice", NOW_MS + 5000, {"sub": "alice"})
+MISSING_SCOPE = TokenRefused("why", status="insufficient_scope", scope="[a, b]")
+
+
+def taking(token: str) -> ValidatedToken:
+    if token == "good":
+        return GOOD
+    raise TokenRefused("it is not good")
+
+
+def exchange() -> OAuthBearer:
+    return OAuthBearer(taking, lambda: NOW_MS)
+
+
+def test_a_good_token_is_enough() -> None:
+    """The session lasts as long as the token; its claims go on to the principal."""
+    step = exchange().step(first_message("good"))
+
+    assert step == Success("alice", lifetime_ms=5000, claims={"sub": "alice"})
+
+
+def test_an_expired_token_has_no_time_left() -> None:
+    """Where the clocks may differ, a token may be accepted that is over: its lifetime says so."""
+    mechanism = OAuthBearer(taking, lambda: NOW_MS + 6000)
+
+    assert mechanism.step(first_message("good")) == Success(
+        "alice", lifetime_ms=-1000, claims={"sub": "alice"}
+    )
+
+
+def test_a_refusal_has_two_steps() -> None:
+    """The client is told why as a challenge; when it has acknowledged that, it is refused."""
+    mechanism = exchange()
+
+    first = mechanism.step(first_message("bad"))
+    second = mechanism.step(b"\x01")
+
+    assert first == Challenge(b'{"status":"invalid_token"}')
+    assert second == Failure(
+        '{"status":"invalid_token"}', '{"status":"invalid_token"}: it is not good'
+    )
+
+
+def test_a_refusal_is_final() -> None:
+    """A second token in place of the acknowledgement does not help."""
+    mechanism = exchange()
+    mechanism.step(first_message("bad"))
+
+    step = mechanism.step(first_message("good"))
+
+    assert step == Failure(
+        None, '{"status":"invalid_token"}: it is not good; the client did not acknowledge it'
+    )
+
+
+def test_texts_of_refusals_are_kafkas() -> None:
+    """Members stand in Kafka's order, with one space behind a comma."""
+    everything = TokenRefused(
+        "why", status="insufficient_scope", scope="[a]", openid_configuration="https://x"
+    )
+
+    assert refusal_text(MISSING_SCOPE) == '{"status":"insufficient_scope", "scope":"[a, b]"}'
+    assert refusal_text(everything) == (
+        '{"status":"insufficient_scope", "scope":"[a]", "openid-configuration":"https://x"}'
+    )
+
+
+def test_a_malformed_message_gets_the_general_text() -> None:
+    """The client learns nothing of what was wrong with it."""
+    step = exchange().step(b"\x01")
+
+    assert step == Failure(None, "Invalid OAUTHBEARER client first message")
+
+
+def test_an_authorization_id_must_be_the_principal() -> None:
+    """Who asks to be somebody else is told so, in Kafka's words."""
+    right = exchange().step(first_message("good", authorization_id="alice"))
+    wrong = exchange().step(first_message("good", authorization_id="bob"))
+
+    assert isinstance(right, Success)
+    assert isinstance(wrong, Failure)
+    assert wrong.text == (
+        "Authentication failed: Client requested an authorization id (bob) that is different"
+        " from the token's principal name (alice)"
+    )
+
+
+@pytest.mark.parametrize("token", ["good", "bad"])
+async def test_who_checks_may_take_time(token: str) -> None:
+    """A check that must wait ends in the same steps."""
+
+    async def later(token: str) -> ValidatedToken:
+        return taking(token)
+
+    mechanism = OAuthBearer(later, lambda: NOW_MS)
+
+    step = await cast("Awaitable[object]", mechanism.step(first_message(token)))
+
+    assert step == exchange().step(first_message(token))
+    if token == "bad":
+        assert isinstance(mechanism.step(b"\x01"), Failure)
+
+
+async def test_what_a_check_raises_goes_to_the_session() -> None:
+    """An error that is no refusal is not taken for one."""
+
+    async def broken(token: str) -> ValidatedToken:
+        raise OSError("the provider is away")
+
+    mechanism = OAuthBearer(broken, lambda: NOW_MS)
+
+    with pytest.raises(OSError, match="away"):
+        await cast("Awaitable[object]", mechanism.step(first_message("any")))

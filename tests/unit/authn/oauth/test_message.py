@@ -1,0 +1,78 @@
+"""The first message of a client."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.authn.oauth.message import InvalidMessage, parse
+from testkit.tokens import first_message
+
+
+def test_token_and_extensions_are_found() -> None:
+    """A message has a token, and extensions by name."""
+    found = parse(first_message("a.b.c", "traceId=42 x", "logicalCluster=lkc-1"))
+
+    assert found.token == "a.b.c"
+    assert found.authorization_id == ""
+    assert found.extensions == {"traceId": "42 x", "logicalCluster": "lkc-1"}
+
+
+def test_an_authorization_id_stays_as_it_is_written() -> None:
+    """Kafka does not resolve its escapes."""
+    found = parse(first_message("t", authorization_id="a=2Cb=3Dc d"))
+
+    assert found.authorization_id == "a=2Cb=3Dc d"
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_scheme_is_of_any_case(scheme: str) -> None:
+    """RFC 7628 compares it without case; spaces may stand behind it."""
+    assert parse(f"n,,\x01auth={scheme}   tok\x01\x01".encode()).token == "tok"
+
+
+BAD = {
+    "nothing": b"",
+    "the acknowledgement of a refusal": b"\x01",
+    "another flag": b"y,,\x01auth=Bearer t\x01\x01",
+    "channel binding": b"p=tls,,\x01auth=Bearer t\x01\x01",
+    "no end": b"n,,\x01auth=Bearer t\x01",
+    "more behind the end": b"n,,\x01auth=Bearer t\x01\x01x",
+    "no token": b"n,,\x01traceId=1\x01\x01",
+    "two tokens": b"n,,\x01auth=Bearer t\x01auth=Bearer u\x01\x01",
+    "no scheme": b"n,,\x01auth=t\x01\x01",
+    "another scheme": b"n,,\x01auth=Basic t\x01\x01",
+    "a token with a space": b"n,,\x01auth=Bearer t u\x01\x01",
+    "a token with padding inside": b"n,,\x01auth=Bearer t=u\x01\x01",
+    "a name with a digit": b"n,,\x01auth=Bearer t\x01trace1=2\x01\x01",
+    "a value that is empty": b"n,,\x01auth=Bearer t\x01trace=\x01\x01",
+    "a value with a control character": b"n,,\x01auth=Bearer t\x01trace=\x02\x01\x01",
+    "a value beyond ASCII": "n,,\x01auth=Bearer t\x01trace=ä\x01\x01".encode(),
+    "an authorization id with a comma": b"n,a=b,c,\x01auth=Bearer t\x01\x01",
+    "an authorization id beyond ASCII": "n,a=ä,\x01auth=Bearer t\x01\x01".encode(),
+    "no authorization id": b"n,a=,\x01auth=Bearer t\x01\x01",
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_other_messages_are_refused(data: bytes) -> None:
+    """What Kafka's patterns refuse is refused."""
+    with pytest.raises(InvalidMessage):
+        parse(data)
+
+
+def test_errors_and_repr_hold_no_secret() -> None:
+    """Neither shows the token, nor a value."""
+    with pytest.raises(InvalidMessage) as failed:
+        parse(b"n,,\x01auth=Bearer hush\x01auth=Bearer hush\x01\x01")
+
+    assert "hush" not in str(failed.value)
+    assert "hush" not in repr(parse(first_message("hush", "key=hush")))
+
+
+def test_a_long_message_costs_little() -> None:
+    """No message makes the pattern go back and forth."""
+    parts = [b"n,a=" + b"=2C" * 100_000, b"n,,\x01" + b"a=b\x01" * 100_000, b"n,,\x01a=" * 60_000]
+
+    for data in parts:
+        with pytest.raises(InvalidMessage):
+            parse(data)

@@ -1,0 +1,231 @@
+"""Which tokens a listener takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.authn.contract import AuthenticationContext, Challenge, Success
+from doorkeeper.authn.mechanisms import provider_of
+from doorkeeper.authn.oauth import provider as offered
+from doorkeeper.authn.provider import MechanismSettings
+from doorkeeper.config.jaas import LoginModule
+from testkit.log_lines import Lines
+from testkit.plain import NO_SOURCES
+from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed, unsigned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.authn.provider import Provider
+
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
+CLAIMS = {"sub": "alice", "iat": NOW_S - 10, "exp": NOW_S + 10}
+KEY = key_of("EC", "k")
+SOURCES = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+
+
+def settings(
+    handler: str = "", options: dict[str, str] | None = None, **values: str
+) -> MechanismSettings:
+    """Return settings; ``jwks_endpoint_url`` stands for the key of that name."""
+    return MechanismSettings(
+        name="OAUTHBEARER",
+        listener_name="CLIENTS",
+        login_module=None if options is None else LoginModule("m", "REQUIRED", options),
+        callback_handler=handler,
+        values={
+            f"sasl.oauthbearer.{name.replace('_', '.')}": text for name, text in values.items()
+        },
+    )
+
+
+def step(provider: Provider, token: str) -> object:
+    return provider.begin(CONTEXT).step(first_message(token))
+
+
+def accepted(found: object) -> bool:
+    assert isinstance(found, Success | Challenge)
+    return isinstance(found, Success)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    (tmp_path / "keys.json").write_bytes(key_set(KEY))
+    return (tmp_path / "keys.json").as_uri()
+
+
+@pytest.mark.parametrize("handler", offered.UNSECURED_HANDLERS)
+async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
+    """Kafka's name, or ours; the options are those of the login module, and the log says so."""
+    log = Lines()
+    module = {"unsecuredValidatorRequiredScope": "admin"}
+    sources = SOURCES._replace(logger=log)
+    provider = provider_of(settings(handler), sources)
+    scoped = provider_of(settings(handler, module), sources)
+
+    await provider.start()
+
+    assert accepted(step(provider, unsigned(CLAIMS)))
+    assert step(scoped, unsigned(CLAIMS)) == Challenge(
+        b'{"status":"insufficient_scope", "scope":"[admin]"}'
+    )
+    assert "anybody can be anybody" in str(log.lines)
+
+
+@pytest.mark.parametrize("handler", offered.SIGNED_HANDLERS)
+async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> None:
+    """With Kafka's handler named, and with none: an unsigned token is refused either way."""
+    provider = provider_of(settings(handler, jwks_endpoint_url=url), SOURCES)
+    await provider.start()
+
+    assert accepted(step(provider, signed(CLAIMS, KEY, "ES256")))
+    assert not accepted(step(provider, unsigned(CLAIMS)))
+    await provider.close()
+
+
+@pytest.mark.parametrize("handler", offered.SIGNED_HANDLERS)
+def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
+    """One line says what to give."""
+    with pytest.raises(ValueError, match=r"^sasl\.oauthbearer\.jwks\.endpoint\.url: ") as error:
+        provider_of(settings(handler), SOURCES)
+
+    assert "\n" not in str(error.value)
+    assert (
+        "listener.name.clients.oauthbearer.sasl.server.callback.handler.class="
+        f"{offered.UNSECURED_HANDLER}"
+    ) in str(error.value)
+
+
+async def test_the_rules_are_those_of_the_keys(url: str) -> None:
+    """Audience, issuer, names of claims and the skew."""
+    provider = provider_of(
+        settings(
+            jwks_endpoint_url=url,
+            expected_audience="orders, doorkeeper",
+            expected_issuer=" https://idp ",
+            sub_claim_name="client",
+            clock_skew_seconds="0",
+        ),
+        SOURCES,
+    )
+    await provider.start()
+    good = CLAIMS | {"client": "bob", "aud": "doorkeeper", "iss": "https://idp"}
+
+    found = step(provider, signed(good, KEY, "ES256"))
+
+    assert isinstance(found, Success)
+    assert found.authorization_id == "bob"
+    for other in ({"client": None}, {"aud": "x"}, {"iss": "x"}, {"exp": NOW_S}):
+        assert not accepted(step(provider, signed(good | other, KEY, "ES256")))
+
+
+async def test_a_rotated_file_is_used_without_a_restart(url: str, tmp_path: Path) -> None:
+    """Old keys are no longer good; a file that is broken is told, with its key."""
+    provider = provider_of(settings(jwks_endpoint_url=url), SOURCES)
+    await provider.start()
+    path = tmp_path / "keys.json"
+
+    path.write_bytes(key_set(key_of("EC", "other")))
+    nothing = provider.refresh()
+    old, new = signed(CLAIMS, KEY, "ES256"), signed(CLAIMS, key_of("EC", "other"), "ES256")
+    outcomes = [accepted(step(provider, token)) for token in (old, new)]
+    path.write_bytes(b"")
+    [problem] = provider.refresh()
+
+    assert nothing == ()
+    assert outcomes == [False, True]
+    assert problem.startswith("sasl.oauthbearer.jwks.endpoint.url: ")
+    assert accepted(step(provider, new))
+
+
+async def test_what_is_open_to_others_is_told(url: str, tmp_path: Path) -> None:
+    """A key that is left out, no audience, no issuer: a line for each."""
+    log = Lines()
+    (tmp_path / "keys.json").write_bytes(key_set(KEY, key_of("oct", "s")))
+    provider = provider_of(settings(jwks_endpoint_url=url), SOURCES._replace(logger=log))
+
+    await provider.start()
+
+    text = str(log.lines)
+    assert len(log.lines) == 3
+    assert "key 2: its kty is not one of RSA, EC, OKP" in text
+    assert "expected.audience" in text
+    assert "expected.issuer" in text
+
+
+async def test_no_file_stops_the_start(tmp_path: Path) -> None:
+    """The error begins with the key."""
+    url = (tmp_path / "none.json").as_uri()
+    provider = provider_of(settings(jwks_endpoint_url=url), SOURCES)
+
+    with pytest.raises(
+        ValueError, match=r"^sasl\.oauthbearer\.jwks\.endpoint\.url: .*No such file"
+    ):
+        await provider.start()
+
+
+WRONG = {
+    "ftp://idp/keys": "a URL with http, https or file",
+    "https:///keys": "a URL with http, https or file",
+    "keys.json": "a URL with http, https or file",
+    "file:keys.json": "a whole path",
+    "http://[": "no URL",
+}
+
+
+@pytest.mark.parametrize(("url", "text"), WRONG.items())
+def test_other_urls_are_refused(url: str, text: str) -> None:
+    """As Kafka, which takes three schemes."""
+    with pytest.raises(ValueError, match=rf"^sasl\.oauthbearer\.jwks\.endpoint\.url: .*{text}"):
+        provider_of(settings(jwks_endpoint_url=url), SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"jwks_endpoint_refresh_ms": "0"}, "sasl.oauthbearer.jwks.endpoint.refresh.ms"),
+        (
+            {"jwks_endpoint_retry_backoff_ms": "x"},
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        ),
+        ({"clock_skew_seconds": "-1"}, "sasl.oauthbearer.clock.skew.seconds"),
+        ({"jwt_validator_class": "a.B"}, "sasl.oauthbearer.jwt.validator.class"),
+    ],
+)
+def test_wrong_values_name_their_key(values: dict[str, Any], key: str) -> None:
+    """The key as it was given, also with a prefix."""
+    wrong = settings(jwks_endpoint_url="https://idp/keys", **values)
+    prefixed = f"listener.name.clients.oauthbearer.{key}"
+
+    for given, told in (({}, key), ({key: prefixed}, prefixed)):
+        with pytest.raises(ValueError, match=rf"^{told}: ".replace(".", r"\.")):
+            provider_of(replace(wrong, given_as=given), SOURCES)
+
+
+def test_wrong_options_name_the_jaas_configuration() -> None:
+    """The error says which option."""
+    wrong = settings(offered.UNSECURED_HANDLER, {"unsecuredValidatorAllowableClockSkewMs": "soon"})
+
+    with pytest.raises(ValueError, match=r"^sasl\.jaas\.config: unsecuredValidatorAllowable"):
+        provider_of(wrong, SOURCES)
+
+
+def test_heavy_packages_wait_until_they_are_needed() -> None:
+    """Unsigned tokens need no library of signatures, and a file of keys needs no HTTP client."""
+    program = (
+        "import sys; import doorkeeper.authn.oauth.provider;"
+        "first = [m for m in ('joserfc', 'cryptography', 'aiohttp') if m in sys.modules];"
+        "import doorkeeper.authn.oauth.signed, doorkeeper.authn.oauth.jwks_file;"
+        "print(first, 'aiohttp' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[] False\n"

@@ -1,0 +1,136 @@
+"""Tokens without a signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
+from testkit.tokens import NOW_MS, NOW_S, encoded, unsigned
+
+CLAIMS = {"sub": "alice", "iat": NOW_S - 10.5, "exp": NOW_S + 10.5}
+
+
+def checked(token: str, **options: str) -> ValidatedToken:
+    given = {f"unsecuredValidator{name}": value for name, value in options.items()}
+    return UnsecuredTokens(given, lambda: NOW_MS)(token)
+
+
+def test_a_token_says_who_it_is() -> None:
+    """The claim sub is the principal; exp, with its fraction, is the end."""
+    found = checked(unsigned(CLAIMS))
+
+    assert found == ValidatedToken("alice", NOW_MS + 10_500, CLAIMS)
+
+
+def test_claims_are_as_kafka_keeps_them() -> None:
+    """Lists are of texts, numbers stay, all else is a text."""
+    odd = {"yes": True, "none": None, "object": {"a": 1}, "list": [1, None, "x", [2], 1.5]}
+
+    claims = checked(unsigned(CLAIMS | odd)).claims
+
+    assert {name: claims[name] for name in odd} == {
+        "yes": "true",
+        "none": "null",
+        "object": "",
+        "list": ["1", "null", "x", "", "1.5"],
+    }
+
+
+def test_the_principal_may_be_another_claim() -> None:
+    """The name of the claim is an option; blanks around it, and a blank one, do not count."""
+    token = unsigned(CLAIMS | {"user": "bob"})
+
+    assert checked(token, PrincipalClaimName=" user ").principal_name == "bob"
+    assert checked(token, PrincipalClaimName="  ").principal_name == "alice"
+
+
+REFUSED: dict[str, str] = {
+    "two parts": encoded({"alg": "none"}) + "." + encoded(CLAIMS),
+    "four parts": unsigned(CLAIMS) + ".x",
+    "a signature": unsigned(CLAIMS) + "sig",
+    "two dots": encoded({"alg": "none"}) + "..",
+    "an algorithm": unsigned(CLAIMS, {"alg": "HS256"}),
+    "no algorithm": unsigned(CLAIMS, {}),
+    "None in capitals": unsigned(CLAIMS, {"alg": "NONE"}),
+    "no JSON": unsigned(b"{"),
+    "no principal": unsigned(CLAIMS | {"sub": {}}),
+    "a blank principal": unsigned(CLAIMS | {"sub": " \t"}),
+    "a principal that is a number": unsigned(CLAIMS | {"sub": 1}),
+    "a principal that is a list": unsigned(CLAIMS | {"sub": ["alice"]}),
+    "no expiry": unsigned({"sub": "alice"}),
+    "an expiry that is a text": unsigned(CLAIMS | {"exp": str(NOW_S + 10)}),
+    "expired just now": unsigned(CLAIMS | {"exp": NOW_S}),
+    "issued in the future": unsigned(CLAIMS | {"iat": NOW_S + 0.001}),
+    "issued as a text": unsigned(CLAIMS | {"iat": "now"}),
+    "a scope that is a number": unsigned(CLAIMS | {"scope": 1}),
+}
+
+
+@pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED)
+def test_other_tokens_are_refused(token: str) -> None:
+    """The client is told that the token is invalid, and no more; the log learns no part of it."""
+    with pytest.raises(TokenRefused) as refused:
+        checked(token)
+
+    assert (refused.value.status, refused.value.scope) == ("invalid_token", None)
+    assert "alice" not in str(refused.value)
+
+
+def test_clocks_may_differ_where_it_is_allowed() -> None:
+    """The option counts in both directions, in milliseconds."""
+    late = unsigned(CLAIMS | {"exp": NOW_S - 1})
+    early = unsigned({"sub": "a", "iat": NOW_S + 1, "exp": NOW_S + 5})
+
+    assert checked(late, AllowableClockSkewMs="1001").expiry_ms == NOW_MS - 1000
+    assert checked(early, AllowableClockSkewMs=" 1000 ").principal_name == "a"
+    with pytest.raises(TokenRefused):
+        checked(late, AllowableClockSkewMs="1000")
+    with pytest.raises(TokenRefused):
+        checked(unsigned({"sub": "a", "iat": NOW_S, "exp": NOW_S}), AllowableClockSkewMs="5000")
+
+
+@pytest.mark.parametrize("scope", ["read", " read ", ["write", "read "], ["", "read"]])
+def test_a_scope_may_be_required(scope: Any) -> None:
+    """A text is one scope, a list is several; blanks around do not count."""
+    token = unsigned(CLAIMS | {"scp": scope})
+
+    assert checked(token, ScopeClaimName="scp", RequiredScope=" read ").principal_name == "alice"
+
+
+@pytest.mark.parametrize("scope", [None, "", "write", "read write", ["reads"], []])
+def test_a_missing_scope_is_told(scope: Any) -> None:
+    """The client is told every scope that is required, as Java prints a list."""
+    token = unsigned(CLAIMS | ({} if scope is None else {"scope": scope}))
+
+    with pytest.raises(TokenRefused) as refused:
+        checked(token, RequiredScope="read  admin")
+
+    assert refused.value.status == "insufficient_scope"
+    assert refused.value.scope == "[read, admin]"
+
+
+def test_a_number_that_is_too_large_is_the_end_of_time() -> None:
+    """Java's long has an end, and so has a session."""
+    for text in (b"1e400", b"1" * 400, b"1e300"):
+        found = checked(unsigned(b'{"sub":"a","exp":' + text + b"}"))
+
+        assert found.expiry_ms == 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("RequiredScope", 'a"b'),
+        ("RequiredScope", "ä"),
+        ("AllowableClockSkewMs", "-1"),
+        ("AllowableClockSkewMs", "1.5"),
+        ("AllowableClockSkewMs", "2147483648"),
+    ],
+)
+def test_wrong_options_are_found_at_the_start(option: str, value: str) -> None:
+    """The error names the option; Kafka finds it when a client logs in."""
+    with pytest.raises(ValueError, match=f"^unsecuredValidator{option}: found"):
+        checked("", **{option: value})
