@@ -6,6 +6,7 @@ mechanisms   which module speaks which mechanism
 plain        PLAIN: a name and a password
 scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: what they say
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: what it needs of the machine
+oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  users' names from Kerberos names
 credentials  what the server keeps of users and tokens
 principals   who a connection speaks for
