@@ -1,7 +1,9 @@
 """Who a connection speaks for, from what it has proved.
 
-    without SASL      User:ANONYMOUS
-    SASL              User:<authorization id>
+    GSSAPI                                     User:<name that the rules of Kerberos make>
+    every other mechanism                      User:<authorization id>
+    SSL with a certificate                     User:<name that ssl.principal.mapping.rules make>
+    PLAINTEXT, and SSL without a certificate   User:ANONYMOUS
 
 ``principal.builder.class`` may name a class of Python that has other rules.
 
@@ -19,11 +21,14 @@ from doorkeeper.authn.prefixes import configs_of
 from doorkeeper.plug_ins import UnusableClass, missing_methods, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
+    from doorkeeper.authn.kerberos_rules import ShortNamer
+    from doorkeeper.authn.ssl_rules import SslRules
 
 KEY: Final = "principal.builder.class"
+SSL_RULES_KEY: Final = "ssl.principal.mapping.rules"
 
 ENTRY_POINT_GROUP: Final = "doorkeeper.principal_builders"
 
@@ -37,14 +42,68 @@ class BuilderFault(Exception):
 class DefaultPrincipalBuilder:
     """Kafka's own rules. A class of yours may inherit them."""
 
+    def __init__(self) -> None:
+        """Begin with the rules DEFAULT."""
+        self._configs: Mapping[str, str] = {}
+        self._ssl_rules: SslRules | None = None
+        self._short_namer: ShortNamer | None = None
+
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Take the keys of the rules."""
+        """Take the keys of the rules, which are read when they are first needed."""
+        self._configs = configs
+        self._ssl_rules = self._short_namer = None
+
+    def prepare(self, security_protocol: str, mechanisms: Iterable[str]) -> None:
+        """Read the rules that a listener needs.
+
+        Raises:
+            ValueError: some are wrong; the text begins with the key.
+
+        """
+        if security_protocol == "SSL" and SSL_RULES_KEY in self._configs:
+            self._rules_of_certificates()
+        if "GSSAPI" in mechanisms:
+            self._rules_of_kerberos()
 
     def build(self, context: AuthenticationContext) -> Principal:
-        """Return a principal of the type User."""
-        if context.authorization_id is None:
-            return ANONYMOUS
-        return Principal("User", context.authorization_id)
+        """Return a principal of the type User.
+
+        Raises:
+            Exception: no rule describes the name.
+
+        """
+        if context.sasl_mechanism == "GSSAPI":
+            name = self._rules_of_kerberos().short_name(context.authorization_id or "")
+            return Principal("User", name)
+        if context.authorization_id is not None:
+            return Principal("User", context.authorization_id)
+        if context.security_protocol == "SSL" and context.peer_certificates:
+            return Principal("User", self._name_in(context.peer_certificates[0]))
+        return ANONYMOUS
+
+    # What follows is imported where it is needed: most servers have no use for it.
+
+    def _name_in(self, certificate: bytes) -> str:
+        from doorkeeper.authn.distinguished_name import subject_of  # noqa: PLC0415
+
+        return self._rules_of_certificates().name(subject_of(certificate))
+
+    def _rules_of_certificates(self) -> SslRules:
+        from doorkeeper.authn.ssl_rules import SslRules  # noqa: PLC0415
+
+        if self._ssl_rules is None:
+            try:
+                self._ssl_rules = SslRules(self._configs.get(SSL_RULES_KEY, "DEFAULT"))
+            except ValueError as error:
+                raise ValueError(f"{SSL_RULES_KEY}: {error}") from error
+        return self._ssl_rules
+
+    def _rules_of_kerberos(self) -> ShortNamer:
+        from doorkeeper.authn.kerberos_setup import short_namer  # noqa: PLC0415
+
+        if self._short_namer is None:
+            self._short_namer = short_namer(self._configs)
+        return self._short_namer
 
 
 class OtherBuilder:
@@ -86,6 +145,8 @@ def is_principal(found: object) -> TypeGuard[Principal]:
 def principal_builder_of(
     originals: Mapping[str, str],
     listener_name: str,
+    security_protocol: str,
+    mechanisms: Iterable[str] = (),
 ) -> PrincipalBuilder:
     """Return what makes the principals of a listener, configured.
 
@@ -99,6 +160,7 @@ def principal_builder_of(
     if name == KAFKA_NAME:
         ours = DefaultPrincipalBuilder()
         ours.configure(configs)
+        ours.prepare(security_protocol, mechanisms)
         return ours
     found = named(KEY, name, ENTRY_POINT_GROUP, (KAFKA_NAME,))
     if not isinstance(found, type) or not callable(getattr(found, "build", None)):

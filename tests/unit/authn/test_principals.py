@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
@@ -12,14 +14,20 @@ from doorkeeper.authn.principals import (
     DefaultPrincipalBuilder,
     principal_builder_of,
 )
+from testkit.oracle_names import KEYWORDS, UTF8, der, name
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BUILDER = DefaultPrincipalBuilder()
 HERE = "testkit.callback_handlers"
 
 
-def builder(name: str, **originals: str) -> PrincipalBuilder:
+def builder(class_name: str, **originals: str) -> PrincipalBuilder:
     keys = {key.replace("_", "."): value for key, value in originals.items()}
-    return principal_builder_of({"principal.builder.class": name, **keys}, "CLIENTS")
+    return principal_builder_of(
+        {"principal.builder.class": class_name, **keys}, "CLIENTS", "SASL_SSL"
+    )
 
 
 def proved(name: str, **claims: object) -> AuthenticationContext:
@@ -42,7 +50,7 @@ def test_what_a_mechanism_proved_is_the_name() -> None:
 def test_kafkas_name_is_the_default(name: str) -> None:
     """Also where nothing is given."""
     assert isinstance(builder(name), DefaultPrincipalBuilder)
-    assert isinstance(principal_builder_of({}, "CLIENTS"), DefaultPrincipalBuilder)
+    assert isinstance(principal_builder_of({}, "CLIENTS", "SSL"), DefaultPrincipalBuilder)
 
 
 def test_a_class_of_python_may_give_any_type() -> None:
@@ -57,8 +65,8 @@ def test_a_listener_may_have_its_own() -> None:
     """A name behind the prefix of a listener counts there."""
     keys = {"listener.name.clients.principal.builder.class": f"{HERE}:Upper"}
 
-    assert principal_builder_of(keys, "CLIENTS").build(proved("a")) == Principal("User", "A")
-    assert principal_builder_of(keys, "OTHER").build(proved("a")) == Principal("User", "a")
+    assert principal_builder_of(keys, "CLIENTS", "SSL").build(proved("a")) == Principal("User", "A")
+    assert principal_builder_of(keys, "OTHER", "SSL").build(proved("a")) == Principal("User", "a")
 
 
 @pytest.mark.parametrize(
@@ -103,3 +111,76 @@ def test_a_builder_may_refuse_its_keys() -> None:
         ValueError, match=f"^principal.builder.class={HERE}.Roles: RuntimeError: worse$"
     ):
         builder(f"{HERE}.Roles", roles_default="worse")
+
+
+def certificate(common_name: str) -> bytes:
+    """Return the parts of a certificate that matter here."""
+    subject = name(
+        [(KEYWORDS["O"], UTF8, b"Example")], [(KEYWORDS["CN"], UTF8, common_name.encode())]
+    )
+    fields = (der(2, b"\1"), der(0x30, b""), name(), der(0x30, b""), subject)
+    return der(0x30, der(0x30, b"".join(fields)))
+
+
+def shown(protocol: str, *certificates: bytes) -> AuthenticationContext:
+    return AuthenticationContext("CLIENTS", protocol, "10.0.0.7", certificates)
+
+
+def rules(text: str, protocol: str = "SSL") -> PrincipalBuilder:
+    return principal_builder_of({"ssl.principal.mapping.rules": text}, "CLIENTS", protocol)
+
+
+def test_a_certificate_is_its_name() -> None:
+    """The first one's, as Java prints it; without one, on SSL, everybody is ANONYMOUS."""
+    alice = shown("SSL", certificate("alice"), certificate("ca"))
+
+    assert BUILDER.build(alice) == Principal("User", "CN=alice,O=Example")
+    assert BUILDER.build(shown("SSL")) == ANONYMOUS
+
+
+def test_with_sasl_the_certificate_says_nothing() -> None:
+    """Who a client is on SASL_SSL is what the mechanism proved."""
+    context = proved("bob")._replace(
+        security_protocol="SASL_SSL", peer_certificates=(certificate("alice"),)
+    )
+
+    assert BUILDER.build(context) == Principal("User", "bob")
+
+
+def test_rules_make_the_name() -> None:
+    """The first that fits; where none does, there is no principal."""
+    mapped = rules("RULE:^CN=(a.*?),.*$/$1/U,RULE:^CN=b.*$/bees/")
+
+    assert mapped.build(shown("SSL", certificate("alice"))) == Principal("User", "ALICE")
+    assert mapped.build(shown("SSL", certificate("bob"))) == Principal("User", "bees")
+    with pytest.raises(Exception, match=r"^No rules apply to CN=carol,O=Example, rules \[RULE:"):
+        mapped.build(shown("SSL", certificate("carol")))
+
+
+def test_wrong_rules_stop_the_start_where_they_count() -> None:
+    """On SSL; a broker does not look at them elsewhere."""
+    with pytest.raises(ValueError, match=r"^ssl\.principal\.mapping\.rules: "):
+        rules("RULE:^CN=(/$1/")
+    assert rules("RULE:^CN=(/$1/", "SASL_SSL").build(proved("a")) == Principal("User", "a")
+
+
+def test_a_ticket_is_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the rules of Kerberos and the realm of this machine."""
+    pytest.importorskip("gssapi")
+    file = tmp_path / "krb5.conf"
+    file.write_text("[libdefaults]\n default_realm = EXAMPLE.COM\n dns_lookup_realm = false\n")
+    monkeypatch.setenv("KRB5_CONFIG", str(file))
+    context = proved("alice@EXAMPLE.COM")._replace(sasl_mechanism="GSSAPI")
+
+    made = principal_builder_of({}, "CLIENTS", "SASL_PLAINTEXT", ["GSSAPI"])
+
+    assert made.build(context) == Principal("User", "alice")
+    with pytest.raises(ValueError, match="No rules apply to bob@OTHER"):
+        made.build(context._replace(authorization_id="bob@OTHER"))
+    with pytest.raises(ValueError, match=r"^sasl\.kerberos\.principal\.to\.local\.rules: "):
+        principal_builder_of(
+            {"sasl.kerberos.principal.to.local.rules": "RULE:["},
+            "CLIENTS",
+            "SASL_PLAINTEXT",
+            ["GSSAPI"],
+        )
