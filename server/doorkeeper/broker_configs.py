@@ -19,7 +19,8 @@ from doorkeeper.config.kafka_dynamic_keys import (
     PER_LISTENER,
 )
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS, Applies
+from doorkeeper.config.key import Applies
+from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import LISTENER_PREFIX, named
 from doorkeeper.config.settings import default_of, meaning_of
 from doorkeeper.config.values import KeyType
@@ -119,6 +120,9 @@ def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError)
 
 def _needs_restart(name: str) -> bool:
     key = named(name).key
+    if name in PER_LISTENER and key is not None and not key.sensitive:
+        # What is wrong with it is told apart.
+        return False
     if key is not None:
         if key.applies is not Applies.DYNAMIC:
             return True
@@ -137,7 +141,8 @@ def _is_fixed_in_kafka(name: str) -> bool:
 
 
 def _is_secret(name: str) -> bool:
-    secrets = (key for key, (kind, _) in WITHOUT_EFFECT.items() if kind == KeyType.PASSWORD.name)
+    secrets = [key for key, (kind, _) in WITHOUT_EFFECT.items() if kind == KeyType.PASSWORD.name]
+    secrets += [key.name for key in KEYS.values() if key.type is KeyType.PASSWORD]
     return name.endswith(tuple(f".{key}" for key in secrets))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS, Applies, Scope
+from doorkeeper.config.key import Applies, Scope
+from doorkeeper.config.keys import KEYS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.config.keys import Key
+    from doorkeeper.config.key import Key
 
 PAGE = ROOT / "docs" / "configuration.md"
 

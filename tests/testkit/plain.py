@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from doorkeeper.app.doors import Doors
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
@@ -15,6 +16,8 @@ from doorkeeper.net.spec import Offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from doorkeeper.config.listeners import Listener
 
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 
@@ -37,3 +40,9 @@ NO_SOURCES = Sources(
     logger=structlog.get_logger("authn"),
 )
 """Nobody has a credential or a token."""
+
+
+async def offers_of(listener: Listener) -> Offers:
+    """Return what a listener offers by its configuration, where nobody has a credential."""
+    doors = Doors(NO_SOURCES, structlog.get_logger("doors"))
+    return doors.use(await doors.prepare([listener], {}))[listener.name]

@@ -31,7 +31,7 @@ from doorkeeper.app.authorizing import (
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.closing import close
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
-from doorkeeper.app.doors import offers_of
+from doorkeeper.app.doors import Doors
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
+    from doorkeeper.net.spec import Offers
     from doorkeeper.storage.contract import Store
 
 
@@ -117,16 +118,9 @@ class Assembly:
             random_bytes=os.urandom,
         )
         services = NodeServices(self.topic_changes)
-        sources = Sources(
-            scram_credential=lambda _mechanism, _name: None,
-            scram_iterations=lambda _mechanism: ITERATIONS_MIN,
-            token_login=lambda _token_id: None,
-            salt_key=store.salt_key,
-            now_ms=self._now_ms,
-            logger=structlog.get_logger("doorkeeper.authn"),
-        )
+        offers = await self._open_doors(store, settings)
         self.edge = Server(
-            [spec_of(each, offers_of(each, sources)) for each in settings.listeners],
+            [spec_of(each, offers[each.name]) for each in settings.listeners],
             limits_of(settings),
             self.node,
             self.guarded,
@@ -138,7 +132,7 @@ class Assembly:
             node=self.node,
             authorizer=self.authorizer,
             edge=self.edge,
-            sources=sources,
+            doors=self.doors,
             logs=self._logs,
         )
         self.config_changes = ConfigChanges(store, self.reconfiguring, self.topic_changes)
@@ -147,9 +141,28 @@ class Assembly:
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         store.start(loop)
+        self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
         self.topic_changes.begin()
         self.config_changes.begin()
+
+    async def _open_doors(self, store: Store, settings: Settings) -> dict[str, Offers]:
+        """Make and start what clients prove with who they are."""
+        sources = Sources(
+            scram_credential=lambda _mechanism, _name: None,
+            scram_iterations=lambda _mechanism: ITERATIONS_MIN,
+            token_login=lambda _token_id: None,
+            salt_key=store.salt_key,
+            now_ms=self._now_ms,
+            logger=structlog.get_logger("doorkeeper.authn"),
+        )
+        self.doors = Doors(sources, self._log)
+        self._opened.push_async_callback(self.doors.close)
+        try:
+            return self.doors.use(await self.doors.prepare(settings.listeners, settings.originals))
+        except StartError as error:
+            told = [placed(settings.entries, ValueError(each)) for each in error.problems]
+            raise StartError(*told) from None
 
     def _open_store(self) -> Store:
         return EmbeddedStore.open(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from doorkeeper.app.errors import StartError
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
@@ -90,14 +91,15 @@ class ConfigChanges:
         settings = self._settings(after)
         try:
             usable = await self._reconfiguring.check(settings)
-        except ValueError as error:
-            raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from error
+        except (ValueError, StartError) as error:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
         if not validate_only and after != before:
             await self._keep_and_use(before, usable, author_of(context))
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
-            return settled(self._reconfiguring.settings.given, dynamic).settings
+            now = self._reconfiguring.settings
+            return settled(now.given, dynamic, now.jaas_file).settings
         except ConfigError as error:
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error

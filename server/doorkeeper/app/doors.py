@@ -1,34 +1,272 @@
-"""How clients of each listener prove who they are: mechanisms and the maker of principals."""
+"""How clients of each listener prove who they are: mechanisms, TLS, the maker of principals.
+
+What a new configuration says is made and started beside what is in use, then used for new
+connections. Open connections keep the mechanisms that they began with; a mechanism closes when the
+last of them has gone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from doorkeeper.app.errors import StartError
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.mechanisms import provider_of
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.authn.principals import principal_builder_of
+from doorkeeper.authn.provider import Provider
 from doorkeeper.net.spec import Offers
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from ssl import SSLContext
+
+    from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
     from doorkeeper.authn.provider import Sources
     from doorkeeper.config.listeners import Listener
+    from doorkeeper.config.mechanisms import MechanismSettings
+    from doorkeeper.logs.pipeline import Logger
+
+REFRESH_INTERVAL_S: Final = 5.0
+"""How often files are looked at: a certificate that was renewed is soon in use."""
 
 
-def offers_of(listener: Listener, sources: Sources) -> Offers:
-    """Return what a listener offers.
+class Watched(Protocol):
+    """What looks after files."""
+
+    def refresh(self) -> Sequence[str]:
+        """Look whether they have changed; return one line for each problem."""
+        ...
+
+
+class Tls(Watched, Protocol):
+    """The TLS of one listener. A refresh may give it another context."""
+
+    @property
+    def context(self) -> SSLContext:
+        """Return what the next connection is encrypted with."""
+        ...
+
+
+class Room:
+    """One mechanism of one listener. It lives as long as a connection may use it."""
+
+    __slots__ = ("__weakref__", "provider", "settings")
+
+    def __init__(self, settings: MechanismSettings, provider: Provider) -> None:
+        """Hold both."""
+        self.settings = settings
+        self.provider = provider
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return a mechanism for one authentication."""
+        return self.provider.begin(context)
+
+
+class Door(NamedTuple):
+    """All that one listener has."""
+
+    listener: Listener
+    rooms: tuple[Room, ...]
+    builder: PrincipalBuilder
+    tls: Tls | None
+
+    @property
+    def offers(self) -> Offers:
+        """Return it as connections see it."""
+        mechanisms = None
+        if self.listener.authenticates:
+            bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
+            mechanisms = {
+                room.settings.name: OfferedMechanism(
+                    room.settings.name, room.begin, bounds[room.settings.name]
+                )
+                for room in self.rooms
+            }
+        return Offers(mechanisms, self.builder, None if self.tls is None else self.tls.context)
+
+
+class Doors:
+    """The doors of a server. For the loop's thread."""
+
+    def __init__(self, sources: Sources, logger: Logger) -> None:
+        """Begin without any."""
+        self._sources = sources
+        self._log = logger
+        self._doors: dict[str, Door] = {}
+        self._providers: list[Provider] = []
+        """Those that run, the ones that only older connections use among them."""
+        self._told: dict[int, tuple[str, ...]] = {}
+        self._refreshing = asyncio.Lock()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._on_change: Callable[[str, Offers], None] | None = None
+
+    async def prepare(
+        self, listeners: Iterable[Listener], originals: Mapping[str, str]
+    ) -> dict[str, Door]:
+        """Make doors and start what is new about them. Nothing of it is used yet.
+
+        ``originals`` are all keys as given, for plug-ins.
+
+        Raises:
+            StartError: every problem that was found; what was started for it is closed.
+
+        """
+        problems: list[str] = []
+        made: list[Provider] = []
+        doors: dict[str, Door] = {}
+        for listener in listeners:
+            door = self._made(listener, originals, made, problems)
+            if door is not None:
+                doors[listener.name] = door
+        for provider in made:
+            try:
+                await provider.start()
+            except ValueError as error:
+                problems.append(str(error))
+        if problems:
+            for provider in made:
+                await provider.close()
+            raise StartError(*dict.fromkeys(problems))
+        for provider in made:
+            self._providers.append(provider)
+        return doors
+
+    def use(self, doors: Mapping[str, Door]) -> dict[str, Offers]:
+        """Use what was prepared; return what each listener offers from now on."""
+        self._doors = dict(doors)
+        return {name: door.offers for name, door in self._doors.items()}
+
+    def watch(self, on_change: Callable[[str, Offers], None]) -> None:
+        """Look after files from now on; a listener whose TLS has changed is told."""
+        self._on_change = on_change
+        self._task(self._watch())
+
+    async def refresh(self) -> None:
+        """Look whether files have changed, and use them."""
+        async with self._refreshing:
+            for watched in self._watched():
+                problems = tuple(await asyncio.to_thread(watched.refresh))
+                for problem in problems:
+                    if problem not in self._told.get(id(watched), ()):
+                        self._log.error("a changed file is not used", problem=problem)
+                self._told[id(watched)] = problems
+        for name, door in self._doors.items():
+            if door.tls is not None and self._on_change is not None:
+                self._on_change(name, door.offers)
+
+    async def close(self) -> None:
+        """Close everything, also what connections might still use: there are none."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._doors = {}
+        while self._providers:
+            await self._providers.pop().close()
+
+    def _made(
+        self,
+        listener: Listener,
+        originals: Mapping[str, str],
+        made: list[Provider],
+        problems: list[str],
+    ) -> Door | None:
+        """Return a door of what there is and of new parts, not started; None with problems."""
+        before = self._doors.get(listener.name)
+        known = {} if before is None else {room.settings.name: room for room in before.rooms}
+        rooms = []
+        for settings in listener.mechanisms:
+            room = known.get(settings.name)
+            if room is None or not unchanged(room.settings, settings):
+                try:
+                    room = self._room(settings)
+                except ValueError as error:
+                    problems.append(str(error))
+                    continue
+                made.append(room.provider)
+            rooms.append(room)
+        try:
+            tls = self._tls(listener, before) if listener.encrypts else None
+            builder = principal_builder_of(originals, listener.name)
+        except ValueError as error:
+            problems.append(str(error))
+            return None
+        return Door(listener, tuple(rooms), builder, tls)
+
+    def _tls(self, listener: Listener, before: Door | None) -> Tls:
+        """Return the TLS that there is where nothing was changed; its files are looked at apart."""
+        if (
+            before is None
+            or before.tls is None
+            or tls_values(before.listener) != tls_values(listener)
+        ):
+            return tls_of(listener)
+        return before.tls
+
+    def _room(self, settings: MechanismSettings) -> Room:
+        provider = provider_of(settings, self._sources)
+        room = Room(settings, provider)
+        loop = asyncio.get_running_loop()
+        # When the last connection that began with it has gone, it is closed.
+        leaving = weakref.finalize(room, self._left, loop, provider)
+        leaving.atexit = False
+        return room
+
+    def _left(self, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._close_unused, provider)
+
+    def _close_unused(self, provider: Provider) -> None:
+        if provider in self._providers:
+            self._providers.remove(provider)
+            self._told.pop(id(provider), None)
+            self._task(provider.close())
+
+    def _watched(self) -> list[Watched]:
+        """Return what may look after files."""
+        found: list[Watched] = [
+            each for each in self._providers if type(each).refresh is not Provider.refresh
+        ]
+        found += [door.tls for door in self._doors.values() if door.tls is not None]
+        return found
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_INTERVAL_S)
+            if self._watched():
+                await self.refresh()
+
+    def _task(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
+    """Say whether a mechanism goes on as it is; its bound of sessions is no part of it.
+
+    Nor are keys that only plug-ins know: they count after a restart.
+    """
+    return replace(old, originals={}, max_reauth_ms=0) == replace(
+        new, originals={}, max_reauth_ms=0
+    )
+
+
+def tls_values(listener: Listener) -> dict[str, str]:
+    """Return what TLS is made from."""
+    return {name: text for name, text in listener.values.items() if "ssl." in name}
+
+
+def tls_of(listener: Listener) -> Tls:
+    """Return the TLS of a listener.
 
     Raises:
-        ValueError: a mechanism's configuration is wrong; the text begins with the key.
+        ValueError: its configuration is wrong; the text begins with the key.
 
     """
-    if not listener.authenticates:
-        return Offers(None, DefaultPrincipalBuilder())
-    return Offers(
-        {
-            settings.name: OfferedMechanism(
-                settings.name, provider_of(settings, sources).begin, settings.max_reauth_ms
-            )
-            for settings in listener.mechanisms
-        },
-        DefaultPrincipalBuilder(),
+    raise ValueError(
+        f"listeners: listener {listener.name} speaks {listener.security_protocol}; this version"
+        " speaks PLAINTEXT and SASL_PLAINTEXT"
     )

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of
 from doorkeeper.app.threads import beside
 from doorkeeper.authorizer.guard import name_of
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.config.keys import Applies
+from doorkeeper.config.key import Applies
 from doorkeeper.config.loading import settled
 from doorkeeper.config.naming import named
 from doorkeeper.errors import AuthorizerFault
@@ -26,14 +25,13 @@ from doorkeeper.net.server import resolved_overrides
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from doorkeeper.app.doors import Door, Doors
     from doorkeeper.app.live_node import LiveNode
-    from doorkeeper.authn.provider import Sources
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
-    from doorkeeper.net.spec import Offers
 
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 """Keys that count without a restart where the authorizer says so."""
@@ -42,13 +40,12 @@ OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 class Usable(NamedTuple):
     """What everybody has accepted, and what it comes to.
 
-    ``overrides`` are the limits of single addresses, ``offers`` those of listeners that
-    authenticate.
+    ``overrides`` are the limits of single addresses, ``doors`` those of the listeners.
     """
 
     settings: Settings
     overrides: Mapping[str, int]
-    offers: Mapping[str, Offers]
+    doors: Mapping[str, Door]
 
 
 class Reconfiguring:
@@ -60,7 +57,7 @@ class Reconfiguring:
         node: LiveNode,
         authorizer: Authorizer | None,
         edge: Server,
-        sources: Sources,
+        doors: Doors,
         logs: Logs,
     ) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.
@@ -71,7 +68,7 @@ class Reconfiguring:
         self._authorizer: object = authorizer
         self._name = "" if authorizer is None else name_of(authorizer)
         self._edge = edge
-        self._sources = sources
+        self._doors = doors
         self._logs = logs
         self._log: Logger = structlog.get_logger("doorkeeper.server")
 
@@ -123,13 +120,15 @@ class Reconfiguring:
             AuthorizerFault: as for ``is_reloaded``.
 
         """
-        return settled(self.entries_with(new.given), self.settings.dynamic).settings
+        entries = self.entries_with(new.given)
+        return settled(entries, self.settings.dynamic, new.jaas_file).settings
 
     async def check(self, new: Settings) -> Usable:
         """Ask everybody who may refuse; return what can be used.
 
         Raises:
             ValueError: somebody does; the text says why, and holds no secret.
+            StartError: a door does.
             AuthorizerFault: as for ``is_reloaded``.
 
         """
@@ -140,19 +139,16 @@ class Reconfiguring:
         """Return what can be used, the authorizer apart; hosts are looked up beside the loop.
 
         Raises:
-            ValueError: a host is unknown, or a mechanism's configuration is wrong.
+            ValueError: a host is unknown.
+            StartError: the configuration of a door is wrong.
 
         """
         try:
             overrides = await beside(lambda: resolved_overrides(limits_of(new)), "doorkeeper-names")
         except BindError as error:
             raise ValueError(str(error)) from error
-        offers = {
-            listener.name: offers_of(listener, self._sources)
-            for listener in new.listeners
-            if listener.authenticates
-        }
-        return Usable(new, overrides, offers)
+        doors = await self._doors.prepare(new.listeners, new.originals)
+        return Usable(new, overrides, doors)
 
     def check_authorizer(self, originals: Mapping[str, str]) -> None:
         """Ask the authorizer whether it would take these values, where it takes one that is new.
@@ -193,7 +189,7 @@ class Reconfiguring:
                 # A plug-in does not end the process, least of all between two states.
                 raise AuthorizerFault(self._name, "reconfigure", error) from error
         self._logs.set_levels(new.log_levels)
-        for name, offers in usable.offers.items():
+        for name, offers in self._doors.use(usable.doors).items():
             self._edge.use_offers(name, offers)
         of_listeners = {each.name: each.max_connections for each in new.listeners}
         self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)

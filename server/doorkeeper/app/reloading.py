@@ -44,6 +44,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             read = await _read(file, overrides, assembly.reconfiguring)
             assembly.reconfiguring.use(read.usable)
             _declare(read.catalog, assembly)
+            await assembly.doors.refresh()
             log.info("reloaded")
             _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
         except StartError as error:
@@ -93,6 +94,8 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
             usable = await reconfiguring.usable(merged)
     except ValueError as error:
         others.append(placed(entries, error))
+    except StartError as error:
+        others += [placed(entries, ValueError(each)) for each in error.problems]
     try:
         named = catalog_file_of(entries)
         catalog = await beside(lambda: catalog_of(named), "doorkeeper-catalog")

@@ -13,7 +13,9 @@ from doorkeeper.config.keys import KEYS
 from doorkeeper.config.values import typed
 
 if TYPE_CHECKING:
-    from doorkeeper.config.keys import Key
+    from collections.abc import Mapping
+
+    from doorkeeper.config.key import Key
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.values import Value
 
@@ -32,7 +34,10 @@ class Given:
     def __init__(self) -> None:
         """Begin with nothing given."""
         self._entries: dict[Place, tuple[Entry, Value]] = {}
+        self.entries: Mapping[str, Entry] = {}
+        """All that is given, by the whole key."""
         self.problems: list[Problem] = []
+        self.warnings: list[str] = []
 
     def add(self, entry: Entry, place: Place, key: Key) -> None:
         """Take an entry, or note what is wrong with it."""
@@ -57,6 +62,11 @@ class Given:
             self.problems.append(Problem("", place.key, text))
         else:
             self.problem_at(entry, text)
+
+    def warn(self, text: str) -> None:
+        """Note what does no harm, and is not what it looks like; once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
 
     def entry(self, place: Place) -> Entry | None:
         """Return the entry that decides a place; None where its default does."""

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from doorkeeper.config.key import Applies, Key, Scope
+from doorkeeper.config.sasl_keys import SASL
+from doorkeeper.config.tls_keys import TLS
 from doorkeeper.config.values import (
     INT_MAX,
     LONG_MAX,
@@ -17,57 +18,6 @@ from doorkeeper.config.values import (
     not_blank,
     one_of,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.config.values import Check
-
-
-class Scope(Enum):
-    """What may stand before a key: each scope allows what the ones above it allow."""
-
-    SERVER = "nothing"
-    LISTENER = "listener.name.<name>."
-    MECHANISM = "listener.name.<name>.<mechanism>."
-
-
-class Applies(Enum):
-    """When a new value counts."""
-
-    RESTART = "after a restart"
-    RELOAD = "after SIGHUP"
-    DYNAMIC = "after SIGHUP, or at once when it is changed over the wire"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One key. ``default`` is the text that stands for it where nobody gives it, or None.
-
-    ``importance`` is Kafka's word: HIGH, MEDIUM or LOW. ``declared`` is false for keys that a
-    broker hands to its authorizer without declaring them: their values are never described.
-    ``since`` is the release from which a new value counts as ``applies`` says.
-    """
-
-    name: str
-    type: KeyType
-    default: str | None
-    doc: str
-    importance: str = "MEDIUM"
-    check: Check | None = None
-    scope: Scope = Scope.SERVER
-    declared: bool = True
-    applies: Applies = Applies.RESTART
-    since: str = "0.1.0"
-
-    @property
-    def sensitive(self) -> bool:
-        """Say whether the value is never shown."""
-        return self.type is KeyType.PASSWORD or not self.declared
-
-    @property
-    def ours(self) -> bool:
-        """Say whether no Kafka broker knows the key."""
-        return self.name.startswith("doorkeeper.")
-
 
 # In the order of Kafka's default, which clients are shown.
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
@@ -190,63 +140,12 @@ _AUTHORIZATION = (
         name="principal.builder.class",
         type=KeyType.CLASS,
         default=_PRINCIPAL_BUILDER,
-        doc="How a principal is made of what a client proved. Only Kafka's default is supported.",
-        check=one_of(_PRINCIPAL_BUILDER),
-        scope=Scope.LISTENER,
-    ),
-)
-
-_SASL = (
-    Key(
-        name="sasl.enabled.mechanisms",
-        type=KeyType.LIST,
-        default="GSSAPI",
-        doc="The SASL mechanisms of a listener. PLAIN is supported.",
-        scope=Scope.LISTENER,
-    ),
-    Key(
-        name="sasl.jaas.config",
-        type=KeyType.PASSWORD,
-        default=None,
         doc=(
-            "The users of a mechanism, given as listener.name.<name>.plain.sasl.jaas.config:"
-            " org.apache.kafka.common.security.plain.PlainLoginModule required"
-            ' user_alice="her password";'
+            "The class that makes a principal of what a client proved: Kafka's own, which stands"
+            " for ours, a dotted path of Python or an entry point."
         ),
-        scope=Scope.MECHANISM,
+        scope=Scope.LISTENER,
         applies=Applies.RELOAD,
-    ),
-    Key(
-        name="sasl.server.callback.handler.class",
-        type=KeyType.CLASS,
-        default=None,
-        doc="A Java class that checks passwords. Not supported: users stand in sasl.jaas.config.",
-        check=one_of(""),
-        scope=Scope.MECHANISM,
-    ),
-    Key(
-        name="sasl.server.max.receive.size",
-        type=KeyType.INT,
-        default="524288",
-        doc="The largest request, in bytes, before a client has authenticated.",
-        check=at_least(1),
-    ),
-    Key(
-        name="connections.max.reauth.ms",
-        type=KeyType.LONG,
-        default="0",
-        doc="How long a session lasts until the client must authenticate again; 0 is no limit.",
-        check=at_least(0, LONG_MAX),
-        scope=Scope.MECHANISM,
-        applies=Applies.DYNAMIC,
-    ),
-    Key(
-        name="connection.failed.authentication.delay.ms",
-        type=KeyType.INT,
-        default="100",
-        doc="How long the answer to a failed authentication is held back.",
-        importance="LOW",
-        check=at_least(0),
     ),
 )
 
@@ -345,6 +244,18 @@ _OURS = (
         doc="The folder of the embedded store; made where it is missing, readable by its owner.",
         importance="HIGH",
         check=not_blank,
+    ),
+    Key(
+        name="doorkeeper.jaas.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "A JAAS file, as a broker's java.security.auth.login.config: its sections KafkaServer"
+            " and <listener>.KafkaServer count where a mechanism has no sasl.jaas.config."
+            " doorkeeper serve --jaas-file and the environment variable DOORKEEPER_JAAS_FILE"
+            " stand for it."
+        ),
+        applies=Applies.RELOAD,
     ),
     Key(
         name="doorkeeper.store",
@@ -462,7 +373,7 @@ _OURS = (
 
 KEYS: Final[dict[str, Key]] = {
     key.name: key
-    for group in (_NODE, _LISTENERS, _AUTHORIZATION, _SASL, _CONNECTIONS, _TOPICS, _OURS)
+    for group in (_NODE, _LISTENERS, _AUTHORIZATION, SASL, TLS, _CONNECTIONS, _TOPICS, _OURS)
     for key in group
 }
 """All keys that have an effect, by name."""

@@ -8,19 +8,20 @@ PLAINTEXT, it is the first that clients may dial.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.given import Given, Place
+from doorkeeper.config.prefixed import values_of
 from doorkeeper.config.sasl import mechanisms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from doorkeeper.config.jaas_file import JaasFile
     from doorkeeper.config.mechanisms import MechanismSettings
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-SUPPORTED_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
 
 _ADDRESS = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _NAME = re.compile(r"[A-Za-z0-9_\-.]+")
@@ -35,7 +36,9 @@ class Listener:
     ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
     machine knows (its own name), ``advertised_port`` for the port that is bound. ``advertised`` is
     false for controller listeners and for those that ``advertised.listeners`` leaves out.
-    ``mechanisms`` is empty where clients are anonymous.
+    ``mechanisms`` is empty where clients are anonymous. ``values`` are the texts of every key
+    that a listener may have for itself, ``given_as`` the whole keys that give them, both by the
+    key without prefix: see ``prefixed``.
     """
 
     name: str
@@ -49,11 +52,18 @@ class Listener:
     early_start: bool
     mechanisms: tuple[MechanismSettings, ...] = ()
     max_connections: int
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    given_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def authenticates(self) -> bool:
         """Say whether clients must prove who they are."""
         return self.security_protocol.startswith("SASL_")
+
+    @property
+    def encrypts(self) -> bool:
+        """Say whether connections speak TLS."""
+        return self.security_protocol.endswith("SSL")
 
 
 class Address(NamedTuple):
@@ -64,7 +74,7 @@ class Address(NamedTuple):
     port: int
 
 
-def listeners_of(given: Given) -> tuple[Listener, ...]:
+def listeners_of(given: Given, jaas_file: JaasFile) -> tuple[Listener, ...]:
     """Return the listeners; what breaks a rule is noted in ``given``."""
     bound = _addresses(given, "listeners")
     _check_distinct(given, bound)
@@ -76,6 +86,7 @@ def listeners_of(given: Given) -> tuple[Listener, ...]:
         _listener(
             given,
             address,
+            jaas_file,
             protocol=protocols[address.name],
             advertised=advertised.get(address.name),
             controller=address.name in controllers,
@@ -187,7 +198,7 @@ def _advertised(
 def _protocols(
     given: Given, bound: Sequence[Address], controllers: Sequence[str]
 ) -> dict[str, str]:
-    """Return the protocol of each listener that has a supported one."""
+    """Return the protocol of each listener that has one."""
     place = Place("listener.security.protocol.map")
     pairs: dict[str, str] = {}
     for text in given.text(place.key).split(","):
@@ -202,14 +213,8 @@ def _protocols(
     found: dict[str, str] = {}
     for address in bound:
         protocol = pairs.get(address.name, "")
-        if protocol in SUPPORTED_PROTOCOLS:
+        if protocol:
             found[address.name] = protocol
-        elif protocol:
-            given.problem(
-                Place("listeners"),
-                f"listener {address.name} speaks {protocol}; this version speaks"
-                f" {' and '.join(SUPPORTED_PROTOCOLS)}",
-            )
         else:
             given.problem(place, f"there is no entry for listener {address.name}")
     return found
@@ -235,6 +240,7 @@ def _early(given: Given, bound: Sequence[Address], controllers: Sequence[str]) -
 def _listener(
     given: Given,
     address: Address,
+    jaas_file: JaasFile,
     *,
     protocol: str,
     advertised: Address | None,
@@ -242,6 +248,7 @@ def _listener(
     early_start: bool,
 ) -> Listener:
     prefix = address.name.lower()
+    values, given_as = values_of(given, prefix)
     return Listener(
         name=address.name,
         security_protocol=protocol,
@@ -252,7 +259,11 @@ def _listener(
         advertised=advertised is not None,
         controller=controller,
         early_start=early_start,
-        mechanisms=mechanisms_of(given, address.name) if protocol.startswith("SASL_") else (),
+        mechanisms=(
+            mechanisms_of(given, address.name, jaas_file) if protocol.startswith("SASL_") else ()
+        ),
+        values=values,
+        given_as=given_as,
         max_connections=_max_connections(given, prefix),
     )
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config import properties
+from doorkeeper.config import jaas_file, properties
 from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.errors import ConfigError, Problem
@@ -24,6 +24,7 @@ from doorkeeper.config.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from doorkeeper.config.jaas_file import JaasFile
     from doorkeeper.config.listeners import Listener
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -57,7 +58,7 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """
     entries, problems = _entries(file, overrides)
     try:
-        loaded = settled(entries, DynamicValues())
+        loaded = settled(entries, DynamicValues(), _jaas_file(entries))
     except ConfigError as error:
         raise ConfigError((*problems, *error.problems), error.entries) from None
     if problems:
@@ -92,8 +93,17 @@ def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], 
     return entries, problems
 
 
-def settled(entries: Iterable[Entry], dynamic: DynamicValues) -> Loaded:
+def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
+    named = [entry for entry in entries if entry.key == jaas_file.FILE_KEY]
+    return jaas_file.read(named[-1].value.strip()) if named else jaas_file.NO_FILE
+
+
+def settled(
+    entries: Iterable[Entry], dynamic: DynamicValues, jaas: JaasFile = jaas_file.NO_FILE
+) -> Loaded:
     """Return the settings of entries that are read already, and of dynamic values over them.
+
+    ``jaas`` is the JAAS file that they name, read already too.
 
     Raises:
         ConfigError: every problem that was found.
@@ -102,12 +112,14 @@ def settled(entries: Iterable[Entry], dynamic: DynamicValues) -> Loaded:
     static, warnings = _last_of_each(entries)
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
     given = Given()
+    given.entries = final
+    given.problems += jaas.problems
     warnings += _take(given, final)
     _check_indirect(given, final)
-    settings = _settings(given, final, tuple(static.values()), dynamic)
+    settings = _settings(given, tuple(static.values()), dynamic, jaas)
     if given.problems:
         raise ConfigError(given.problems, tuple(final.values()))
-    warnings += _prefixes_without_listener(final, settings)
+    warnings += (*given.warnings, *_prefixes_without_listener(final, settings))
     return Loaded(settings, tuple(warnings))
 
 
@@ -119,7 +131,7 @@ def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, lis
     problems: list[Problem] = []
     while True:
         try:
-            return settled(settings.given, dynamic).settings, problems
+            return settled(settings.given, dynamic, settings.jaas_file).settings, problems
         except ConfigError as error:
             culprits = [each for each in error.problems if is_dynamic_source(each.source)]
             if not culprits:
@@ -190,9 +202,9 @@ def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
 
 
 def _settings(
-    given: Given, entries: Mapping[str, Entry], static: tuple[Entry, ...], dynamic: DynamicValues
+    given: Given, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
-    listeners = listeners_of(given)
+    listeners = listeners_of(given, jaas)
     catalog = given.text("doorkeeper.catalog.file")
     return Settings(
         node_id=_node_id(given),
@@ -233,9 +245,10 @@ def _settings(
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),
-        originals={entry.key: entry.value for entry in entries.values()},
+        originals={entry.key: entry.value for entry in given.entries.values()},
         given=static,
         dynamic=dynamic,
+        jaas_file=jaas,
     )
 
 

@@ -9,7 +9,8 @@ from doorkeeper.config.kafka_keys import (
     SECURITY_LISTENER_PREFIXES,
     WITHOUT_EFFECT,
 )
-from doorkeeper.config.keys import KEYS, Key, Scope
+from doorkeeper.config.key import Key, Scope
+from doorkeeper.config.keys import KEYS
 
 LISTENER_PREFIX = "listener.name."
 EDITS_MAX = 2
@@ -61,6 +62,9 @@ def is_without_effect(name: str) -> bool:
 def _split_mechanism(rest: str) -> tuple[str | None, str]:
     """Split ``plain.sasl.jaas.config`` into the mechanism and the key."""
     first, _, bare = rest.partition(".")
+    if rest in KEYS:
+        # As doorkeeper.ssl.x, which no mechanism called doorkeeper has.
+        return None, rest
     if bare.startswith((*SECURITY_LISTENER_PREFIXES, "connections.max.reauth")):
         return first, bare
     return (first, bare) if first in MECHANISMS else (None, rest)

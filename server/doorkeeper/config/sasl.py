@@ -1,68 +1,125 @@
 """The SASL mechanisms of a listener, and the login module of each.
 
-Source: Kafka's ``JaasContext.loadServerContext`` and ``PlainServerCallbackHandler``.
+A mechanism's module comes from the first of: ``listener.name.<l>.<mechanism>.sasl.jaas.config``,
+the section ``<l>.KafkaServer`` of the JAAS file, its section ``KafkaServer``. Without both prefixes
+``sasl.jaas.config`` is ignored, as a broker ignores it. A section may hold the modules of several
+mechanisms, and several of one: of their options, the first of each name counts.
+
+Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3.1).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.config import jaas
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.mechanisms import MechanismSettings
+from doorkeeper.config.prefixed import values_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from doorkeeper.config.jaas import LoginModule
+    from doorkeeper.config.jaas_file import JaasFile
 
-SUPPORTED_MECHANISMS = ("PLAIN",)
-PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_EXAMPLE = f'{PLAIN_MODULE} required user_alice="...";'
+JAAS_KEY: Final = "sasl.jaas.config"
+_SCRAM = ("org.apache.kafka.common.security.scram.ScramLoginModule",)
+MODULES: Final = {
+    "PLAIN": ("org.apache.kafka.common.security.plain.PlainLoginModule",),
+    "SCRAM-SHA-256": _SCRAM,
+    "SCRAM-SHA-512": _SCRAM,
+    "OAUTHBEARER": ("org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",),
+    "GSSAPI": (
+        "com.sun.security.auth.module.Krb5LoginModule",
+        "com.ibm.security.auth.module.Krb5LoginModule",
+    ),
+}
+"""The mechanisms, and the login modules that Kafka documents for each."""
+
+_OPTIONS = {"PLAIN": 'user_alice="..."', "GSSAPI": 'useKeyTab=true keyTab="..." principal="..."'}
+"""Of the mechanisms that cannot do without: who may log in is nowhere else."""
+
+USERS_ELSEWHERE: Final = ("sasl.server.callback.handler.class", "doorkeeper.sasl.plain.users.file")
+"""With one of these keys PLAIN needs no login module."""
+
+_NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
 
-def mechanisms_of(given: Given, listener_name: str) -> tuple[MechanismSettings, ...]:
+def mechanisms_of(
+    given: Given, listener_name: str, jaas_file: JaasFile
+) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; what is wrong is noted."""
-    prefix = listener_name.lower()
     return tuple(
-        MechanismSettings(
-            name=name,
-            listener_name=listener_name,
-            login_module=_login_module(given, prefix, name.lower()),
-            max_reauth_ms=given.number("connections.max.reauth.ms", prefix, name.lower()),
-        )
-        for name in _enabled(given, prefix)
+        _settings(given, name, listener_name, jaas_file)
+        for name in _enabled(given, listener_name.lower())
     )
 
 
 def _enabled(given: Given, listener: str) -> tuple[str, ...]:
-    """Return the names of the mechanisms; one that is not supported is noted."""
+    """Return the names of the mechanisms; one that is not known is noted."""
     place = Place("sasl.enabled.mechanisms", listener)
-    mechanisms = given.list(place.key, listener)
-    supported = " and ".join(SUPPORTED_MECHANISMS)
-    if given.entry(place) is None:
-        given.problem(
-            place,
-            f"listener {listener.upper()} would offer GSSAPI, Kafka's default; this version"
-            f" supports {supported}: give sasl.enabled.mechanisms=PLAIN",
-        )
-        return ()
-    others = [name for name in mechanisms if name not in SUPPORTED_MECHANISMS]
-    if others or not mechanisms:
-        found = f"found {', '.join(others) or 'nothing'}"
-        given.problem(
-            place, f"{found} for listener {listener.upper()}; this version supports {supported}"
-        )
-    return tuple(name for name in mechanisms if name in SUPPORTED_MECHANISMS)
+    names = tuple(dict.fromkeys(given.list(place.key, listener)))
+    others = [name for name in names if name not in MODULES]
+    if others or not names:
+        found = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
+        given.problem(place, f"{found}; allowed: {', '.join(MODULES)}")
+    return tuple(name for name in names if name in MODULES)
 
 
-def _login_module(given: Given, listener: str, mechanism: str) -> LoginModule | None:
-    """Return the module of a mechanism on a listener; what is wrong is noted."""
-    place = Place("sasl.jaas.config", listener, mechanism)
+def _settings(
+    given: Given, name: str, listener_name: str, jaas_file: JaasFile
+) -> MechanismSettings:
+    prefix, mechanism = listener_name.lower(), name.lower()
+    values, given_as = values_of(given, prefix, mechanism)
+    found = _found(given, name, prefix, jaas_file)
+    if found is not None:
+        given_as[JAAS_KEY] = found.where
+    return MechanismSettings(
+        name=name,
+        listener_name=listener_name,
+        login_module=None if found is None else found.module,
+        callback_handler=values.get("sasl.server.callback.handler.class", ""),
+        values=values,
+        given_as=given_as,
+        originals={key: entry.value for key, entry in given.entries.items()},
+        max_reauth_ms=given.number("connections.max.reauth.ms", prefix, mechanism),
+    )
+
+
+class _Found(NamedTuple):
+    """A login module, and the place that gives it."""
+
+    module: LoginModule
+    where: str
+
+
+def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Found | None:
+    """Return the login module of a mechanism; what is wrong is noted."""
+    key = f"listener.name.{listener}.{name.lower()}.{JAAS_KEY}"
+    if key in given.entries:
+        return _of_key(given, name, Place(JAAS_KEY, listener, name.lower()))
+    for wider in (f"listener.name.{listener}.{JAAS_KEY}", JAAS_KEY):
+        if wider in given.entries:
+            given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
+    for section in (f"{listener}.KafkaServer", "KafkaServer"):
+        modules = jaas_file.sections.get(section)
+        # As in Java, an empty section is none.
+        if modules:
+            return _of_section(given, name, modules, f"{jaas_file.path} section {section}")
+    if _needs_module(given, name, listener) and not jaas_file.problems:
+        example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
+        offer = f"listener {listener.upper()} offers {name}"
+        if given.entry(Place("sasl.enabled.mechanisms", listener)) is None:
+            offer += ", Kafka's default for sasl.enabled.mechanisms,"
+        text = f"{offer} and has no login module for it: give {key}={example} {_NO_FILE_HINT}"
+        given.problem(Place(JAAS_KEY, listener, name.lower()), text)
+    return None
+
+
+def _of_key(given: Given, name: str, place: Place) -> _Found | None:
     entry = given.entry(place)
-    wanted = f"listener.name.{listener}.{mechanism}.sasl.jaas.config"
-    if entry is None or not entry.key.lower().endswith(f".{mechanism}.sasl.jaas.config"):
-        text = f"listener {listener.upper()} has no users: give {wanted}={_EXAMPLE}"
-        given.problem(Place("sasl.jaas.config"), text)
-        return None
+    assert entry is not None, "the key is given"
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
@@ -70,6 +127,30 @@ def _login_module(given: Given, listener: str, mechanism: str) -> LoginModule | 
         return None
     if len(modules) != 1:
         given.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
-    elif modules[0].name != PLAIN_MODULE:
-        given.problem_at(entry, f"the login module is not {PLAIN_MODULE}")
-    return modules[0]
+        return None
+    assert place.listener is not None
+    if modules[0].name not in MODULES[name] and _needs_module(given, name, place.listener):
+        given.problem_at(entry, f"the login module is not {MODULES[name][0]}")
+    return _Found(modules[0], entry.key)
+
+
+def _of_section(
+    given: Given, name: str, modules: Sequence[LoginModule], where: str
+) -> _Found | None:
+    own = [module for module in modules if module.name in MODULES[name]]
+    if not own:
+        if name in _OPTIONS:
+            given.problem(Place(JAAS_KEY), f"{where} has no {MODULES[name][0]}, for {name}")
+        return None
+    options: dict[str, str] = {}
+    for module in own:
+        options = {**module.options, **options}
+    return _Found(own[0]._replace(options=options), where)
+
+
+def _needs_module(given: Given, name: str, listener: str) -> bool:
+    """Say whether a mechanism knows nobody without its login module."""
+    if name == "PLAIN":
+        values, _ = values_of(given, listener, "plain")
+        return not any(values.get(key) for key in USERS_ELSEWHERE)
+    return name in _OPTIONS

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.dynamic_values import DynamicValues
+from doorkeeper.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS, Applies
+from doorkeeper.config.key import Applies
+from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import named
 from doorkeeper.config.values import KeyType
 
@@ -65,7 +67,7 @@ class Settings:
     """All values. ``originals`` are the keys as given, for plug-ins; it holds secrets.
 
     ``given`` are the entries of the file and the overrides, ``dynamic`` what was given over them
-    while the server runs; in ``originals`` both are one.
+    while the server runs; in ``originals`` both are one. ``jaas_file`` is the file as it was read.
 
     Times are in milliseconds where the name ends so. ``log_levels`` are numbers as in
     ``logging``, TRACE being 5.
@@ -106,6 +108,7 @@ class Settings:
     originals: Mapping[str, str] = field(repr=False)
     given: tuple[Entry, ...] = field(default=(), repr=False)
     dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
+    jaas_file: JaasFile = field(default=NO_FILE, repr=False)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

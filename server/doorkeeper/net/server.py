@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -14,6 +15,7 @@ from doorkeeper.net.admission import Admission
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.spec import IN_CLEAR
 from doorkeeper.net.updates import UnderWay
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Server:
         self._apis = apis
         self._clock = clock
         self._offers = {spec.name: spec.offers for spec in self._specs}
+        # What a listener began with goes when its last connection does: nobody else holds it.
+        self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._shells: dict[Shell, ListenerSpec] = {}
         self._number = 0

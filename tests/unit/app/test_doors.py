@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from doorkeeper.app.doors import offers_of
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from testkit.plain import NO_SOURCES
+from testkit.plain import offers_of
 from testkit.settings import settings_of
 
 TWO = """
@@ -19,9 +18,9 @@ password="c";
 """
 
 
-def test_each_listener_offers_its_own() -> None:
+async def test_each_listener_offers_its_own() -> None:
     """Mechanisms where there is SASL, with the users of its login module and no others."""
-    in_clear, sasl = (offers_of(each, NO_SOURCES) for each in settings_of(TWO).listeners)
+    in_clear, sasl = [await offers_of(each) for each in settings_of(TWO).listeners]
 
     assert in_clear.mechanisms is None
     assert isinstance(in_clear.builder, DefaultPrincipalBuilder)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from doorkeeper.app.doors import offers_of
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.config.keys import KEYS
 from doorkeeper.limits import Limits
-from testkit.plain import NO_SOURCES
+from testkit.plain import offers_of
 from testkit.settings import settings_of
 
 SASL = """
@@ -44,11 +43,11 @@ def test_every_configured_limit_arrives() -> None:
     assert {getattr(limits, name) for name in configured} == {7}
 
 
-def test_listeners_become_specs() -> None:
+async def test_listeners_become_specs() -> None:
     """Address, mechanisms, users and limits of a listener arrive at the edge."""
-    sasl, controller = (
-        spec_of(each, offers_of(each, NO_SOURCES)) for each in settings_of(SASL).listeners
-    )
+    sasl, controller = [
+        spec_of(each, await offers_of(each)) for each in settings_of(SASL).listeners
+    ]
 
     assert (sasl.name, sasl.host, sasl.port) == ("SASL", "localhost", 9093)
     assert sasl.security_protocol == "SASL_PLAINTEXT"

@@ -8,7 +8,8 @@ from doorkeeper.config.kafka_dynamic_keys import (
     PER_BROKER,
     PER_LISTENER,
 )
-from doorkeeper.config.keys import KEYS, Applies, Scope
+from doorkeeper.config.key import Applies, Scope
+from doorkeeper.config.keys import KEYS
 
 
 def test_the_sets_are_parts_of_one() -> None:

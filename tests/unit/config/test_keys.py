@@ -4,7 +4,8 @@ import pytest
 
 from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.keys import LOG_FORMAT
-from doorkeeper.config.keys import KEYS, Key
+from doorkeeper.config.key import Key
+from doorkeeper.config.keys import KEYS
 from doorkeeper.config.values import KeyType, typed
 from testkit import configuration_page
 
@@ -23,7 +24,11 @@ def test_passwords_and_undeclared_keys_are_sensitive() -> None:
     """What a broker never shows is never shown here."""
     sensitive = {name for name, key in KEYS.items() if key.sensitive}
 
-    assert sensitive == {"sasl.jaas.config", "super.users", "allow.everyone.if.no.acl.found"}
+    assert sensitive == {
+        *("super.users", "allow.everyone.if.no.acl.found", "sasl.jaas.config"),
+        *("ssl.keystore.password", "ssl.key.password", "ssl.truststore.password"),
+        *("ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates"),
+    }
 
 
 def test_every_key_is_explained() -> None:

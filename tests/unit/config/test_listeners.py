@@ -136,7 +136,6 @@ def test_free_ports_are_no_conflict() -> None:
         ("listeners=PLAINTEXT://h:1,plaintext://h:2", "the name PLAINTEXT is used twice"),
         (BOTH.replace(":2", ":1"), "port 1 is used by A and B"),
         ("listeners=A://h:1", "listener.security.protocol.map: there is no entry for listener A"),
-        ("listeners=SSL://h:1", "listener SSL speaks SSL; this version speaks PLAINTEXT and SASL"),
         ("listener.security.protocol.map=A:TLS", "found 'A:TLS'; allowed: NAME:PROTOCOL"),
         (
             "listeners=PLAINTEXT://0.0.0.0:1",

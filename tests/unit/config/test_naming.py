@@ -28,12 +28,19 @@ def test_prefixed_names() -> None:
         KEYS["connections.max.reauth.ms"], "plain", "plain"
     )
     assert named("listener.name.s.max.connections") == Named(KEYS["max.connections"], "s")
+    assert named("listener.name.s.ssl.keystore.location") == Named(
+        KEYS["ssl.keystore.location"], "s"
+    )
+    assert named("listener.name.s.oauthbearer.sasl.oauthbearer.expected.issuer") == Named(
+        KEYS["sasl.oauthbearer.expected.issuer"], "s", "oauthbearer"
+    )
 
 
 def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
     """Kafka ignores a prefix before a key of the whole server; so do we, and say so."""
     assert named("listener.name.s.num.partitions") == Named(without_effect=True)
-    assert named("listener.name.s.ssl.keystore.location") == Named(without_effect=True)
+    assert named("listener.name.s.ssl.provider") == Named(without_effect=True)
+    assert named("listener.name.s.gssapi.sasl.kerberos.service.name") == Named(without_effect=True)
 
 
 @pytest.mark.parametrize(

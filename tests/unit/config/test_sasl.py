@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from testkit.settings import problems_of, settings_of
+from testkit.settings import loaded_from, problems_of, settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.config.listeners import Listener
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 LISTENER = "listeners=SASL://localhost:1\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"
@@ -46,22 +53,18 @@ def test_a_listener_without_sasl_needs_none_of_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LISTENER, "would offer GSSAPI, Kafka's default; this version supports PLAIN"),
-        (f"{LISTENER}sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256", "found SCRAM-SHA-256 for"),
-        (f"{LISTENER}sasl.enabled.mechanisms=", "found nothing for listener SASL"),
-        (ENABLED, f"listener SASL has no users: give {JAAS}{PLAIN} required"),
-        (f"{ENABLED}sasl.jaas.config={PLAIN} required;", "listener SASL has no users"),
+        (LISTENER, "offers GSSAPI, Kafka's default for sasl.enabled.mechanisms, and has no login"),
+        (f"{LISTENER}sasl.enabled.mechanisms=PLAIN,DIGEST-MD5", "found DIGEST-MD5 for listener"),
+        (f"{LISTENER}sasl.enabled.mechanisms=", "found nothing for listener SASL; allowed: PLAIN,"),
+        (ENABLED, f"has no login module for it: give {JAAS}{PLAIN} required user_alice"),
+        (f"{ENABLED}sasl.jaas.config={PLAIN} required;", "listener SASL offers PLAIN and has no"),
         (f"{ENABLED}{JAAS}{PLAIN}", "line 4: listener.name.sasl.plain.sasl.jaas.config: REQUIRED"),
         (f"{ENABLED}{JAAS}a required; b required;", "found 2 login modules; allowed: one"),
         (f"{ENABLED}{JAAS}com.example.Ldap required;", f"the login module is not {PLAIN}"),
-        (
-            f"{ENABLED}listener.name.sasl.plain.sasl.server.callback.handler.class=com.example.C",
-            "found 'com.example.C'; allowed:",
-        ),
     ],
 )
-def test_what_is_not_supported_stops_the_start(text: str, said: str) -> None:
-    """Each problem says in one line what this version supports."""
+def test_what_is_wrong_stops_the_start(text: str, said: str) -> None:
+    """Each problem says in one line what to do."""
     problems = problems_of(text)
 
     assert [problem for problem in problems if said in problem], problems
@@ -73,3 +76,77 @@ def test_no_problem_shows_a_password() -> None:
 
     assert problems
     assert "s3cret" not in "".join(problems)
+
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+BLOCK = f"""
+KafkaServer {{
+    {SCRAM} required username="admin" password="x";
+    {PLAIN} required username="admin" user_alice="file";
+    {PLAIN} required user_alice="second" user_bob="b";
+}};
+sasl.KafkaServer {{
+}};
+other.KafkaServer {{
+    {PLAIN} required user_alice="other";
+}};
+"""
+TWO = "listeners=SASL://localhost:1,OTHER://localhost:2\nlistener.security.protocol.map=\\\nSASL:SASL_PLAINTEXT,OTHER:SASL_PLAINTEXT\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
+
+
+def users(listener: Listener) -> dict[str, str]:
+    """Return the options of a listener's PLAIN."""
+    module = next(each for each in listener.mechanisms if each.name == "PLAIN").login_module
+    assert module is not None
+    return dict(module.options)
+
+
+def test_a_listeners_section_comes_before_the_general_one(tmp_path: Path) -> None:
+    """An empty one is none; of several modules the first with an option counts."""
+    file = tmp_path / "jaas.conf"
+    file.write_text(BLOCK)
+
+    sasl, other = settings_of(f"{TWO}doorkeeper.jaas.file={file}").listeners
+
+    assert users(sasl) == {"username": "admin", "user_alice": "file", "user_bob": "b"}
+    assert users(other) == {"user_alice": "other"}
+    assert sasl.mechanisms[0].given_as["sasl.jaas.config"] == f"{file} section KafkaServer"
+    assert [each.login_module is None for each in sasl.mechanisms] == [False, False]
+    assert other.mechanisms[1].login_module is None
+
+
+def test_the_key_comes_before_the_file(tmp_path: Path) -> None:
+    """Only with listener and mechanism; without one of them it has no effect, as on a broker."""
+    file = tmp_path / "jaas.conf"
+    file.write_text(BLOCK)
+    text = f"{TWO}doorkeeper.jaas.file={file}\nsasl.jaas.config={PLAIN} required user_x=y;\n"
+
+    ignored = loaded_from(text)
+    counts = loaded_from(f'{text}{JAAS}{PLAIN} required user_alice="key";')
+
+    assert users(ignored.settings.listeners[0])["user_alice"] == "file"
+    assert users(counts.settings.listeners[0]) == {"user_alice": "key"}
+    assert [warning for warning in ignored.warnings if "sasl.jaas.config has no effect" in warning]
+
+
+def test_a_section_without_the_mechanisms_module(tmp_path: Path) -> None:
+    """A mechanism that needs one stops the start; SCRAM, whose users are stored, does not."""
+    file = tmp_path / "jaas.conf"
+    file.write_text("KafkaServer { a.B required; };")
+
+    problems = problems_of(f"{ENABLED}doorkeeper.jaas.file={file}")
+
+    assert len(problems) == 1
+    assert problems[0].endswith(f"{file} section KafkaServer has no {PLAIN}, for PLAIN")
+    assert not problems_of(
+        f"{LISTENER}sasl.enabled.mechanisms=SCRAM-SHA-256\ndoorkeeper.jaas.file={file}"
+    )
+
+
+def test_with_a_handler_plain_needs_no_module() -> None:
+    """The handler knows the users."""
+    handler = "listener.name.sasl.plain.sasl.server.callback.handler.class=com.example.C"
+    (listener,) = settings_of(f"{ENABLED}{handler}").listeners
+
+    assert listener.mechanisms[0].callback_handler == "com.example.C"
+    assert listener.mechanisms[0].login_module is None

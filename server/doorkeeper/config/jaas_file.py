@@ -1,0 +1,193 @@
+"""A JAAS file: sections, each with login modules, as Java's own parser reads it.
+
+    KafkaServer {
+        org.apache.kafka.common.security.plain.PlainLoginModule required
+            user_alice="her password";
+        org.apache.kafka.common.security.scram.ScramLoginModule required;
+    };
+
+It is not quite what ``sasl.jaas.config`` is: single quotes quote nothing, ``*`` may stand in a
+word, a section's name occurs once, and ``${user.home}`` in a value is replaced. Nothing here puts a
+piece of the text into an error: it may be a secret.
+
+Source: ``sun.security.provider.ConfigFile`` and ``sun.security.util.PropertyExpander`` (17).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.config.errors import Problem
+from doorkeeper.config.jaas import FLAGS, JaasError, LoginModule
+from doorkeeper.config.jaas_tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.config.jaas_tokens import Token
+
+FILE_KEY: Final = "doorkeeper.jaas.file"
+FILE_BYTES_MAX: Final = 1 << 20
+"""No JAAS file is so long; another file, named by mistake, may be."""
+
+
+class JaasFile(NamedTuple):
+    """A file that was read. ``problems`` say why it holds nothing, where it should."""
+
+    path: str
+    sections: Mapping[str | None, tuple[LoginModule, ...]]
+    problems: tuple[Problem, ...] = ()
+
+
+NO_FILE: Final = JaasFile("", {})
+
+
+def read(path: str) -> JaasFile:
+    """Read a file; what is wrong is among the problems. An empty path is no file."""
+    if not path:
+        return NO_FILE
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        text = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'no such name'}"
+        return JaasFile(path, {}, (Problem("", FILE_KEY, text),))
+    if len(data) > FILE_BYTES_MAX:
+        text = f"{path} has more than {FILE_BYTES_MAX} bytes: is it a JAAS file?"
+        return JaasFile(path, {}, (Problem("", FILE_KEY, text),))
+    try:
+        return JaasFile(path, parse(data.decode("utf-8", "replace"), java_properties()))
+    except JaasError as error:
+        # The error begins with the line.
+        return JaasFile(path, {}, (Problem(f"{path} {error}", "", ""),))
+
+
+def java_properties() -> dict[str, str]:
+    """Return what ``${name}`` may stand for: the properties of Java that every machine has."""
+    # Where nobody has a home, a name that needs one is as unknown as any other.
+    home = os.path.expanduser("~")  # noqa: PTH111  the pathlib one raises where there is none
+    return {
+        "/": os.sep,
+        "file.separator": os.sep,
+        "path.separator": os.pathsep,
+        "user.dir": str(Path.cwd()),
+        "user.home": home,
+    }
+
+
+def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[LoginModule, ...]]:
+    """Return the sections by name. Java also takes a sign for a name: None, which nobody asks for.
+
+    Raises:
+        JaasError: the text is not well-formed; it says where, and what is expected there.
+
+    """
+    parser = _Parser(text, properties)
+    sections: dict[str | None, tuple[LoginModule, ...]] = {}
+    while parser.token is not None:
+        line = parser.line
+        name, modules = parser.section()
+        if name in sections:
+            raise JaasError(f"line {line}: a section of this name stands further up already")
+        sections[name] = modules
+    return sections
+
+
+class _Parser:
+    """Reads one section after the other; ``token`` is the next one, None at the end."""
+
+    def __init__(self, text: str, properties: Mapping[str, str]) -> None:
+        self._tokens = Tokens(text, more_in_words="*")
+        self._properties = properties
+        self.token: Token | None = self._tokens.next()
+
+    @property
+    def line(self) -> int:
+        """Return the line of the next token."""
+        return self._tokens.line
+
+    def section(self) -> tuple[str | None, tuple[LoginModule, ...]]:
+        """Go past a section."""
+        name = None if self.token is None else self.token.text
+        self.token = self._tokens.next()
+        self._sign("{", "{ after the name of a section")
+        modules = []
+        while not self._at("}"):
+            modules.append(self._module())
+        self._sign("}", "}")
+        self._sign(";", "a semicolon after the } of a section")
+        return name, tuple(modules)
+
+    def _module(self) -> LoginModule:
+        line = self.line
+        name = self._word("the class of a login module, or } and a semicolon")
+        if not name:
+            raise JaasError(f"line {line}: the class of a login module is expected")
+        flags = ", ".join(flag.lower() for flag in FLAGS[:-1]) + f" or {FLAGS[-1].lower()}"
+        line = self.line
+        flag = self._word(flags).upper()
+        if flag not in FLAGS:
+            raise JaasError(f"line {line}: {flags} is expected")
+        options: dict[str, str] = {}
+        while not self._at(";"):
+            key = self._word("an option, or a semicolon after the last one")
+            self._sign("=", "= after the name of an option")
+            line = self.line
+            value = self._word("a value, in double quotes where it is more than a word")
+            options[key] = self._expanded(value, line)
+        self.token = self._tokens.next()
+        return LoginModule(name, flag, options)
+
+    def _at(self, sign: str) -> bool:
+        return self.token is not None and self.token.sign == sign
+
+    def _sign(self, sign: str, expected: str) -> None:
+        if not self._at(sign):
+            raise self._error(expected)
+        self.token = self._tokens.next()
+
+    def _word(self, expected: str) -> str:
+        token = self.token
+        if token is None or token.text is None or token.quote == "'":
+            raise self._error(expected)
+        self.token = self._tokens.next()
+        return token.text
+
+    def _error(self, expected: str) -> JaasError:
+        found = "" if self.token is not None else "the file ends; "
+        return JaasError(f"line {self.line}: {found}expected: {expected}")
+
+    def _expanded(self, value: str, line: int) -> str:
+        try:
+            expanded = expand(value, self._properties)
+        except KeyError:
+            known = ", ".join(sorted(self._properties))
+            text = f"line {line}: ${{...}} in a value names none of {known}"
+            raise JaasError(text) from None
+        if value and not expanded:
+            raise JaasError(f"line {line}: a value is empty after ${{...}} is replaced")
+        return expanded
+
+
+def expand(value: str, properties: Mapping[str, str]) -> str:
+    """Return a value with every ``${name}`` replaced; ``${{...}}`` stays as it is.
+
+    Raises:
+        KeyError: a name is none of the properties.
+
+    """
+    pieces: list[str] = []
+    done = 0
+    while (start := value.find("${", done)) >= 0:
+        pieces.append(value[done:start])
+        protected = value.startswith("${{", start)
+        end = value.find("}}" if protected else "}", start + 2)
+        if end < 0:
+            return "".join((*pieces, value[start:]))
+        done = end + (2 if protected else 1)
+        pieces.append(
+            value[start:done] if protected else properties[value[start + 2 : end]],
+        )
+    return "".join((*pieces, value[done:]))

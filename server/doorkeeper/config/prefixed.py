@@ -1,0 +1,63 @@
+"""The values that hold for one listener, or for one mechanism of it, as texts.
+
+A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
+``listener.name.<name>.<key>``, ``<key>`` and the default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.config.key import Scope
+from doorkeeper.config.keys import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.config.given import Given
+
+READ_ELSEWHERE: Final = "sasl.jaas.config"
+"""It is read once, as a login module, and carried no further as a text."""
+
+
+def values_of(
+    given: Given, listener: str, mechanism: str | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return values, and the whole keys that give them, both by the key without prefix.
+
+    They are those of all keys that a listener may have for itself, and of all keys of SASL; one
+    without a value is absent. A default is given by no key.
+    """
+    values: dict[str, str] = {}
+    given_as: dict[str, str] = {}
+    for name, default, of_mechanisms in _KEYS:
+        for full in _candidates(name, listener, mechanism if of_mechanisms else None):
+            entry = given.entries.get(full)
+            if entry is not None:
+                values[name], given_as[name] = entry.value.strip(), full
+                break
+        else:
+            if default is not None:
+                values[name] = default
+    return values, given_as
+
+
+def _candidates(name: str, listener: str, mechanism: str | None) -> Iterator[str]:
+    if mechanism is not None:
+        yield f"listener.name.{listener}.{mechanism}.{name}"
+    yield f"listener.name.{listener}.{name}"
+    yield name
+
+
+_KEYS: Final = tuple(
+    (key.name, key.default, key.scope is Scope.MECHANISM)
+    for key in KEYS.values()
+    if key.scope is not Scope.SERVER and key.name != READ_ELSEWHERE
+) + tuple(
+    (name, default, True)
+    for name, (_, default) in WITHOUT_EFFECT.items()
+    if name.startswith("sasl.")
+)
+"""Name, default, and whether a mechanism may stand before it. Handlers of others read more of the
+keys of SASL than we do."""

@@ -1,0 +1,62 @@
+"""The values that hold for a listener, or for a mechanism of it."""
+
+from __future__ import annotations
+
+from testkit.settings import settings_of
+
+FILE = """
+listeners=A://localhost:1,B://localhost:2
+listener.security.protocol.map=A:SASL_PLAINTEXT,B:SASL_PLAINTEXT
+sasl.enabled.mechanisms=OAUTHBEARER,SCRAM-SHA-256
+sasl.oauthbearer.expected.issuer=everywhere
+listener.name.a.sasl.oauthbearer.expected.issuer=a
+listener.name.a.oauthbearer.sasl.oauthbearer.expected.issuer = a oauth
+listener.name.a.ssl.client.auth=required
+listener.name.a.oauthbearer.sasl.login.class=com.example.Login
+listener.name.a.oauthbearer.ssl.client.auth=none
+"""
+
+
+def test_the_most_exact_prefix_counts() -> None:
+    """Mechanism, listener, nothing, default; each value says which key gave it."""
+    a, b = settings_of(FILE).listeners
+    oauth, scram = a.mechanisms
+    issuer = "sasl.oauthbearer.expected.issuer"
+
+    assert oauth.values[issuer] == "a oauth"
+    assert oauth.given_as[issuer] == f"listener.name.a.oauthbearer.{issuer}"
+    assert scram.values[issuer] == a.values[issuer] == "a"
+    assert a.given_as[issuer] == f"listener.name.a.{issuer}"
+    assert b.mechanisms[0].values[issuer] == "everywhere"
+    assert b.values["sasl.oauthbearer.scope.claim.name"] == "scope"
+    assert "sasl.oauthbearer.scope.claim.name" not in b.given_as
+
+
+def test_a_mechanism_stands_before_keys_of_sasl_only() -> None:
+    """TLS is the listener's: who it is, is settled before SASL begins."""
+    a, b = settings_of(FILE).listeners
+
+    assert a.mechanisms[0].values["ssl.client.auth"] == "required"
+    assert b.values["ssl.client.auth"] == "none"
+
+
+def test_handlers_find_every_key_of_sasl() -> None:
+    """Also one that has no effect by itself; one without a value is absent."""
+    a, _ = settings_of(FILE).listeners
+    oauth, scram = a.mechanisms
+
+    assert oauth.values["sasl.login.class"] == "com.example.Login"
+    assert "sasl.login.class" not in scram.values
+    assert oauth.values["sasl.login.refresh.buffer.seconds"] == "300"
+
+
+def test_login_modules_are_not_carried_as_texts() -> None:
+    """They are full of passwords."""
+    settings = settings_of(
+        FILE + "listener.name.a.scram-sha-256.sasl.jaas.config=m required password=hush;"
+    )
+    scram = settings.listeners[0].mechanisms[1]
+
+    assert scram.login_module is not None
+    assert "sasl.jaas.config" not in scram.values
+    assert "hush" not in repr(settings.listeners)
