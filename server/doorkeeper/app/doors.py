@@ -189,7 +189,12 @@ class Doors:
             rooms.append(room)
         try:
             tls = self._tls(listener, before) if listener.encrypts else None
-            builder = principal_builder_of(originals, listener.name)
+            builder = principal_builder_of(
+                originals,
+                listener.name,
+                listener.security_protocol,
+                [each.name for each in listener.mechanisms],
+            )
         except ValueError as error:
             problems.append(str(error))
             return None
