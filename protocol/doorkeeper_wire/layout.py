@@ -77,6 +77,8 @@ def _plain_fault(value: object, kind: str) -> str:
         bound = 1 << (_BITS[kind] - 1)
         fits = isinstance(value, int) and -bound <= value < bound
         return "" if fits else f"is no {kind}"
+    if kind == "float64":
+        return "" if isinstance(value, int | float) else "is no float64"
     if kind == "text":
         return _text_fault(value)
     if kind == "uuid":

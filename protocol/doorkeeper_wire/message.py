@@ -25,6 +25,8 @@ class Record:
 
     __slots__ = ()
     FIELDS: ClassVar[tuple[str, ...]] = ()
+    SECRETS: ClassVar[tuple[str, ...]] = ()
+    """Fields that are not shown, since they would let a reader log in."""
 
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - fields of any type
         """Return a copy with some fields changed.
@@ -44,8 +46,11 @@ class Record:
         return hash((type(self), *(getattr(self, name) for name in self.FIELDS)))
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
+        fields = ", ".join(f"{name}={self._shown(name)}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
+
+    def _shown(self, name: str) -> str:
+        return "<hidden>" if name in self.SECRETS else repr(getattr(self, name))
 
     def __copy__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ _TYPES = {
     "int16": "int",
     "int32": "int",
     "int64": "int",
+    "float64": "float",
     "string": "str",
     "bytes": "bytes",
     "uuid": "bytes",
@@ -110,6 +111,7 @@ def _class(
     rows = [(field.name, _type(field), repr(field.default), _explained(field)) for field in fields]
     if flexible:
         rows.append(_UNKNOWN_TAGS)
+    secrets = "".join(f'"{field.name}", ' for field in fields if field.secret)
     slots = "".join(f'"{row[0]}", ' for row in rows)
     annotations = [f"    {row[0]}: {row[1]}" for row in rows]
     arguments = "".join(f"{row[0]}: {row[1]} = {row[2]}, " for row in rows)
@@ -122,6 +124,7 @@ def _class(
             "",
             f"    __slots__ = ({slots})",
             "    FIELDS = __slots__",
+            *([f"    SECRETS = ({secrets})"] if secrets else []),
             *annotations,
             "",
             "",

@@ -20,8 +20,8 @@ from doorkeeper_wire.declared.nodes import (
     Text,
 )
 
-_INTEGERS = {">b": "Int8sb", ">h": "Int16sb", ">l": "Int32sb", ">q": "Int64sb"}
-_STOCK = set(_INTEGERS.values())
+_NUMBERS = {">b": "Int8sb", ">h": "Int16sb", ">l": "Int32sb", ">q": "Int64sb", ">d": "Float64b"}
+_STOCK = set(_NUMBERS.values())
 
 
 def declared_source(module: Module) -> str:
@@ -93,7 +93,7 @@ def _(node: Renamed) -> str:
 
 @node_source.register
 def _(node: FormatField) -> str:
-    return _INTEGERS[node.fmtstr]
+    return _NUMBERS[node.fmtstr]
 
 
 @node_source.register

@@ -23,7 +23,7 @@ from doorkeeper_wire.declared.nodes import (
     Text,
 )
 
-_INTEGERS = {"b": "int8", "h": "int16", "i": "int32", "q": "int64"}
+_NUMBERS = {"b": "int8", "h": "int16", "i": "int32", "q": "int64", "d": "float64"}
 
 
 @dataclass(slots=True)
@@ -263,7 +263,7 @@ def layout(node: Any) -> str:  # noqa: ANN401, PLR0911 - untyped construct, one 
             kind = "text" if isinstance(node, Text) else "bytes"
             return repr(f"nullable {kind}" if node.nullable else kind)
         case FormatField():
-            return repr(_INTEGERS[code_of(node)])
+            return repr(_NUMBERS[code_of(node)])
         case Bytes():
             return repr("uuid")
         case Flag():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 NEVER = 32767
-Default: TypeAlias = int | str | bytes | bool | tuple[()] | None
+Default: TypeAlias = int | float | str | bytes | bool | tuple[()] | None
 
 PLAIN_DEFAULTS: dict[str, Default] = {
     "bool": False,
@@ -12,6 +12,7 @@ PLAIN_DEFAULTS: dict[str, Default] = {
     "int16": 0,
     "int32": 0,
     "int64": 0,
+    "float64": 0.0,
     "string": "",
     "bytes": b"",
     "uuid": bytes(16),
@@ -38,7 +39,7 @@ class Field:
     """A field of a struct. `kind` is the type without the brackets of an array.
 
     `tag` is None for an ordinary field. `compact` is false for the one text of Kafka that keeps
-    its int16 length in a flexible version. `fields` are those of the struct, for a struct.
+    its int16 length in a flexible version. `secret` fields are not shown. `fields` are those of the struct, for a struct.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Field:
     default: Default
     ignorable: bool
     compact: bool
+    secret: bool
     meaning: str
     fields: tuple["Field", ...] = ()
 

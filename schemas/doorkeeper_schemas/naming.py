@@ -60,6 +60,7 @@ _WORDS = {
     "h": "int16",
     "i": "int32",
     "q": "int64",
+    "d": "float64",
     "?": "bool",
     "16s": "uuid",
     "B": "byte",
@@ -68,6 +69,6 @@ _WORDS = {
 
 
 def code_of(node: Any) -> str:  # noqa: ANN401 - untyped construct
-    """Return the struct code of one of construct's integers, which says "l" for "i"."""
+    """Return the struct code of one of construct's numbers, which says "l" for "i"."""
     code = str(node.fmtstr[1:])
     return "i" if code == "l" else code

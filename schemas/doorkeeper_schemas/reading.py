@@ -33,6 +33,7 @@ _FIELD_KEYS = {
     "default",
     "ignorable",
     "compact",
+    "secret",
     "meaning",
     "fields",
 }
@@ -130,6 +131,7 @@ class _Reader:
             default=self._default(entry, where, is_array=is_array, kind=kind),
             ignorable=self._flag(entry, "ignorable", where, default=False),
             compact=self._flag(entry, "compact", where, default=True),
+            secret=self._flag(entry, "secret", where, default=False),
             meaning=self._text(entry, "meaning", where),
             fields=inner,
         )

@@ -5,7 +5,7 @@ The version is decided here, not in the tree: there is one tree for each, withou
 
 from typing import Any
 
-from construct import Int8sb, Int16sb, Int32sb, Int64sb
+from construct import Float64b, Int8sb, Int16sb, Int32sb, Int64sb
 
 from doorkeeper_schemas.model import Field, Message
 from doorkeeper_wire.declared.nodes import (
@@ -27,6 +27,7 @@ _FIXED = {
     "int16": Int16sb,
     "int32": Int32sb,
     "int64": Int64sb,
+    "float64": Float64b,
     "uuid": UUID,
 }
 _NO_TAGS_HERE = Absent("unknown_tags", (), ignorable=False)

@@ -2,11 +2,13 @@
 
 Three releases answer: the reference one; 3.9.1 for the versions that were removed in 4.0; 4.4.0
 for those that came with it. Values are compared field by field in the form of the Java side: a
-struct is a dictionary of the fields that differ from their defaults, bytes are hex.
+struct is a dictionary of the fields that differ from their defaults, bytes are hex, and so are
+floats.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from struct import pack
 from typing import Any
 
 from doorkeeper_wire.errors import Malformed, Unencodable
@@ -177,6 +179,8 @@ def _java_value(value: Any) -> Any:
         return java_values(value)
     if isinstance(value, tuple):
         return [_java_value(item) for item in value]
+    if isinstance(value, float):
+        return pack(">d", value).hex()
     return value.hex() if isinstance(value, bytes) else value
 
 

@@ -111,6 +111,9 @@ def _(node: Renamed) -> st.SearchStrategy[Any]:
 
 @values.register
 def _(node: FormatField) -> st.SearchStrategy[Any]:
+    if node.fmtstr == ">d":
+        # Not a number equals nothing, not even itself.
+        return st.floats(allow_nan=False)
     bound = 1 << (8 * node.length - 1)
     return st.integers(min_value=-bound, max_value=bound - 1)
 

@@ -55,6 +55,8 @@ class Filling:
         match node:
             case Renamed():
                 return self.value(node.subcon, name)
+            case FormatField() if node.fmtstr == ">d":
+                return float(self._number(name)) / 4
             case FormatField():
                 return self._number(name)
             case Flag():

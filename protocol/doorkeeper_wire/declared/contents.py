@@ -4,6 +4,14 @@
 MODULES = {
     "AlterConfigsRequest": ("alter_configs", "ALTER_CONFIGS_REQUEST"),
     "AlterConfigsResponse": ("alter_configs", "ALTER_CONFIGS_RESPONSE"),
+    "AlterUserScramCredentialsRequest": (
+        "alter_user_scram_credentials",
+        "ALTER_USER_SCRAM_CREDENTIALS_REQUEST",
+    ),
+    "AlterUserScramCredentialsResponse": (
+        "alter_user_scram_credentials",
+        "ALTER_USER_SCRAM_CREDENTIALS_RESPONSE",
+    ),
     "ApiVersionsRequest": ("api_versions", "API_VERSIONS_REQUEST"),
     "ApiVersionsResponse": ("api_versions", "API_VERSIONS_RESPONSE"),
     "ConsumerProtocolAssignment": ("consumer_protocol_assignment", "CONSUMER_PROTOCOL_ASSIGNMENT"),
@@ -21,6 +29,8 @@ MODULES = {
     "DeleteTopicsResponse": ("delete_topics", "DELETE_TOPICS_RESPONSE"),
     "DescribeAclsRequest": ("describe_acls", "DESCRIBE_ACLS_REQUEST"),
     "DescribeAclsResponse": ("describe_acls", "DESCRIBE_ACLS_RESPONSE"),
+    "DescribeClientQuotasRequest": ("describe_client_quotas", "DESCRIBE_CLIENT_QUOTAS_REQUEST"),
+    "DescribeClientQuotasResponse": ("describe_client_quotas", "DESCRIBE_CLIENT_QUOTAS_RESPONSE"),
     "DescribeClusterRequest": ("describe_cluster", "DESCRIBE_CLUSTER_REQUEST"),
     "DescribeClusterResponse": ("describe_cluster", "DESCRIBE_CLUSTER_RESPONSE"),
     "DescribeConfigsRequest": ("describe_configs", "DESCRIBE_CONFIGS_REQUEST"),
@@ -34,6 +44,14 @@ MODULES = {
     "DescribeTopicPartitionsResponse": (
         "describe_topic_partitions",
         "DESCRIBE_TOPIC_PARTITIONS_RESPONSE",
+    ),
+    "DescribeUserScramCredentialsRequest": (
+        "describe_user_scram_credentials",
+        "DESCRIBE_USER_SCRAM_CREDENTIALS_REQUEST",
+    ),
+    "DescribeUserScramCredentialsResponse": (
+        "describe_user_scram_credentials",
+        "DESCRIBE_USER_SCRAM_CREDENTIALS_RESPONSE",
     ),
     "FindCoordinatorRequest": ("find_coordinator", "FIND_COORDINATOR_REQUEST"),
     "FindCoordinatorResponse": ("find_coordinator", "FIND_COORDINATOR_RESPONSE"),

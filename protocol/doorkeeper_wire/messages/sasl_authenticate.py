@@ -35,6 +35,7 @@ class SaslAuthenticateRequestDraft(Message):
         "unknown_tags",
     )
     FIELDS = __slots__
+    SECRETS = ("auth_bytes",)
     auth_bytes: bytes
     unknown_tags: Tags
 
@@ -77,6 +78,7 @@ class SaslAuthenticateResponseDraft(Message):
         "unknown_tags",
     )
     FIELDS = __slots__
+    SECRETS = ("auth_bytes",)
     error_code: int
     error_message: str | None
     auth_bytes: bytes

@@ -121,6 +121,9 @@ final class Fields {
             Uuid id = (Uuid) value;
             return JSON.valueToTree(String.format("%016x%016x", id.getMostSignificantBits(), id.getLeastSignificantBits()));
         }
+        if (value instanceof Double) {
+            return JSON.valueToTree(String.format("%016x", Double.doubleToRawLongBits((Double) value)));
+        }
         return value instanceof Number
                 ? JSON.getNodeFactory().numberNode(((Number) value).longValue())
                 : JSON.valueToTree(value);
@@ -151,6 +154,9 @@ final class Fields {
             case "long":
             case "Long":
                 return json.asLong();
+            case "double":
+            case "Double":
+                return Double.longBitsToDouble(Long.parseUnsignedLong(json.asText(), 16));
             case "boolean":
                 return json.asBoolean();
             case "String":
