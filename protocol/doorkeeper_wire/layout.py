@@ -29,6 +29,9 @@ class Part:
 Kind: TypeAlias = str | Items | Part
 Layout: TypeAlias = tuple[tuple[str, Kind], ...]
 
+_TYPES = {"bytes": bytes, "float64": int | float}
+"""Plain kinds of which every value can be written."""
+
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
@@ -77,15 +80,11 @@ def _plain_fault(value: object, kind: str) -> str:
         bound = 1 << (_BITS[kind] - 1)
         fits = isinstance(value, int) and -bound <= value < bound
         return "" if fits else f"is no {kind}"
-    if kind == "float64":
-        return "" if isinstance(value, int | float) else "is no float64"
     if kind == "text":
         return _text_fault(value)
     if kind == "uuid":
         return "" if isinstance(value, bytes) and len(value) == 16 else "is not 16 bytes"
-    if kind == "bytes":
-        return "" if isinstance(value, bytes) else "is not bytes"
-    return ""
+    return "" if isinstance(value, _TYPES.get(kind, object)) else f"is not {kind}"
 
 
 def _text_fault(value: object) -> str:

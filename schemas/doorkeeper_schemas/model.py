@@ -39,7 +39,8 @@ class Field:
     """A field of a struct. `kind` is the type without the brackets of an array.
 
     `tag` is None for an ordinary field. `compact` is false for the one text of Kafka that keeps
-    its int16 length in a flexible version. `secret` fields are not shown. `fields` are those of the struct, for a struct.
+    its int16 length in a flexible version. What is `secret` is left out where a message is shown.
+    `fields` are those of the struct, for a struct.
     """
 
     name: str

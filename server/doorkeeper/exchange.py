@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls, RequestContext
+from doorkeeper.node import (
+    AlterConfigs,
+    AlterCredentials,
+    ChangeTopics,
+    CreateAcls,
+    DeleteAcls,
+    RequestContext,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import Step
     from doorkeeper_wire.headers import RequestHeader
 
-UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs})
+UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials})
 """The outcomes of a handler that are no answer yet."""
 
 
@@ -52,7 +59,7 @@ class Peer(NamedTuple):
 class Update(NamedTuple):
     """A request that changes something, and all that is needed to answer it."""
 
-    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
+    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials
     context: RequestContext
     api: Api
     request: Any

@@ -109,6 +109,18 @@ class Topics(Protocol):
         ...
 
 
+class ScramUsers(Protocol):
+    """Who can log in by SCRAM, without what they log in with."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all users, sorted."""
+        ...
+
+    def iterations_of(self, user: str) -> Mapping[str, int]:
+        """Return the iterations of a user's credentials by mechanism; empty without any."""
+        ...
+
+
 class AuthorizerReads(Protocol):
     """The part of an authorizer that handlers may call."""
 
@@ -164,6 +176,11 @@ class Node(Protocol):
     @property
     def groups(self) -> Mapping[str, Group]:
         """Return all groups by id."""
+        ...
+
+    @property
+    def scram_users(self) -> ScramUsers:
+        """Return who can log in by SCRAM."""
         ...
 
     @property
@@ -260,5 +277,45 @@ class AlterConfigs:
     finish: Callable[[Sequence[ApiError | None]], Response]
 
 
-Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs
+class CredentialDeletion(NamedTuple):
+    """A SCRAM credential to delete; ``mechanism`` is Kafka's code, or none of Kafka's."""
+
+    user: str
+    mechanism: int
+
+
+class CredentialUpsertion(NamedTuple):
+    """A SCRAM credential to make or replace, of a password that the client has salted."""
+
+    user: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        """Leave out what is as good as the password."""
+        return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterCredentials:
+    """SCRAM credentials to change; each of ``users`` gets an error or None, in order.
+
+    A user's changes are made as a whole or not at all.
+    """
+
+    deletions: tuple[CredentialDeletion, ...]
+    upsertions: tuple[CredentialUpsertion, ...]
+    finish: Callable[[Sequence[ApiError | None]], Response]
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Return everyone who is named, once, in order."""
+        deleted = (each.user for each in self.deletions)
+        upserted = (each.user for each in self.upsertions)
+        return tuple(dict.fromkeys((*deleted, *upserted)))
+
+
+Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials
 """What a handler returns: an answer, or what must be done before there is one."""

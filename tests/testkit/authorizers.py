@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.storage.contract import (
         Change,
         ConfigKey,
         CredentialKey,
-        StoredCredential,
         StoredToken,
         StoredTopic,
     )
@@ -66,7 +66,7 @@ class HeldStore(Store):
     def configs(self) -> Iterator[tuple[ConfigKey, str]]:
         return iter(())
 
-    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+    def credentials(self) -> Iterator[tuple[CredentialKey, ScramCredential]]:
         return iter(())
 
     def tokens(self) -> Iterator[StoredToken]:

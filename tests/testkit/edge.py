@@ -49,6 +49,7 @@ from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.net.spec import IN_CLEAR, Offers
 from doorkeeper.node import (
     AlterConfigs,
+    AlterCredentials,
     ApiRange,
     ChangeTopics,
     CreateAcls,
@@ -279,6 +280,12 @@ class HandServices:
     ) -> Sequence[ApiError | None]:
         """Accept everything."""
         return [None] * len(change.resources)
+
+    async def alter_credentials(
+        self, change: AlterCredentials, context: RequestContext
+    ) -> Sequence[ApiError | None]:
+        """Accept everything."""
+        return [None] * len(change.users)
 
 
 # --- the log

@@ -15,6 +15,7 @@ from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, Res
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError
 from doorkeeper.node import ApiRange, Broker, Group, GroupMember, RequestContext, Topic
+from doorkeeper.scram_users import ScramUsers
 from doorkeeper.topics import Topics, declared_id
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAudit, started
@@ -53,6 +54,7 @@ class ANode:
         self.audit = audit
         self.topics = topics
         self.groups = groups
+        self.scram_users = ScramUsers()
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
         self._ids = count(1000)
 

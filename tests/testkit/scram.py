@@ -58,3 +58,8 @@ class ScramClient:
 def stored(mechanism: str, password: str, iterations: int = 4096) -> ScramCredential:
     """Return a credential as a server keeps it."""
     return credential_of(mechanism, password, iterations, b"3xy6z7wq0k")
+
+
+def salted_password(mechanism: str, password: str, salt: bytes, iterations: int = 4096) -> bytes:
+    """Return what a client sends of a password to have it stored."""
+    return hashlib.pbkdf2_hmac(DIGESTS[mechanism], password.encode(), salt, iterations)

@@ -17,6 +17,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.authn.credentials import ScramCredential
 from doorkeeper.storage.contract import (
     Author,
     Change,
@@ -24,7 +25,6 @@ from doorkeeper.storage.contract import (
     StorageError,
     Store,
     StoredBinding,
-    StoredCredential,
     StoredToken,
     StoredTopic,
 )
@@ -69,10 +69,10 @@ def topic(name: str, partitions: int = 3) -> StoredTopic:
 
 def credential(
     user: str, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096
-) -> tuple[CredentialKey, StoredCredential]:
+) -> tuple[CredentialKey, ScramCredential]:
     """Return a credential that no password makes; its bytes depend on the user."""
     name = user.encode()
-    made = StoredCredential(b"salt\0" + name, b"stored\xff" + name, b"server" + name, iterations)
+    made = ScramCredential(b"salt\0" + name, b"stored\xff" + name, b"server" + name, iterations)
     return CredentialKey(user, mechanism), made
 
 

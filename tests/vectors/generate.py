@@ -55,10 +55,9 @@ class Filling:
         match node:
             case Renamed():
                 return self.value(node.subcon, name)
-            case FormatField() if node.fmtstr == ">d":
-                return float(self._number(name)) / 4
             case FormatField():
-                return self._number(name)
+                number = self._number(name)
+                return number / 4 if node.fmtstr == ">d" else number
             case Flag():
                 return not self.sparse
             case Bytes():

@@ -6,7 +6,8 @@ closing          the end of an authorizer, in bounded time
 live_node        the node as handlers see it
 topic_changes    making, altering and deleting topics
 config_changes   changing keys over the wire
-services         both of them, as connections see them
+credential_changes  changing SCRAM credentials over the wire
+services         all of them, as connections see them
 reconfiguring    using a new configuration
 reloading        what SIGHUP changes
 errors           why a server does not start

@@ -31,6 +31,7 @@ from doorkeeper.app.authorizing import (
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.closing import close
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
+from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.doors import Doors
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
@@ -38,13 +39,13 @@ from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.topic_changes import TopicChanges
-from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
 from doorkeeper.net import BindError, Server
+from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.topics import Topics, topic_of
@@ -109,15 +110,17 @@ class Assembly:
             loop,
             on_failure=self._not_stored,
         )
+        self.credential_changes = CredentialChanges(ScramUsers(store.credentials()), store, loop)
         self.node = LiveNode(
             settings=settings,
             cluster_id=store.cluster_id,
             authorizer=self.guarded,
             topic_changes=self.topic_changes,
+            credential_changes=self.credential_changes,
             groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
         )
-        services = NodeServices(self.topic_changes)
+        services = NodeServices(self.topic_changes, self.credential_changes)
         offers = await self._open_doors(store, settings)
         self.edge = Server(
             [spec_of(each, offers[each.name]) for each in settings.listeners],
@@ -144,13 +147,14 @@ class Assembly:
         self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
         self.topic_changes.begin()
+        self.credential_changes.begin()
         self.config_changes.begin()
 
     async def _open_doors(self, store: Store, settings: Settings) -> dict[str, Offers]:
         """Make and start what clients prove with who they are."""
         sources = Sources(
-            scram_credential=lambda _mechanism, _name: None,
-            scram_iterations=lambda _mechanism: ITERATIONS_MIN,
+            scram_credential=self.credential_changes.credential,
+            scram_iterations=self.credential_changes.usual_iterations,
             token_login=lambda _token_id: None,
             salt_key=store.salt_key,
             now_ms=self._now_ms,

@@ -10,10 +10,12 @@ from doorkeeper.node import Broker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from doorkeeper.app.credential_changes import CredentialChanges
     from doorkeeper.app.topic_changes import TopicChanges
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
     from doorkeeper.node import ApiRange, AuthorizerReads, Group
+    from doorkeeper.scram_users import ScramUsers
     from doorkeeper.topics import Topics
 
 _HYPHEN = 62
@@ -30,6 +32,7 @@ class LiveNode:
         cluster_id: str,
         authorizer: AuthorizerReads | None,
         topic_changes: TopicChanges,
+        credential_changes: CredentialChanges,
         groups: Mapping[str, Group],
         random_bytes: Callable[[int], bytes],
     ) -> None:
@@ -38,6 +41,7 @@ class LiveNode:
         self._cluster_id = cluster_id
         self._authorizer = authorizer
         self._topic_changes = topic_changes
+        self._credential_changes = credential_changes
         self.groups = groups
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
@@ -66,6 +70,11 @@ class LiveNode:
     def topics(self) -> Topics:
         """Return all topics that are durable."""
         return self._topic_changes.topics
+
+    @property
+    def scram_users(self) -> ScramUsers:
+        """Return everyone with SCRAM credentials that are durable."""
+        return self._credential_changes.users
 
     @property
     def settings(self) -> Settings:

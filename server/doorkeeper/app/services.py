@@ -8,17 +8,19 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from doorkeeper.app.config_changes import ConfigChanges
+    from doorkeeper.app.credential_changes import CredentialChanges
     from doorkeeper.app.topic_changes import TopicChanges
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import AlterConfigs, ChangeTopics, RequestContext
+    from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, RequestContext
 
 
 class NodeServices:
     """The changes that a node makes; the edge is made before those of keys, which change it."""
 
-    def __init__(self, topic_changes: TopicChanges) -> None:
+    def __init__(self, topic_changes: TopicChanges, credential_changes: CredentialChanges) -> None:
         """Begin without changes of keys."""
         self._topic_changes = topic_changes
+        self._credential_changes = credential_changes
         self.config_changes: ConfigChanges | None = None
 
     def change_topics(
@@ -33,3 +35,9 @@ class NodeServices:
         """Change the keys of topics and brokers."""
         assert self.config_changes is not None, "given before a listener opens"
         return self.config_changes.alter_configs(change, context)
+
+    def alter_credentials(
+        self, change: AlterCredentials, context: RequestContext
+    ) -> Awaitable[Sequence[ApiError | None]]:
+        """Change SCRAM credentials."""
+        return self._credential_changes.alter_credentials(change, context)

@@ -22,7 +22,7 @@ from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Refused
 from doorkeeper.net.updates import Items, UnderWay
-from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls
+from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,6 +256,13 @@ class Shell(asyncio.Protocol):
                 lambda error: [error] * count,
                 around.loop,
             )
+        if isinstance(outcome, AlterCredentials):
+            users = len(outcome.users)
+            return Items(
+                [around.services.alter_credentials(outcome, context)],
+                lambda error: [error] * users,
+                around.loop,
+            )
         if around.authorizer is None:
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
         if isinstance(outcome, CreateAcls):
@@ -310,7 +317,7 @@ class Shell(asyncio.Protocol):
     def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
         results = items.results()
         self._tell_errors(items, update)
-        if isinstance(update.outcome, (ChangeTopics, AlterConfigs)):
+        if isinstance(update.outcome, (ChangeTopics, AlterConfigs, AlterCredentials)):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
 

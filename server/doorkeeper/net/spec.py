@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import AlterConfigs, ChangeTopics, RequestContext
+    from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, RequestContext
 
 
 class Offers(NamedTuple):
@@ -64,6 +64,12 @@ class Services(Protocol):
         self, change: AlterConfigs, context: RequestContext
     ) -> Awaitable[Sequence[ApiError | None]]:
         """Change the keys of topics and brokers; one result for each resource."""
+        ...
+
+    def alter_credentials(
+        self, change: AlterCredentials, context: RequestContext
+    ) -> Awaitable[Sequence[ApiError | None]]:
+        """Change SCRAM credentials; one result for each user."""
         ...
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.authn.credentials import ScramCredential
 
 
 class StorageError(Exception):
@@ -54,22 +55,6 @@ class CredentialKey(NamedTuple):
 
     user: str
     mechanism: str
-
-
-class StoredCredential(NamedTuple):
-    """What Kafka stores of a user's password for one SCRAM mechanism; never the password.
-
-    Who reads ``stored_key`` and ``server_key`` can try passwords at leisure, so nothing but the
-    number of iterations is ever shown.
-    """
-
-    salt: bytes
-    stored_key: bytes
-    server_key: bytes
-    iterations: int
-
-    def __repr__(self) -> str:
-        return f"StoredCredential(iterations={self.iterations})"
 
 
 class StoredToken(NamedTuple):
@@ -110,7 +95,7 @@ class Change:
     topics_altered: tuple[StoredTopic, ...] = ()
     configs_set: tuple[tuple[ConfigKey, str], ...] = ()
     configs_deleted: tuple[ConfigKey, ...] = ()
-    credentials_set: tuple[tuple[CredentialKey, StoredCredential], ...] = ()
+    credentials_set: tuple[tuple[CredentialKey, ScramCredential], ...] = ()
     credentials_deleted: tuple[CredentialKey, ...] = ()
     tokens_set: tuple[StoredToken, ...] = ()
     tokens_deleted: tuple[str, ...] = ()
@@ -163,7 +148,7 @@ class Store(ABC):
         """Read all dynamic values of keys. For the start, before the first ``submit``."""
 
     @abstractmethod
-    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+    def credentials(self) -> Iterator[tuple[CredentialKey, ScramCredential]]:
         """Read all SCRAM credentials. For the start, before the first ``submit``."""
 
     @abstractmethod

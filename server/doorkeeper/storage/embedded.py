@@ -15,7 +15,6 @@ from doorkeeper.storage.contract import (
     StorageError,
     Store,
     StoredBinding,
-    StoredCredential,
     StoredToken,
     StoredTopic,
 )
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import apsw
+
+    from doorkeeper.authn.credentials import ScramCredential
 
 
 class EmbeddedStore(Store):
@@ -145,7 +146,7 @@ class EmbeddedStore(Store):
         with named(self._path):
             yield from rows.read_configs(self._connection)
 
-    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+    def credentials(self) -> Iterator[tuple[CredentialKey, ScramCredential]]:
         """Read all SCRAM credentials, sorted. For the start, before the first ``submit``."""
         with named(self._path):
             yield from rows.read_credentials(self._connection)

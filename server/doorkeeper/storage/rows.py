@@ -16,12 +16,12 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.authn.credentials import ScramCredential
 from doorkeeper.storage.contract import (
     ConfigKey,
     CredentialKey,
     StorageError,
     StoredBinding,
-    StoredCredential,
     StoredToken,
     StoredTopic,
 )
@@ -188,14 +188,14 @@ def read_configs(connection: apsw.Connection) -> Iterator[tuple[ConfigKey, str]]
 
 def read_credentials(
     connection: apsw.Connection,
-) -> Iterator[tuple[CredentialKey, StoredCredential]]:
+) -> Iterator[tuple[CredentialKey, ScramCredential]]:
     """Read all SCRAM credentials, sorted by user and mechanism."""
     rows = connection.execute(
         "SELECT user, mechanism, salt, stored_key, server_key, iterations"
         " FROM scram_credentials ORDER BY user, mechanism"
     )
     for user, mechanism, *credential in rows:
-        yield CredentialKey(user, mechanism), StoredCredential(*credential)
+        yield CredentialKey(user, mechanism), ScramCredential(*credential)
 
 
 def read_tokens(connection: apsw.Connection) -> Iterator[StoredToken]:
@@ -230,7 +230,7 @@ def topic_of(name: str, text: str) -> StoredTopic:
     )
 
 
-def _credential_json(credential: StoredCredential) -> str:
+def _credential_json(credential: ScramCredential) -> str:
     """Return a credential as the trigger ``credential_set`` reads it: bytes as hex digits."""
     return json.dumps(
         {

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from doorkeeper import registry
+from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.topic_changes import TopicChanges
 from doorkeeper.node import Broker
+from doorkeeper.scram_users import ScramUsers
 from doorkeeper.topics import Topics
 from testkit.authorizers import HeldStore
 from testkit.settings import settings_of
+from testkit.stores import credential
 
 if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
@@ -30,11 +33,15 @@ def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) ->
     changes = TopicChanges(
         Topics(), HeldStore(), asyncio.get_running_loop(), on_failure=lambda error: None
     )
+    credential_changes = CredentialChanges(
+        ScramUsers([credential("alice")]), HeldStore(), asyncio.get_running_loop()
+    )
     return LiveNode(
         settings=settings,
         cluster_id="c" * 22,
         authorizer=None,
         topic_changes=changes,
+        credential_changes=credential_changes,
         groups={},
         random_bytes=random_bytes,
     )
@@ -48,6 +55,7 @@ async def test_the_node_is_its_own_controller() -> None:
     assert node.cluster_id == "c" * 22
     assert node.authorizer is None
     assert node.topics.names() == ()
+    assert node.scram_users.names() == ["alice"]
 
 
 async def test_addresses_are_those_that_clients_dial() -> None:

@@ -10,26 +10,13 @@ from doorkeeper.app.topic_changes import TopicChanges, author_of
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import ChangeTopics, RequestContext, Topic
-from doorkeeper.storage.contract import (
-    Author,
-    Change,
-    ConfigKey,
-    StorageError,
-    Store,
-    StoredTopic,
-)
+from doorkeeper.storage.contract import Author, StorageError, StoredTopic
 from doorkeeper.topics import Topics
 from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
+from testkit.hand_store import HandStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from doorkeeper.storage.contract import (
-        CredentialKey,
-        StoredBinding,
-        StoredCredential,
-        StoredToken,
-    )
+    from collections.abc import Sequence
 
 CONTEXT = RequestContext(
     AuthorizableRequestContext(
@@ -38,54 +25,6 @@ CONTEXT = RequestContext(
     "Request(...)",
     controller_listener=False,
 )
-
-
-class HandStore(Store):
-    """Delivers what the test says, when it says so."""
-
-    def __init__(self) -> None:
-        self.submitted: list[tuple[Change, Callable[[int | StorageError], None]]] = []
-
-    @property
-    def cluster_id(self) -> str:
-        return "c" * 22
-
-    @property
-    def salt_key(self) -> bytes:
-        return b"k" * 32
-
-    @property
-    def revision(self) -> int:
-        return 0
-
-    def bindings(self) -> Iterator[StoredBinding]:
-        return iter(())
-
-    def topics(self) -> Iterator[StoredTopic]:
-        return iter(())
-
-    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
-        return iter(())
-
-    def credentials(self) -> Iterator[tuple[CredentialKey, StoredCredential]]:
-        return iter(())
-
-    def tokens(self) -> Iterator[StoredToken]:
-        return iter(())
-
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Nothing is to be started."""
-
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
-        self.submitted.append((change, on_done))
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def deliver(self, outcome: int | StorageError) -> None:
-        """Complete the oldest change."""
-        _, on_done = self.submitted.pop(0)
-        on_done(outcome)
 
 
 class World:

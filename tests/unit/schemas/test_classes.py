@@ -46,3 +46,20 @@ def test_a_struct_at_two_places_is_one_class(tmp_path: Path) -> None:
 
     with pytest.raises(SchemaError, match="Piece has two forms"):
         class_sources(module_of(tmp_path, TWICE.replace("default: -1\n        meaning", "meaning")))
+
+
+def test_secret_fields_are_named(tmp_path: Path) -> None:
+    """A class lists the fields that are not shown; most have none."""
+    text = ODD.replace("        type: uuid\n", "        type: uuid\n        secret: true\n")
+
+    first, second = class_sources(module_of(tmp_path, text))
+
+    assert 'SECRETS = ("id", )' in first
+    assert "SECRETS" not in second
+
+
+def test_a_float_is_a_float(tmp_path: Path) -> None:
+    """float64 is Python's float, and 0.0 where nothing else is said."""
+    text = ODD.replace("type: int64", "type: float64").replace("        default: -1\n", "")
+
+    assert "weight: float = 0.0" in class_sources(module_of(tmp_path, text))[0]

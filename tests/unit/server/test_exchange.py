@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.exchange import UPDATES, Peer
-from doorkeeper.node import AlterConfigs, ChangeTopics, CreateAcls, DeleteAcls
+from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, CreateAcls, DeleteAcls
 
 
 def test_a_peer_is_described_as_a_broker_does() -> None:
@@ -18,5 +18,6 @@ def test_a_peer_is_described_as_a_broker_does() -> None:
 
 
 def test_updates_are_the_outcomes_that_are_no_answers() -> None:
-    """All four are done by the shell before there is an answer."""
-    assert frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs}) == UPDATES
+    """All of them are done by the shell before there is an answer."""
+    outcomes = {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials}
+    assert outcomes == UPDATES

@@ -88,7 +88,7 @@ def test_ranges_list_what_is_offered(controller: object) -> None:
 def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
     """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
     assert [each.api_key for each in api_ranges(controller=True)] == [
-        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 44, 60,
+        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 44, 51, 60,
     ]  # fmt: skip
 
 

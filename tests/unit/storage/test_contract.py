@@ -36,5 +36,5 @@ def test_a_credential_shows_its_iterations_only() -> None:
     """Whoever prints a change shows neither salts nor keys: they let one try passwords."""
     change = Change(author=AUTHOR, credentials_set=(credential("alice", iterations=8192),))
 
-    assert "StoredCredential(iterations=8192)" in repr(change)
+    assert "ScramCredential(8192 iterations)" in repr(change)
     assert "stored" not in repr(change)

@@ -8,6 +8,11 @@ from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.layout import Part, unencodable
 from doorkeeper_wire.message import Message
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from doorkeeper_wire.messages.describe_client_quotas import (
+    DescribeClientQuotasResponse,
+    EntryData,
+    ValueData,
+)
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -18,6 +23,10 @@ from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 
 def wrong(message: Message, text: str) -> Any:
     return pytest.param(message, text, id=text)
+
+
+def quota(value: Any) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(entries=(EntryData(values=(ValueData(value=value),)),))
 
 
 def creation(**values: Any) -> CreateAclsRequest:
@@ -38,6 +47,7 @@ def creation(**values: Any) -> CreateAclsRequest:
         wrong(CreateAclsRequest(creations=None), "creations: null"),  # type: ignore[arg-type]
         wrong(creation(unknown_tags=((3, "x"),)), "creations.unknown_tags: "),
         wrong(SaslAuthenticateRequest(auth_bytes="x"), "is not bytes"),  # type: ignore[arg-type]
+        wrong(quota("1"), "entries.values.value: '1' is not float64"),
         wrong(
             DescribeTopicPartitionsRequest(cursor=Cursor(partition_index=2**31)),
             "cursor.partition_index: 2147483648 is no int32",

@@ -8,7 +8,12 @@ import pytest
 from doorkeeper_wire.declared.contents import MODULES
 from doorkeeper_wire.errors import Unsupported
 from doorkeeper_wire.message import NEVER, Message
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from testkit.wire_values import message_class
 
@@ -99,3 +104,14 @@ def test_constants() -> None:
     assert (CreateAclsRequest.MIN_VERSION, CreateAclsRequest.MAX_VERSION) == (0, 3)
     assert CreateAclsRequest.FLEXIBLE_FROM == 2
     assert SaslHandshakeRequest.FLEXIBLE_FROM == NEVER
+
+
+def test_secrets_are_not_shown() -> None:
+    """What would let a reader log in is hidden in every message that carries it; names are not."""
+    upsertion = ScramCredentialUpsertion(name="alice", salt=b"grain", salted_password=b"word")
+    request = AlterUserScramCredentialsRequest(upsertions=(upsertion,))
+
+    assert "name='alice'" in repr(request)
+    assert "salted_password=<hidden>" in repr(request)
+    assert "grain" not in repr(request)
+    assert "word'" not in repr(SaslAuthenticateRequest(auth_bytes=b"word"))

@@ -1,0 +1,93 @@
+"""AlterUserScramCredentials (51), version 0: sets and deletes what users log in with by SCRAM.
+
+Needs ALTER on the cluster (31 for every user). Every user is answered once, whether named in a
+deletion or an upsertion; who is named twice gets 92 and keeps what they have. The client hashes
+the password; the password itself never comes here.
+
+    91  a credential to delete that is not there
+    93  no name; fewer than 4,096 or more than 16,384 iterations
+    33  a mechanism that is neither 1 (SCRAM-SHA-256) nor 2 (SCRAM-SHA-512)
+
+Source: ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.errors import answer_of
+from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
+from doorkeeper.permissions import needs, require_on_cluster
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.errors import ApiError
+    from doorkeeper.node import Node, Outcome, RequestContext
+
+(_ALTER,) = needs(51)
+
+
+def handle(
+    request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
+) -> Outcome:
+    """Hand the changes to the shell, which knows what is under way."""
+    require_on_cluster(node, context, _ALTER)
+
+    def finish(results: Sequence[ApiError | None]) -> AlterUserScramCredentialsResponse:
+        rows = zip(change.users, results, strict=True)
+        return AlterUserScramCredentialsResponse(
+            results=tuple(_row(user, error) for user, error in rows)
+        )
+
+    change = AlterCredentials(
+        deletions=tuple(
+            CredentialDeletion(each.name, each.mechanism) for each in request.deletions
+        ),
+        upsertions=tuple(
+            CredentialUpsertion(
+                each.name, each.mechanism, each.iterations, each.salt, each.salted_password
+            )
+            for each in request.upsertions
+        ),
+        finish=finish,
+    )
+    return change if change.users else finish(())
+
+
+def _row(user: str, error: BaseException | None) -> AlterUserScramCredentialsResult:
+    if error is None:
+        return AlterUserScramCredentialsResult(user=user, error_message=None)
+    code, text = answer_of(error)
+    return AlterUserScramCredentialsResult(user=user, error_code=code.value, error_message=text)
+
+
+def refuse(
+    request: AlterUserScramCredentialsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> AlterUserScramCredentialsResponse:
+    """Answer the same error for every user; the users are sorted, as a broker sorts them."""
+    users = {each.name for each in request.deletions}
+    users |= {each.name for each in request.upsertions}
+    return AlterUserScramCredentialsResponse(
+        results=tuple(_row(user, error) for user in sorted(users))
+    )
+
+
+API = Api(
+    key=51,
+    name="AlterUserScramCredentials",
+    min_version=0,
+    max_version=0,
+    request=AlterUserScramCredentialsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,92 @@
+"""DescribeUserScramCredentials (50), version 0: mechanisms and iterations of users.
+
+Needs DESCRIBE on the cluster: 31 at the top, and once more, without a name, for each user that was
+named. No users, or null, are all of them. A user who is named twice is answered once, with 92; one
+without credentials has 91.
+
+Source: ``KafkaApis.handleDescribeUserScramCredentialsRequest``, ``ScramImage.describe`` (4.3.1).
+Where a caller without the permission asks with null a broker fails inside and never answers; here
+31 is the answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.permissions import is_allowed, needs
+from doorkeeper.scram_users import MECHANISM_CODES
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+(_DESCRIBE,) = needs(50)
+
+_TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
+_NOT_THERE = "Attempt to describe a user credential that does not exist: "
+
+
+def handle(
+    request: DescribeUserScramCredentialsRequest, context: RequestContext, node: Node
+) -> DescribeUserScramCredentialsResponse:
+    """Describe each user once."""
+    if not is_allowed(node, context, _DESCRIBE):
+        raise ApiError(_DESCRIBE.refusal)
+    named = Counter(each.name for each in request.users or ())
+    counts = named or Counter(node.scram_users.names())
+    return DescribeUserScramCredentialsResponse(
+        results=tuple(_result(user, count, node) for user, count in counts.items())
+    )
+
+
+def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsResult:
+    if count > 1:
+        return DescribeUserScramCredentialsResult(
+            user=user,
+            error_code=ErrorCode.DUPLICATE_RESOURCE.value,
+            error_message=_TWICE + user,
+        )
+    found = node.scram_users.iterations_of(user)
+    if not found:
+        return DescribeUserScramCredentialsResult(
+            user=user,
+            error_code=ErrorCode.RESOURCE_NOT_FOUND.value,
+            error_message=_NOT_THERE + user,
+        )
+    infos = (
+        CredentialInfo(mechanism=MECHANISM_CODES[mechanism], iterations=iterations)
+        for mechanism, iterations in found.items()
+    )
+    return DescribeUserScramCredentialsResult(user=user, credential_infos=tuple(infos))
+
+
+def refuse(
+    request: DescribeUserScramCredentialsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> DescribeUserScramCredentialsResponse:
+    """Answer an error for the whole request, with a row for each user that was named."""
+    code, text = answer_of(error)
+    row = DescribeUserScramCredentialsResult(error_code=code.value, error_message=text)
+    return DescribeUserScramCredentialsResponse(
+        error_code=code.value, error_message=text, results=(row,) * len(request.users or ())
+    )
+
+
+API = Api(
+    key=50,
+    name="DescribeUserScramCredentials",
+    min_version=0,
+    max_version=0,
+    request=DescribeUserScramCredentialsRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,107 @@
+"""Everyone who can log in by SCRAM, at one moment.
+
+Snapshots share structure, so that one more credential costs O(log n).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import immutables
+
+from doorkeeper.authn.credentials import ITERATIONS_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.storage.contract import CredentialKey
+
+MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+"""Kafka's codes of the mechanisms.
+
+Source: ``org.apache.kafka.clients.admin.ScramMechanism``.
+"""
+
+MECHANISM_NAMES: Final = {code: name for name, code in MECHANISM_CODES.items()}
+
+
+class ScramUsers:
+    """A snapshot: nothing of it changes."""
+
+    __slots__ = ("_by_user", "_rounds")
+
+    def __init__(self, credentials: Iterable[tuple[CredentialKey, ScramCredential]] = ()) -> None:
+        """Begin with what a store holds."""
+        self._by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
+        self._rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
+        self._take(credentials, ())
+
+    def changed(
+        self,
+        replaced: Iterable[tuple[CredentialKey, ScramCredential]],
+        deleted: Iterable[CredentialKey],
+    ) -> Self:
+        """Return a snapshot without some credentials, then with others."""
+        found = type(self)()
+        found._by_user, found._rounds = self._by_user, self._rounds  # noqa: SLF001  one of us
+        found._take(replaced, deleted)  # noqa: SLF001  as above
+        return found
+
+    def credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        """Return what a user logs in with; None where there is nothing for the mechanism."""
+        of_user = self._by_user.get(user)
+        return None if of_user is None else of_user.get(mechanism)
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all users, sorted."""
+        return sorted(self._by_user)
+
+    def iterations_of(self, user: str) -> Mapping[str, int]:
+        """Return the iterations of a user's credentials by mechanism, in the order of names."""
+        of_user = self._by_user.get(user) or immutables.Map()
+        return {mechanism: of_user[mechanism].iterations for mechanism in sorted(of_user)}
+
+    def usual_iterations(self, mechanism: str) -> int:
+        """Return the iterations that most credentials of a mechanism have; the least without any.
+
+        Of several that are as frequent it is the lowest. O(distinct numbers).
+        """
+        counted = [
+            (-count, iterations)
+            for (found, iterations), count in self._rounds.items()
+            if found == mechanism
+        ]
+        return min(counted)[1] if counted else ITERATIONS_MIN
+
+    def _take(
+        self,
+        replaced: Iterable[tuple[CredentialKey, ScramCredential]],
+        deleted: Iterable[CredentialKey],
+    ) -> None:
+        """Change this snapshot, which nobody else has seen."""
+        none: immutables.Map[str, ScramCredential] = immutables.Map()
+        with self._by_user.mutate() as by_user, self._rounds.mutate() as rounds:
+
+            def count(mechanism: str, iterations: int, step: int) -> None:
+                found = rounds.get((mechanism, iterations), 0) + step
+                if found:
+                    rounds[mechanism, iterations] = found
+                else:
+                    del rounds[mechanism, iterations]
+
+            for user, mechanism in deleted:
+                of_user = by_user[user]
+                count(mechanism, of_user[mechanism].iterations, -1)
+                left = of_user.delete(mechanism)
+                if left:
+                    by_user[user] = left
+                else:
+                    del by_user[user]
+            for (user, mechanism), credential in replaced:
+                of_user = by_user.get(user, none)
+                if mechanism in of_user:
+                    count(mechanism, of_user[mechanism].iterations, -1)
+                by_user[user] = of_user.set(mechanism, credential)
+                count(mechanism, credential.iterations, 1)
+            self._by_user, self._rounds = by_user.finish(), rounds.finish()
