@@ -10,5 +10,6 @@ credential_changes  changing SCRAM credentials over the wire
 services         all of them, as connections see them
 reconfiguring    using a new configuration
 reloading        what SIGHUP changes
+offline          the ACLs of a server that is stopped
 errors           why a server does not start
 """

@@ -180,7 +180,7 @@ class Authorizer(ABC):
     ) -> Sequence[Eventually[AclCreateResult]]:
         """Create the bindings; return one awaitable for each, in order.
 
-        There is no context where no client asked: an offline command, a reload.
+        There is no context where no client asked: ``doorkeeper acls`` on a stopped server.
         """
 
     @abstractmethod

@@ -2,6 +2,8 @@
 
 commands     the list of subcommands; each module is imported when it is called
 serve        doorkeeper serve
+acls         doorkeeper acls add | remove | list
+acl_options  its options: those of kafka-acls.sh
 store        doorkeeper store backup | restore
 config       doorkeeper config check | show | reset
 failures     how a command that cannot go on says so

@@ -10,6 +10,7 @@ from doorkeeper.version import __version__
 
 _MODULES = {
     "serve": "doorkeeper.cli.serve",
+    "acls": "doorkeeper.cli.acls",
     "store": "doorkeeper.cli.store",
     "config": "doorkeeper.cli.config",
 }
@@ -17,6 +18,7 @@ _MODULES = {
 
 _SUMMARIES = {
     "serve": "Start the server.",
+    "acls": "Add, remove and list ACLs while the server is stopped.",
     "store": "Back up and restore the embedded store.",
     "config": "Check a configuration file, and show what counts.",
 }

@@ -1,0 +1,69 @@
+"""Everybody is locked out, and ``doorkeeper acls`` on the stopped server's store lets them in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from testkit.serving import Serving, creation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def acls(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Run the command beside the server's file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "acls", *words, "--config", "server.properties"],
+        cwd=folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
+    """The only administrator denies himself; offline the DENY goes, and he may again."""
+    (tmp_path / "server.properties").write_text(
+        f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={STANDARD}\n"
+        "doorkeeper.data.dir=data\n"
+    )
+    everything = ("--cluster", "--operation", "All", "--allow-principal", "User:ANONYMOUS")
+    assert acls(tmp_path, "add", *everything)[0] == 0
+    denied = CreateAclsRequest(
+        creations=(
+            AclCreation(
+                resource_type=4,
+                resource_name="kafka-cluster",
+                resource_pattern_type=3,
+                principal="User:*",
+                host="*",
+                operation=2,
+                permission_type=2,
+            ),
+        )
+    )
+    config = ("--config", "server.properties")
+    with Serving(tmp_path, *config) as server, server.connect() as conversation:
+        for request, code in ((denied, 0), (creation("User:a"), 31)):
+            answer = conversation.call(request, CreateAclsResponse, 3)
+            assert [row.error_code for row in answer.results] == [code]
+        status, _, said = acls(tmp_path, "list")
+        assert (status, said.count("\n")) == (1, 1)
+        assert server.stop() == 0
+
+    wrong = ("--cluster", "--deny-principal", "User:*", "--operation", "All", "--force")
+    assert acls(tmp_path, "remove", *wrong) == (0, "", "")
+
+    with Serving(tmp_path, *config) as server, server.connect() as conversation:
+        answer = conversation.call(creation("User:a"), CreateAclsResponse, 3)
+        assert [row.error_code for row in answer.results] == [0]
+        assert server.line("started")["acls"] == 1

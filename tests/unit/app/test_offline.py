@@ -1,0 +1,186 @@
+"""ACLs of a server that is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.app.errors import StartError
+from doorkeeper.app.offline import OfflineAcls, run_offline
+from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.storage.contract import Change, ConfigKey
+from testkit.plugins import InMemory
+from testkit.settings import settings_of
+from testkit.stores import AUTHOR, adding, binding, fill, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from doorkeeper.authorizer import (
+        AclBinding,
+        AclBindingFilter,
+        AuthorizableRequestContext,
+        Eventually,
+    )
+    from doorkeeper.config.settings import Settings
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+BINDINGS = [binding(number).binding for number in (1, 2)]
+
+
+class Watches(InMemory):
+    """Remembers what it was called with."""
+
+    calls: list[tuple[str, object]] = []  # noqa: RUF012  the test's hand on the instance
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Sequence[Eventually[AclCreateResult]]:
+        self.calls.append(("create", context))
+        return super().create_acls(context, bindings)
+
+    def delete_acls(
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Eventually[AclDeleteResult]]:
+        self.calls.append(("delete", context))
+        return super().delete_acls(context, filters)
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+
+
+def settings(folder: Path, name: str, text: str = "") -> Settings:
+    return settings_of(
+        f"listeners=A://:0,B://localhost:1\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
+        f"\nadvertised.listeners=A://a.example:1,B://b.example:2\nauthorizer.class.name={name}"
+        f"\ndoorkeeper.data.dir={folder / 'data'}\n{text}"
+    )
+
+
+def test_a_plug_in_sees_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No client asked: create and delete get None, and it is closed once."""
+    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Watches)
+    Watches.calls.clear()
+    seen: list[Any] = []
+
+    async def work(acls: OfflineAcls) -> None:
+        seen.append(await acls.add(BINDINGS))
+        seen.append(acls.find([ANY_BINDING, ANY_BINDING]))
+        (deleted,) = await acls.remove([ANY_BINDING])
+        seen.append(sorted(each.binding for each in deleted.bindings))
+
+    run_offline(settings(tmp_path, "x.Y"), work, make_store=True)
+
+    assert Watches.calls == [("create", None), ("delete", None), ("close", None)]
+    assert seen == [[AclCreateResult()] * 2, sorted(BINDINGS), sorted(BINDINGS)]
+
+
+def test_the_standard_authorizer_keeps_them(tmp_path: Path) -> None:
+    """What is in the store is there, and what is added is there the next time."""
+    asyncio.run(fill(tmp_path / "data", adding(1)))
+    found: list[list[AclBinding]] = []
+
+    async def add(acls: OfflineAcls) -> None:
+        found.append(acls.find([ANY_BINDING]))
+        assert [each.error for each in await acls.add(BINDINGS)] == [None, None]
+
+    async def look(acls: OfflineAcls) -> None:
+        found.append(acls.find([ANY_BINDING]))
+
+    run_offline(settings(tmp_path, STANDARD), add)
+    run_offline(settings(tmp_path, STANDARD), look)
+
+    assert found == [BINDINGS[:1], sorted(BINDINGS)]
+
+
+async def _nothing(_acls: OfflineAcls) -> None:
+    raise AssertionError("it did not start")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("", "", "there are no ACLs: authorizer.class.name names no authorizer"),
+        (STANDARD, "", "there is no store"),
+        ("testkit.plugins.BadStart", "plugin.way=configure\n", "plugin.url: found nothing"),
+        ("testkit.plugins.BadStart", "plugin.way=fail\n", "does not start: no policies"),
+        ("testkit.plugins.BadStart", "plugin.way=raise\n", "does not start: the policy server is"),
+    ],
+)
+def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) -> None:
+    """One line says why; the store is free again."""
+    if "no store" not in said:
+        open_store(tmp_path / "data").close()
+
+    with pytest.raises(StartError) as caught:
+        run_offline(settings(tmp_path, name, text), _nothing)
+
+    assert said in str(caught.value)
+    open_store(tmp_path / "data").close()
+
+
+def test_dynamic_values_count(tmp_path: Path) -> None:
+    """The authorizer is configured as the server would: the store's values over the file's."""
+    change = Change(author=AUTHOR, configs_set=((ConfigKey("1", "plugin.way"), "raise"),))
+    asyncio.run(fill(tmp_path / "data", change))
+
+    with pytest.raises(StartError, match="does not start: the policy server is away"):
+        run_offline(settings(tmp_path, "testkit.plugins.BadStart", "plugin.way=x\n"), _nothing)
+
+
+class Answers(InMemory):
+    """Gives what a test says."""
+
+    def __init__(self, give: Callable[[], Any]) -> None:
+        super().__init__()
+        self.give = give
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Any:
+        return [self.give() for _ in bindings]
+
+
+async def _raises() -> None:
+    raise RuntimeError("no\nluck")
+
+
+async def _gives_nothing() -> None:
+    return None
+
+
+def _by_a_thread() -> Awaitable[Any]:
+    future = asyncio.get_running_loop().create_future()
+    threading.Timer(0.01, future.set_result, (AclCreateResult(),)).start()
+    return future
+
+
+@pytest.mark.parametrize(
+    ("give", "code"),
+    [
+        (_raises, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (_gives_nothing, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (lambda: 7, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (lambda: asyncio.get_running_loop().create_future(), ErrorCode.REQUEST_TIMED_OUT),
+    ],
+)
+async def test_items_that_go_wrong(give: Callable[[], Any], code: ErrorCode) -> None:
+    """Each is an error of the item; what never comes is one when the time is over."""
+    acls = OfflineAcls(GuardedAuthorizer(Answers(give)), timeout_s=0.02)
+
+    results = await acls.add(BINDINGS)
+
+    assert [each.error.code for each in results if each.error is not None] == [code] * 2
+
+
+async def test_a_thread_may_complete_an_item() -> None:
+    """Also where it does not wake the loop."""
+    acls = OfflineAcls(GuardedAuthorizer(Answers(_by_a_thread)), timeout_s=20)
+
+    assert await acls.add(BINDINGS[:1]) == [AclCreateResult()]
