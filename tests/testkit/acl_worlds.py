@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -19,6 +21,9 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.snapshot import Snapshot
 
 # U+FF5E stands before U+1F600 by code point and after it by UTF-16 code unit.
 NAMES = ("a", "ab", "abc", "b", "*", "**", "*a", "\uff5e", "\U0001f600", "\U0001f600a", "(", "")
@@ -114,3 +119,8 @@ filters = st.builds(
 def numbered(world: list[AclBinding]) -> list[tuple[str, AclBinding]]:
     """Give each binding an id of 22 characters, by its place."""
     return [(f"{place:022}", binding) for place, binding in enumerate(world)]
+
+
+def loaded(*world: AclBinding) -> Snapshot:
+    """Return a world as the engine holds it."""
+    return load(numbered(list(world)))

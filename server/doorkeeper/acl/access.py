@@ -1,0 +1,179 @@
+"""Who may do a thing, and what one may do: the engine's answers, asked for everybody that counts.
+
+Bindings name some principals and some addresses; all others are alike. So one question for each
+name that occurs, and one for "anybody else", tell everything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acl.cells import masks
+from doorkeeper.acl.decision import Question, is_allowed
+from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.regions import One, covering_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.snapshot import Snapshot
+
+V = TypeVar("V")
+
+
+class Access(NamedTuple):
+    """One who may do a thing.
+
+    ``principal`` is ``User:*`` for anybody whom no binding names. ``everywhere`` says that it is
+    allowed from an address that no binding names; ``hosts`` are the addresses where it is allowed
+    although it is not everywhere, ``not_from`` those where it is not although it is.
+    """
+
+    principal: str
+    everywhere: bool
+    hosts: tuple[str, ...] = ()
+    not_from: tuple[str, ...] = ()
+
+
+class Power(NamedTuple):
+    """What one may do with the resources of a pattern.
+
+    ``operations`` hold for a resource that the pattern covers and no narrower pattern does: where
+    a narrower one says otherwise it has a row of its own.
+    """
+
+    pattern: ResourcePattern
+    operations: tuple[AclOperation, ...]
+
+
+def who_can(
+    policy: Policy,
+    snapshot: Snapshot,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    name: str,
+) -> list[Access]:
+    """Return who may do this with the resource, sorted; anybody else is ``User:*``, first."""
+    hosts = _hosts_about(snapshot, resource_type, name)
+    named = set(snapshot.types[resource_type].principals) | policy.super_users
+    found = []
+    for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
+        asked = _nobody(named) if principal == WILDCARD_PRINCIPAL else principal
+        allowed = {
+            host: is_allowed(
+                policy, snapshot, Question(asked, host, operation, resource_type, name)
+            )
+            for host in (ANY_HOST, *hosts)
+        }
+        everywhere = allowed.pop(ANY_HOST)
+        differing = tuple(host for host, answer in allowed.items() if answer is not everywhere)
+        if everywhere:
+            found.append(Access(principal, everywhere, not_from=differing))
+        elif differing:
+            found.append(Access(principal, everywhere, hosts=differing))
+    return found
+
+
+def what_can(
+    policy: Policy,
+    snapshot: Snapshot,
+    principal: str,
+    host: str = ANY_HOST,
+    resource_type: ResourceType = ResourceType.ANY,
+) -> list[Power]:
+    """Return what one may do from an address, by pattern, sorted; patterns that add nothing too.
+
+    There is a row for each pattern on which somebody like this one has a binding, and one for all
+    else, the literal ``*``, where that is allowed without any.
+    """
+    found = []
+    for each in SUPPORTED_OPERATIONS:
+        if resource_type not in (ResourceType.ANY, each):
+            continue
+        for pattern in sorted(_patterns_about(policy, snapshot, principal, each)):
+            name = _probe(snapshot, pattern)
+            operations = tuple(
+                operation
+                for operation in SUPPORTED_OPERATIONS[each]
+                if is_allowed(policy, snapshot, Question(principal, host, operation, each, name))
+            )
+            found.append(Power(pattern, operations))
+    return found
+
+
+def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> list[str]:
+    """Return the addresses that bindings about a resource name, sorted."""
+    hosts: set[str] = set()
+    for cells in snapshot.types[resource_type].principals.values():
+        for pattern_name, pattern_type in covering_patterns(cells, One(name)):
+            hosts.update(host for host, _ in masks(cells.get(pattern_name, pattern_type) or 0))
+    return sorted(hosts - {WILDCARD})
+
+
+def _nobody(named: set[str]) -> str:
+    """Return a principal that no binding names."""
+    name = "User:"
+    while name in named:
+        name += "~"
+    return name
+
+
+def _patterns_about(
+    policy: Policy, snapshot: Snapshot, principal: str, resource_type: ResourceType
+) -> set[ResourcePattern]:
+    index = snapshot.types[resource_type]
+    found: set[ResourcePattern] = set()
+    for who in (principal, WILDCARD_PRINCIPAL):
+        cells = index.principals.get(who)
+        if cells is not None:
+            found.update(
+                ResourcePattern(resource_type, name, pattern_type)
+                for name, pattern_type, _ in cells.patterns()
+            )
+    if policy.allow_everyone:
+        # Others' bindings close what is open to everybody.
+        found.update(
+            ResourcePattern(resource_type, name, pattern_type)
+            for name, pattern_type, _ in index.patterns.patterns()
+        )
+    if policy.allow_everyone or principal in policy.super_users:
+        found.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))
+    return found
+
+
+def _probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
+    """Return a name that the pattern covers and no narrower one does."""
+    resource_type, name, pattern_type = pattern
+    if pattern_type is PatternType.LITERAL and name != WILDCARD:
+        return name
+    patterns = snapshot.types[resource_type].patterns
+    stem = "" if pattern_type is PatternType.LITERAL else name
+    for suffix in _suffixes():
+        probe = stem + suffix
+        if probe not in patterns.literals and not _has_longer_prefix(patterns, probe, stem):
+            return probe
+    raise AssertionError("there are more suffixes than patterns")
+
+
+def _has_longer_prefix(patterns: Names[V], probe: str, stem: str) -> bool:
+    return any(len(prefix) > len(stem) for prefix, _ in patterns.prefixes_of(probe))
+
+
+def _suffixes() -> Iterator[str]:
+    number = 0
+    while True:
+        yield f"~{number}"
+        # Another first character each time, so that no single prefix stands in the way of all.
+        yield f"{chr(0x4E00 + number % 20_000)}{number}"
+        number += 1

@@ -1,0 +1,153 @@
+"""Why a question is answered as it is, and what would turn the answer round.
+
+The answer is the engine's own (``decision.explain``). Around it stands every binding whose pattern
+covers the resource, each with what it says to the question, and the fewest changes of bindings
+after which the answer is the other one.
+
+    denied, nothing denies it     one ALLOW for this principal, this resource, this operation
+    denied by DENYs               all of them away, and an ALLOW where none is left
+    allowed by one ALLOW          that one away
+    allowed otherwise             one DENY
+    allowed to a super user       no binding changes that
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.decision import RuleKind, explain, is_allowed
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+)
+from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
+from doorkeeper.acl.regions import One, covering_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acl.decision import Decision, Policy, Question
+    from doorkeeper.acl.snapshot import Snapshot
+
+ANY_HOST = WILDCARD
+"""The host of a question about an address that no binding names."""
+
+
+class Bearing(Enum):
+    """What a binding whose pattern covers the resource says to a question."""
+
+    DENIES = "denies it"
+    ALLOWS = "allows it"
+    IMPLIES = "allows it, by an operation that includes it"
+    OTHER_PRINCIPAL = "is for another principal"
+    OTHER_HOST = "is for another host"
+    OTHER_OPERATION = "is about another operation"
+
+
+class Considered(NamedTuple):
+    """A binding, and what it says to the question."""
+
+    binding: AclBinding
+    bearing: Bearing
+
+
+class Flip(NamedTuple):
+    """The fewest changes that turn an answer round; neither where no binding does."""
+
+    added: tuple[AclBinding, ...] = ()
+    removed: tuple[AclBinding, ...] = ()
+
+
+class Explanation(NamedTuple):
+    """The answer to a question, all that was considered, and what would turn it round.
+
+    ``considered`` is in the order of the bindings' fields; it holds what decides first nowhere
+    but in ``decision``.
+    """
+
+    question: Question
+    decision: Decision
+    considered: tuple[Considered, ...]
+    flip: Flip
+
+
+def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Explanation:
+    """Explain the answer to a question. Cost: that of the bindings that cover the resource."""
+    decision = explain(policy, snapshot, question)
+    considered = tuple(
+        Considered(binding, bearing_of(binding, question))
+        for binding in sorted(_covering(snapshot, question))
+    )
+    flip = _flip(policy, snapshot, question, decision, considered)
+    return Explanation(question, decision, considered, flip)
+
+
+def changed(
+    snapshot: Snapshot, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()
+) -> Snapshot:
+    """Return the state that a change would lead to; what is new has an empty id."""
+    return snapshot.without(removed).with_added(("", binding) for binding in added)
+
+
+def bearing_of(binding: AclBinding, question: Question) -> Bearing:
+    """Return what a binding that covers the resource says to a question."""
+    principal, host, operation, permission_type = binding.entry
+    if principal not in (question.principal, WILDCARD_PRINCIPAL):
+        return Bearing.OTHER_PRINCIPAL
+    if host not in (question.host, WILDCARD):
+        return Bearing.OTHER_HOST
+    bit = entry_bit(operation, permission_type)
+    if bit & DENY_TESTS[question.operation]:
+        return Bearing.DENIES
+    if not bit & ALLOW_TESTS[question.operation]:
+        return Bearing.OTHER_OPERATION
+    literally = operation in (question.operation, AclOperation.ALL)
+    return Bearing.ALLOWS if literally else Bearing.IMPLIES
+
+
+def _covering(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
+    patterns = snapshot.types[question.resource_type].patterns
+    for name, pattern_type in covering_patterns(patterns, One(question.name)):
+        yield from patterns.get(name, pattern_type) or ()
+
+
+def _flip(
+    policy: Policy,
+    snapshot: Snapshot,
+    question: Question,
+    decision: Decision,
+    considered: tuple[Considered, ...],
+) -> Flip:
+    if decision.rule is RuleKind.SUPER_USER:
+        return Flip()
+    if decision.allowed:
+        allowing = _with(considered, Bearing.ALLOWS, Bearing.IMPLIES)
+        if len(allowing) == 1:
+            without = changed(snapshot, removed=allowing)
+            # Where ACLs make the difference, taking the last one away opens the resource.
+            if not is_allowed(policy, without, question):
+                return Flip(removed=allowing)
+        return Flip(added=(_binding(question, AclPermissionType.DENY),))
+    denying = _with(considered, Bearing.DENIES)
+    if is_allowed(policy, changed(snapshot, removed=denying), question):
+        return Flip(removed=denying)
+    return Flip(added=(_binding(question, AclPermissionType.ALLOW),), removed=denying)
+
+
+def _with(considered: tuple[Considered, ...], *bearings: Bearing) -> tuple[AclBinding, ...]:
+    return tuple(each.binding for each in considered if each.bearing in bearings)
+
+
+def _binding(question: Question, permission_type: AclPermissionType) -> AclBinding:
+    """Return the narrowest binding that answers the question."""
+    return AclBinding(
+        ResourcePattern(question.resource_type, question.name, PatternType.LITERAL),
+        AccessControlEntry(question.principal, question.host, question.operation, permission_type),
+    )

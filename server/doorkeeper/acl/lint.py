@@ -1,0 +1,290 @@
+"""What is odd about a set of ACLs: each finding with its code, its reason, its bindings and a fix.
+
+What can go (E001 to E006) is exact, see ``necessity``: to take all of it away changes no decision.
+The rest are habits of which experience says that they are mistakes or risks.
+
+    E001  no effect           nothing asks for the operation on that type
+    E002  super user          ACLs do not count for super users
+    E003  shadowed            a DENY covers all of it
+    E004  redundant           other bindings say the same
+    E005  nothing to deny     nothing allows what it denies
+    E006  as the default      everybody may anyway
+    W001  contradiction       on one pattern the same is allowed and denied
+    W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
+    W003  principal's type    no type, or one that is written otherwise than Kafka writes it
+    W004  principal's star    a star that stands for nobody but itself
+    W005  host                not the text of an address as Kafka writes it: never matches
+    W006  everyone            a grant to everybody
+    W007  group missing       topics may be read, but no group joined
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.cells import masks
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.necessity import Cause, removable
+from doorkeeper.acl.operations import ALLOW_TESTS, effects, entry_bit
+from doorkeeper.acl.regions import overlap, region_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from doorkeeper.acl.cells import Cell
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.snapshot import Snapshot
+
+
+class Severity(Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Fix(NamedTuple):
+    """What would mend it; empty where only somebody who knows the intention can tell."""
+
+    added: tuple[AclBinding, ...] = ()
+    removed: tuple[AclBinding, ...] = ()
+
+
+NO_FIX = Fix()
+
+
+class Finding(NamedTuple):
+    """One oddity. ``bindings`` begins with the one that is odd."""
+
+    code: str
+    title: str
+    reason: str
+    bindings: tuple[AclBinding, ...]
+    fix: Fix = NO_FIX
+
+    @property
+    def severity(self) -> Severity:
+        """Return how much it matters: what can go is certain, all else a guess."""
+        return Severity.ERROR if self.code.startswith("E") else Severity.WARNING
+
+
+_CAUSES = {
+    Cause.NO_EFFECT: ("E001", "no effect"),
+    Cause.SUPER_USER: ("E002", "super user"),
+    Cause.SHADOWED: ("E003", "shadowed"),
+    Cause.COVERED: ("E004", "redundant"),
+    Cause.NOTHING_TO_DENY: ("E005", "nothing to deny"),
+    Cause.DEFAULT: ("E006", "as the default"),
+}
+
+CODES = {
+    **dict(_CAUSES.values()),
+    "W001": "contradiction",
+    "W002": "prefixed asterisk",
+    "W003": "principal's type",
+    "W004": "principal's star",
+    "W005": "host",
+    "W006": "everyone",
+    "W007": "group missing",
+}
+"""All codes, with their titles."""
+
+
+def lint(policy: Policy, snapshot: Snapshot) -> list[Finding]:
+    """Return what is odd, sorted by code, then by binding."""
+    found = [
+        Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
+                Fix(removed=(each.binding,)))
+        for each in removable(policy, snapshot)
+    ]  # fmt: skip
+    bindings = sorted(
+        binding
+        for index in snapshot.types
+        for _, _, group in index.patterns.patterns()
+        for binding in group
+    )
+    found += _contradictions(bindings)
+    for binding in bindings:
+        found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
+    found += _missing_groups(policy, snapshot, bindings)
+    return sorted(found, key=lambda each: (each.code, each.bindings))
+
+
+# --- rules about one binding
+
+
+def _prefixed_asterisk(binding: AclBinding) -> Finding | None:
+    pattern, entry = binding
+    if pattern.pattern_type is not PatternType.PREFIXED or pattern.name != WILDCARD:
+        return None
+    meant = AclBinding(pattern._replace(pattern_type=PatternType.LITERAL), entry)
+    return _warning(
+        "W002",
+        "PREFIXED * covers only names that begin with an asterisk; LITERAL * covers all",
+        binding,
+        fix=Fix((meant,), (binding,)),
+    )
+
+
+def _principal_type(binding: AclBinding) -> Finding | None:
+    principal = binding.entry.principal
+    principal_type, colon, name = principal.partition(":")
+    if not colon:
+        reason, meant = "the principal has no type", f"User:{principal}"
+    elif principal_type != "User" and principal_type.lower() == "user":
+        reason, meant = f"Kafka writes the type User, not {principal_type}", f"User:{name}"
+    elif not name:
+        return _warning("W003", "the principal has no name", binding)
+    else:
+        return None
+    return _warning("W003", reason, binding, fix=_other(binding, principal=meant))
+
+
+def _principal_star(binding: AclBinding) -> Finding | None:
+    principal = binding.entry.principal
+    if WILDCARD not in principal or principal == WILDCARD_PRINCIPAL:
+        return None
+    return _warning(
+        "W004",
+        "only User:* stands for others; a star elsewhere in a principal is a letter of its name",
+        binding,
+    )
+
+
+def _host(binding: AclBinding) -> Finding | None:
+    host = binding.entry.host
+    if host == WILDCARD:
+        return None
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return _warning(
+            "W005", "hosts are compared as texts of addresses: a name or a network never matches",
+            binding,
+        )  # fmt: skip
+    written = java_text(address)
+    if host == written:
+        return None
+    return _warning(
+        "W005", f"Kafka writes this address {written}", binding, fix=_other(binding, host=written)
+    )
+
+
+def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    """Return an address as Java's ``InetAddress.getHostAddress`` writes it."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    pairs = (int(pair, 16) for pair in address.exploded.partition("%")[0].split(":"))
+    return ":".join(f"{pair:x}" for pair in pairs)
+
+
+def _everyone(binding: AclBinding) -> Finding | None:
+    entry = binding.entry
+    if entry.permission_type is not AclPermissionType.ALLOW or not effects(binding):
+        return None
+    if entry.principal != WILDCARD_PRINCIPAL:
+        return None
+    anonymous = "" if entry.host != WILDCARD else ", those who did not log in too"
+    return _warning("W006", f"this is a grant to everybody{anonymous}", binding)
+
+
+_RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
+    _prefixed_asterisk,
+    _principal_type,
+    _principal_star,
+    _host,
+    _everyone,
+)
+
+
+# --- rules about several
+
+
+def _contradictions(bindings: Iterable[AclBinding]) -> Iterator[Finding]:
+    """Return the ALLOWs of which a DENY on the same pattern takes something back."""
+    groups: dict[ResourcePattern, list[AclBinding]] = {}
+    for binding in bindings:
+        groups.setdefault(binding.pattern, []).append(binding)
+    for group in groups.values():
+        denying = [each for each in group if _is(each, AclPermissionType.DENY)]
+        if not denying:
+            continue
+        for allowing in group:
+            if not _is(allowing, AclPermissionType.ALLOW):
+                continue
+            against = tuple(each for each in denying if _contradicts(each, allowing))
+            if against:
+                yield _warning(
+                    "W001", "what it allows is denied again on the same pattern", allowing, *against
+                )
+
+
+def _contradicts(denying: AclBinding, allowing: AclBinding) -> bool:
+    if denying.entry.principal != allowing.entry.principal:
+        return False
+    if overlap(region_of(denying), region_of(allowing)) is None:
+        return False
+    return not set(effects(denying)).isdisjoint(effects(allowing))
+
+
+def _missing_groups(
+    policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
+) -> Iterator[Finding]:
+    """Return the principals that may read topics and join no group, each with such a binding."""
+    may_read = ALLOW_TESTS[AclOperation.READ]
+    groups = snapshot.types[ResourceType.GROUP].principals
+    done = set(policy.super_users)
+    for binding in bindings:
+        pattern, entry = binding
+        if pattern.resource_type is not ResourceType.TOPIC or entry.principal in done:
+            continue
+        if not entry_bit(entry.operation, entry.permission_type) & may_read:
+            continue
+        done.add(entry.principal)
+        both = (groups.get(entry.principal), groups.get(WILDCARD_PRINCIPAL))
+        if not any(_allows(cells, may_read) for cells in both if cells is not None):
+            yield _warning(
+                "W007",
+                f"{entry.principal} may read topics but join no group: consumers that commit"
+                " their offsets need READ on their group",
+                binding,
+            )
+
+
+def _allows(cells: Names[Cell], bits: int) -> bool:
+    """Say whether any pattern of a principal carries one of these bits."""
+    return any(mask & bits for _, _, cell in cells.patterns() for _, mask in masks(cell))
+
+
+def _is(binding: AclBinding, permission_type: AclPermissionType) -> bool:
+    return binding.entry.permission_type is permission_type
+
+
+def _other(binding: AclBinding, *, principal: str | None = None, host: str | None = None) -> Fix:
+    entry = binding.entry
+    meant = AccessControlEntry(
+        entry.principal if principal is None else principal,
+        entry.host if host is None else host,
+        entry.operation,
+        entry.permission_type,
+    )
+    return Fix((AclBinding(binding.pattern, meant),), (binding,))
+
+
+def _warning(code: str, reason: str, *bindings: AclBinding, fix: Fix = NO_FIX) -> Finding:
+    return Finding(code, CODES[code], reason, bindings, fix)

@@ -1,0 +1,161 @@
+"""Of which questions a binding speaks, and how two of them lie to each other.
+
+A region is a set of questions about one resource type: names x principals x hosts. Two regions
+overlap in a region, because the names of two patterns are nested or have nothing in common.
+
+    names      One("orders")   Prefix("ord")   WILD: the literal "*"
+    principal  one, or all of them: User:*
+    host       one, or all of them: *
+
+A region that several bindings cover together is covered by one of them alone: it contains a
+question about a name, from a principal and a host, that no binding mentions, and whatever covers
+that one covers the whole region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acl.cells import masks
+from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, PatternType
+from doorkeeper.acl.names import wildcard_covers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.model import AclBinding, ResourcePattern, ResourceType
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.snapshot import Snapshot
+
+
+# Tuples of one text would be equal whatever they stand for.
+@dataclass(frozen=True, slots=True)
+class One:
+    """One name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """All names that begin so."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wild:
+    """What the literal ``*`` covers: all names but those that begin with ``*`` and go on."""
+
+
+WILD = Wild()
+V = TypeVar("V")
+NameSet = One | Prefix | Wild
+
+
+class Region(NamedTuple):
+    """A set of questions."""
+
+    resource_type: ResourceType
+    names: NameSet
+    principal: str
+    host: str
+
+
+class Held(NamedTuple):
+    """What the bindings of one principal and host on one pattern say; a mask as in operations."""
+
+    name: str
+    pattern_type: PatternType
+    principal: str
+    host: str
+    mask: int
+
+
+def names_of(pattern: ResourcePattern) -> NameSet:
+    """Return the names that a pattern covers."""
+    if pattern.pattern_type is PatternType.PREFIXED:
+        return Prefix(pattern.name)
+    return WILD if pattern.name == WILDCARD else One(pattern.name)
+
+
+def region_of(binding: AclBinding) -> Region:
+    """Return the questions that a binding is about, whatever the operation."""
+    pattern, entry = binding
+    return Region(pattern.resource_type, names_of(pattern), entry.principal, entry.host)
+
+
+def is_within(inner: NameSet, outer: NameSet) -> bool:
+    """Say whether all names of one set are in the other."""
+    if inner == outer:
+        return True
+    if isinstance(outer, One):
+        return False
+    if isinstance(outer, Prefix):
+        if isinstance(inner, Wild):
+            return not outer.prefix
+        text = inner.name if isinstance(inner, One) else inner.prefix
+        return text.startswith(outer.prefix)
+    if isinstance(inner, One):
+        return wildcard_covers(inner.name)
+    return isinstance(inner, Prefix) and inner.prefix[:1] not in ("", WILDCARD)
+
+
+def common_names(one: NameSet, other: NameSet) -> NameSet | None:
+    """Return the names that are in both; None where there is none."""
+    if is_within(one, other):
+        return one
+    if is_within(other, one):
+        return other
+    if {one, other} == {WILD, Prefix(WILDCARD)}:
+        return One(WILDCARD)
+    return None
+
+
+def overlap(one: Region, other: Region) -> Region | None:
+    """Return the questions that are in both; None where there is none."""
+    names = common_names(one.names, other.names)
+    if names is None or one.resource_type is not other.resource_type:
+        return None
+    principal = _narrower(one.principal, other.principal, WILDCARD_PRINCIPAL)
+    host = _narrower(one.host, other.host, WILDCARD)
+    if principal is None or host is None:
+        return None
+    return Region(one.resource_type, names, principal, host)
+
+
+def covering(snapshot: Snapshot, region: Region) -> Iterator[Held]:
+    """Return what is about every question of the region: O(lengths of prefixes)."""
+    principals = snapshot.types[region.resource_type].principals
+    for who in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
+        cells = principals.get(who)
+        if cells is None:
+            continue
+        for name, pattern_type in covering_patterns(cells, region.names):
+            for host, mask in masks(cells.get(name, pattern_type) or 0):
+                if host in (region.host, WILDCARD):
+                    yield Held(name, pattern_type, who, host, mask)
+
+
+def covering_patterns(names: Names[V], wanted: NameSet) -> Iterator[tuple[str, PatternType]]:
+    """Return the patterns of an index that cover all these names, each once."""
+    if isinstance(wanted, Wild):
+        if WILDCARD in names.literals:
+            yield WILDCARD, PatternType.LITERAL
+        if "" in names.prefixes:
+            yield "", PatternType.PREFIXED
+        return
+    text = wanted.name if isinstance(wanted, One) else wanted.prefix
+    if isinstance(wanted, One) and text != WILDCARD and text in names.literals:
+        yield text, PatternType.LITERAL
+    if WILDCARD in names.literals and is_within(wanted, WILD):
+        yield WILDCARD, PatternType.LITERAL
+    for prefix, _ in names.prefixes_of(text):
+        yield prefix, PatternType.PREFIXED
+
+
+def _narrower(one: str, other: str, everything: str) -> str | None:
+    if one == everything:
+        return other
+    return one if other in (one, everything) else None

@@ -1,0 +1,74 @@
+"""What can go without a change of any decision: every question is asked, on small worlds."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.necessity import removable
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from testkit import acl_worlds
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.model import AclBinding
+
+# Behind each name one that no binding has, so that every set of names has such a member.
+NAMES = (*acl_worlds.NAMES, *(f"{name}~" for name in acl_worlds.NAMES))
+QUESTIONS = tuple(
+    Question(principal, host, operation, resource_type, name)
+    for resource_type in acl_worlds.TYPES
+    for principal, host, operation, name in product(
+        ("User:a", "Group:a", "User:~", "User:super"),
+        (*acl_worlds.HOSTS[1:], "10.9.9.9"),
+        SUPPORTED_OPERATIONS[resource_type],
+        NAMES,
+    )
+)
+worlds = st.lists(
+    acl_worlds.bindings.filter(
+        lambda each: each.entry.principal in ("User:a", "User:*", "Group:a")
+    ),
+    max_size=7,
+    unique=True,
+)
+policies = st.builds(
+    Policy,
+    super_users=st.frozensets(st.sampled_from(("User:super", "User:a")), max_size=1),
+    allow_everyone=st.booleans(),
+)
+
+
+def answers(policy: Policy, bindings: list[AclBinding]) -> list[bool]:
+    snapshot = acl_worlds.loaded(*bindings)
+    return [is_allowed(policy, snapshot, question) for question in QUESTIONS]
+
+
+def check(policy: Policy, world: list[AclBinding]) -> None:
+    gone = {each.binding for each in removable(policy, acl_worlds.loaded(*world))}
+    left = [binding for binding in world if binding not in gone]
+
+    before = answers(policy, world)
+
+    assert answers(policy, left) == before
+    for binding in left:
+        assert answers(policy, [each for each in left if each != binding]) != before, binding
+
+
+@settings(max_examples=25)
+@given(policies, worlds)
+def test_quick(policy: Policy, world: list[AclBinding]) -> None:
+    """All that is found can go together, and nothing that is left can go as well."""
+    check(policy, world)
+
+
+@pytest.mark.slow
+@settings(max_examples=600)
+@given(policies, worlds)
+def test_slow(policy: Policy, world: list[AclBinding]) -> None:
+    """The same, for many worlds."""
+    check(policy, world)

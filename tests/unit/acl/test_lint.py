@@ -1,0 +1,97 @@
+"""What is odd about a set of ACLs."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.lint import CODES, Finding, Severity, java_text, lint
+from doorkeeper.acl.model import AclBinding, AclOperation
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.acl_worlds import loaded
+
+GROUP = allow("a", READ, group("g"))
+PLAIN = Policy()
+
+
+def found(*world: AclBinding, policy: Policy = PLAIN) -> list[Finding]:
+    return lint(policy, loaded(*world))
+
+
+def test_a_tidy_set_has_no_findings() -> None:
+    """A reader with its group, a writer, and a denial of what is granted."""
+    assert (
+        found(
+            GROUP,
+            allow("a", READ, topic("t", PREFIXED)),
+            allow("b", WRITE, topic("t")),
+            deny("a", READ, topic("t-secret")),
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("binding", "code", "fixed"),
+    [
+        (allow("a", READ, topic("*", PREFIXED)), "W002", allow("a", READ, topic("*"))),
+        (allow("user:b", WRITE, topic("t")), "W003", allow("User:b", WRITE, topic("t"))),
+        (allow("User:", WRITE, topic("t")), "W003", None),
+        (allow("User:team-*", WRITE, topic("t")), "W004", None),
+        (allow("Group:*", WRITE, topic("t")), "W004", None),
+        (allow("b", WRITE, topic("t"), "broker.example"), "W005", None),
+        (allow("b", WRITE, topic("t"), "10.0.0.0/8"), "W005", None),
+        (allow("b", WRITE, topic("t"), "::1"), "W005",
+         allow("b", WRITE, topic("t"), "0:0:0:0:0:0:0:1")),
+        (allow("b", WRITE, topic("t"), "::ffff:10.0.0.1"), "W005",
+         allow("b", WRITE, topic("t"), "10.0.0.1")),
+        (allow("User:*", WRITE, topic("t")), "W006", None),
+        (allow("b", READ, topic("t")), "W007", None),
+        (allow("b", AclOperation.IDEMPOTENT_WRITE, topic("t")), "E001", None),
+    ],
+)  # fmt: skip
+def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) -> None:
+    """It is found once, with the binding first, and the fix where there is one."""
+    (finding,) = found(GROUP, binding)
+
+    assert (finding.code, finding.bindings[0]) == (code, binding)
+    if code.startswith("E"):
+        assert (finding.severity, finding.fix.removed) == (Severity.ERROR, (binding,))
+    else:
+        assert finding.severity is Severity.WARNING
+        assert finding.fix == (((), ()) if fixed is None else ((fixed,), (binding,)))
+
+
+def test_what_is_allowed_and_denied_on_one_pattern() -> None:
+    """The ALLOW is named with the DENYs against it."""
+    allowing, denying = allow("a", READ, topic("t")), deny("a", DESCRIBE, topic("t"))
+
+    (finding,) = found(GROUP, allowing, denying)
+
+    assert (finding.code, finding.bindings) == ("W001", (allowing, denying))
+
+
+def test_every_code_has_a_title() -> None:
+    """And the page of the module names them all."""
+    from doorkeeper.acl import lint as module  # noqa: PLC0415
+
+    assert module.__doc__ is not None
+    assert [line.split()[0] for line in module.__doc__.splitlines() if line.startswith("    ")] == [
+        *CODES
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("10.0.0.7", "10.0.0.7"),
+        ("::", "0:0:0:0:0:0:0:0"),
+        ("2001:db8::AB", "2001:db8:0:0:0:0:0:ab"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+    ],
+)
+def test_addresses_are_written_as_in_java(text: str, written: str) -> None:
+    """No zeros in front, nothing left out, IPv4 in IPv6 as IPv4."""
+    assert java_text(ipaddress.ip_address(text)) == written

@@ -1,0 +1,76 @@
+"""How the questions of two bindings lie to each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import ResourceType
+from doorkeeper.acl.regions import (
+    WILD,
+    NameSet,
+    One,
+    Prefix,
+    Region,
+    common_names,
+    covering,
+    is_within,
+    names_of,
+    overlap,
+    region_of,
+)
+from testkit.acl import PREFIXED, READ, allow, deny, topic
+from testkit.acl_worlds import NAMES, loaded
+
+SETS = [
+    WILD,
+    *(kind(name) for name in NAMES for kind in (One, Prefix) if (kind, name) != (One, "*")),
+]
+PROBES = (*NAMES, *(f"{name}~" for name in NAMES))
+
+
+def holds(names: NameSet, name: str) -> bool:
+    if isinstance(names, One):
+        return names.name == name
+    if isinstance(names, Prefix):
+        return name.startswith(names.prefix)
+    return name == "*" or not name.startswith("*")
+
+
+@pytest.mark.parametrize("one", SETS)
+def test_sets_of_names(one: NameSet) -> None:
+    """Within and common names are what asking each name gives."""
+    mine = {name for name in PROBES if holds(one, name)}
+    for other in SETS:
+        theirs = {name for name in PROBES if holds(other, name)}
+        both = common_names(one, other)
+        assert is_within(one, other) == (mine <= theirs)
+        found = set() if both is None else {name for name in PROBES if holds(both, name)}
+        assert found == mine & theirs
+
+
+def test_names_of_patterns() -> None:
+    """The literal asterisk is the only literal that stands for others."""
+    assert names_of(topic("a")) == One("a")
+    assert names_of(topic("*")) == WILD
+    assert names_of(topic("*", PREFIXED)) == Prefix("*")
+
+
+def test_an_overlap_is_the_narrower_of_each() -> None:
+    """Names, principal and host of both; nothing where one of them differs."""
+    one = region_of(allow("User:*", READ, topic("a", PREFIXED), "10.0.0.1"))
+    other = region_of(deny("alice", READ, topic("*")))
+
+    assert overlap(one, other) == Region(ResourceType.TOPIC, Prefix("a"), "User:alice", "10.0.0.1")
+    assert overlap(one, region_of(deny("alice", READ, topic("b")))) is None
+    assert overlap(one, region_of(deny("alice", READ, topic("a"), "10.0.0.2"))) is None
+
+
+def test_what_covers_a_region_covers_all_of_it() -> None:
+    """Wider patterns, everybody and every host do; narrower ones do not."""
+    wide = deny("User:*", READ, topic("*"))
+    narrow = deny("alice", READ, topic("ab"))
+    snapshot = loaded(wide, narrow)
+
+    found = list(covering(snapshot, region_of(allow("alice", READ, topic("a", PREFIXED)))))
+
+    assert [(held.name, held.principal, held.host) for held in found] == [("*", "User:*", "*")]
