@@ -1,6 +1,7 @@
 """All APIs that this server speaks, by key.
 
-ApiVersions is answered from this table, so what it says is what is served.
+ApiVersions is answered from this table, so what it says is what is served. A few are served only
+where the configuration asks for them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from doorkeeper.handlers import (
     describe_user_scram_credentials,
     find_coordinator,
     incremental_alter_configs,
+    join_group,
     list_groups,
     metadata,
     sasl_authenticate,
@@ -81,12 +83,17 @@ APIS: dict[int, Api] = by_key(
         sasl_handshake,
     )
 )
-"""Every API by key."""
+"""Every API by key, but those of ``OPTIONAL``."""
+
+OPTIONAL: dict[int, Api] = by_key([join_group.API])
+"""What is served only with ``doorkeeper.clients.join.group``."""
+
+_TABLES = {False: APIS, True: by_key([*APIS.values(), *OPTIONAL.values()])}
 
 
-def api(key: int) -> Api | None:
+def api(key: int, *, optional: bool = False) -> Api | None:
     """Return the API of a key; None for one that is not served."""
-    return APIS.get(key)
+    return _TABLES[optional].get(key)
 
 
 def is_offered(each: Api, *, controller: bool) -> bool:
@@ -95,15 +102,16 @@ def is_offered(each: Api, *, controller: bool) -> bool:
 
 
 _RANGES = {
-    controller: tuple(
+    (controller, optional): tuple(
         ApiRange(each.key, each.min_version, each.max_version)
-        for each in APIS.values()
+        for each in table.values()
         if is_offered(each, controller=controller)
     )
     for controller in (False, True)
+    for optional, table in _TABLES.items()
 }
 
 
-def api_ranges(*, controller: bool) -> tuple[ApiRange, ...]:
+def api_ranges(*, controller: bool, optional: bool = False) -> tuple[ApiRange, ...]:
     """Return what ApiVersions lists on listeners of a kind, by key."""
-    return _RANGES[controller]
+    return _RANGES[controller, optional]

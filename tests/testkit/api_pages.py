@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+from typing import TYPE_CHECKING
 
 from doorkeeper.operations import REQUIRED, Requirement
-from doorkeeper.registry import APIS
+from doorkeeper.registry import APIS, OPTIONAL, by_key
 from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from doorkeeper.api import Api
 
 APIS_PAGE = ROOT / "docs" / "apis.md"
 COMPATIBILITY_PAGE = ROOT / "docs" / "compatibility.md"
@@ -19,11 +23,13 @@ COMPATIBILITY_PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- the registry: begin -->\n", "<!-- the registry: end -->\n"
 
 KAFKA_431 = {
-    3: "0-13", 10: "0-6", 15: "0-6", 16: "0-5", 17: "0-1", 18: "0-4", 19: "2-7", 20: "1-6",
-    29: "1-3", 30: "1-3", 31: "1-3", 32: "1-4", 33: "0-2", 36: "0-2", 44: "0-1",
+    3: "0-13", 10: "0-6", 11: "0-9", 15: "0-6", 16: "0-5", 17: "0-1", 18: "0-4", 19: "2-7",
+    20: "1-6", 29: "1-3", 30: "1-3", 31: "1-3", 32: "1-4", 33: "0-2", 36: "0-2", 44: "0-1",
     48: "0-1", 50: "0", 51: "0", 60: "0-2", 75: "0",
 }  # fmt: skip
 """What a broker 4.3.1 lists, as observed."""
+
+LISTED = by_key([*APIS.values(), *OPTIONAL.values()])
 
 HEAD = """\
 # The APIs
@@ -39,11 +45,10 @@ left out, or the next row decides. Denials are audited at INFO; quiet ones at TR
 
 def apis_page() -> str:
     """Return the text of docs/apis.md."""
-    return HEAD + "".join(map(_section, APIS))
+    return HEAD + "".join(map(_section, LISTED.values()))
 
 
-def _section(key: int) -> str:
-    api = APIS[key]
+def _section(api: Api) -> str:
     text = inspect.getdoc(sys.modules[api.handle.__module__])
     assert text is not None
     _, _, body = text.partition("\n")
@@ -52,10 +57,16 @@ def _section(key: int) -> str:
         for kind, offered in (("brokers", api.on_broker), ("controllers", api.on_controller))
         if offered
     )
-    needs = "".join(map(_need, REQUIRED[key]))
+    needs = "".join(map(_need, REQUIRED[api.key]))
     table = f"\n| needs | on | when | refused with |\n|---|---|---|---|\n{needs}" if needs else ""
     body = body.strip().replace("``", "`")
-    return f"\n## {api.name} ({key})\n\nOn listeners for {kinds}.\n{table}\n{body}\n"
+    return (
+        f"\n## {api.name} ({api.key})\n\nOn listeners for {kinds}{_when(api)}.\n{table}\n{body}\n"
+    )
+
+
+def _when(api: Api) -> str:
+    return ", where `doorkeeper.clients.join.group=true`" if api.key in OPTIONAL else ""
 
 
 def _need(row: Requirement) -> str:
@@ -71,7 +82,7 @@ def table() -> str:
     rows = "".join(
         f"| {api.key} | {api.name} | {_versions(api.min_version, api.max_version)} |"
         f" {KAFKA_431[api.key]} | {'yes' if api.on_controller else 'no'} |\n"
-        for api in APIS.values()
+        for api in LISTED.values()
     )
     return f"{head}|---|---|---|---|---|\n{rows}"
 

@@ -63,6 +63,8 @@ MODULES = {
         "incremental_alter_configs",
         "INCREMENTAL_ALTER_CONFIGS_RESPONSE",
     ),
+    "JoinGroupRequest": ("join_group", "JOIN_GROUP_REQUEST"),
+    "JoinGroupResponse": ("join_group", "JOIN_GROUP_RESPONSE"),
     "ListGroupsRequest": ("list_groups", "LIST_GROUPS_REQUEST"),
     "ListGroupsResponse": ("list_groups", "LIST_GROUPS_RESPONSE"),
     "MetadataRequest": ("metadata", "METADATA_REQUEST"),

@@ -16,6 +16,7 @@ import asyncio
 import os
 import socket
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import structlog
@@ -129,7 +130,7 @@ class Assembly:
             self.guarded,
             services,
             structlog.get_logger("doorkeeper.net"),
-            apis=registry.api,
+            apis=partial(registry.api, optional=settings.clients_join_group),
         )
         self.reconfiguring = Reconfiguring(
             node=self.node,

@@ -91,7 +91,9 @@ class LiveNode:
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return what ApiVersions lists on a listener of this kind."""
-        return registry.api_ranges(controller=controller)
+        return registry.api_ranges(
+            controller=controller, optional=self._settings.clients_join_group
+        )
 
     def new_topic_id(self) -> bytes:
         """Return a random UUID whose text, as Kafka prints it, does not begin with a hyphen.

@@ -339,6 +339,25 @@ _OURS = (
         importance="LOW",
     ),
     Key(
+        name="doorkeeper.clients.join.group",
+        type=KeyType.BOOLEAN,
+        default="false",
+        doc=(
+            "Whether JoinGroup 0-1 is listed, and answered with COORDINATOR_NOT_AVAILABLE. An old"
+            " librdkafka (that of Debian 12 is 2.0.2) offers GSSAPI to no other server."
+        ),
+        importance="LOW",
+    ),
+    Key(
+        name="doorkeeper.kerberos.config.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "The krb5.conf of this process, for GSSAPI. Without it counts the environment variable"
+            " KRB5_CONFIG, else /etc/krb5.conf."
+        ),
+    ),
+    Key(
         name="doorkeeper.authorizer.log.format",
         type=KeyType.STRING,
         default="4.2",

@@ -242,6 +242,7 @@ def _settings(
         clients_answer_max_bytes=client_rules_of(
             given, "doorkeeper.clients.answer.max.bytes", "bytes"
         ),
+        clients_join_group=given.flag("doorkeeper.clients.join.group"),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),

@@ -102,6 +102,7 @@ class Settings:
     authorizer_slow_ms: int
     clients_withhold: tuple[ClientRule, ...]
     clients_answer_max_bytes: tuple[ClientRule, ...]
+    clients_join_group: bool
     shutdown_drain_ms: int
     log_format: str
     log_levels: Mapping[str, int]

@@ -78,6 +78,13 @@ async def test_apis_are_those_of_the_registry() -> None:
         assert node.api_ranges(controller=controller) == registry.api_ranges(controller=controller)
 
 
+async def test_what_old_clients_need_is_listed_where_that_is_configured() -> None:
+    """doorkeeper.clients.join.group lists JoinGroup."""
+    node = node_of(settings_of("doorkeeper.clients.join.group=true"))
+
+    assert 11 in {each.api_key for each in node.api_ranges(controller=False)}
+
+
 async def test_settings_are_replaced() -> None:
     """A reload gives handlers the new settings."""
     node = node_of(settings_of(""))

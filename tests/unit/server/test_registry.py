@@ -10,13 +10,22 @@ import pytest
 
 from doorkeeper import handlers, registry
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.registry import APIS, RegisteredTwice, api, api_ranges, by_key, is_offered
+from doorkeeper.registry import (
+    APIS,
+    OPTIONAL,
+    RegisteredTwice,
+    api,
+    api_ranges,
+    by_key,
+    is_offered,
+)
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from doorkeeper.api import Api
 
-ALL = list(APIS.values())
+ALWAYS = list(APIS.values())
+ALL = [*ALWAYS, *OPTIONAL.values()]
 
 
 def names(each: Api) -> str:
@@ -82,7 +91,18 @@ def test_ranges_list_what_is_offered(controller: object) -> None:
 
     listed = {each.api_key for each in api_ranges(controller=kind)}
 
-    assert listed == {each.key for each in ALL if is_offered(each, controller=kind)}
+    assert listed == {each.key for each in ALWAYS if is_offered(each, controller=kind)}
+
+
+def test_some_are_served_only_where_that_is_asked_for() -> None:
+    """JoinGroup, for an old librdkafka; never on listeners for controllers."""
+    added = {each.api_key for each in api_ranges(controller=False, optional=True)} - set(APIS)
+
+    assert added == set(OPTIONAL) == {11}
+    assert api(11) is None
+    assert api(11, optional=True) is OPTIONAL[11]
+    assert api(29, optional=True) is APIS[29]
+    assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
 
 
 def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:

@@ -1,0 +1,55 @@
+"""JoinGroup (11), versions 0-1: says that there is no coordinator.
+
+Needs READ on the group (30). Doorkeeper has no groups that one can join; an error that clients try
+again is all that it answers (15, COORDINATOR_NOT_AVAILABLE). librdkafka before 2.1 offers GSSAPI
+only to servers that list this API: `doorkeeper.clients.join.group=true` lists and answers it.
+
+Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of the broker 4.3.1;
+``RD_KAFKA_FEATURE_SASL_GSSAPI`` of librdkafka 2.0.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.permissions import is_allowed, needs
+from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+if TYPE_CHECKING:
+    from doorkeeper.node import Node, RequestContext
+
+(_READ,) = needs(11)
+
+
+def handle(request: JoinGroupRequest, context: RequestContext, node: Node) -> JoinGroupResponse:
+    """Refuse: for want of permission, or of a coordinator."""
+    if not is_allowed(node, context, _READ, request.group_id):
+        return _refused(_READ.refusal)
+    return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
+
+
+def refuse(
+    request: JoinGroupRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> JoinGroupResponse:
+    """Answer an error."""
+    code, _ = answer_of(error)
+    return _refused(code)
+
+
+def _refused(code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    return JoinGroupResponse(error_code=code.value, generation_id=-1, member_id=member_id)
+
+
+API = Api(
+    key=11,
+    name="JoinGroup",
+    min_version=0,
+    max_version=1,
+    request=JoinGroupRequest,
+    handle=handle,
+    refuse=refuse,
+)
