@@ -44,6 +44,9 @@ MANY = settings(FEW, max_examples=40)
 
 DAMAGED_BYTES_MAX = 4000
 
+FIRST_VERSIONS_ONLY = ("JoinGroupRequest", "JoinGroupResponse")
+"""Messages that have fields in later versions than ours."""
+
 ACCEPTED = {
     "half of a surrogate pair is not encoded": Case(
         "SaslHandshakeRequest", 0, SaslHandshakeRequest(mechanism="\ud800")
@@ -134,6 +137,8 @@ def test_defaults(codec: CodecOracle, totals: Totals, release: str, name: str) -
     ours = java_values(message_class(name)(), every=True)
 
     later = ours.keys() - kafkas.keys()
+    if name in FIRST_VERSIONS_ONLY:
+        kafkas = {field: value for field, value in kafkas.items() if field in ours}
     assert kafkas == {field: value for field, value in ours.items() if field not in later}
     assert release != RELEASES[-1] or not later
     totals.compared["messages with their defaults"] += 1
