@@ -1,0 +1,140 @@
+"""PEM as Kafka reads it: from a file, or from a value on one line.
+
+White space counts for nothing, so that a value which a properties file continues over several
+lines is as good as a file. Text between the blocks is skipped.
+
+Source: Kafka's ``DefaultSslEngineFactory.PemStore`` and ``PemParser`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+    from cryptography.x509 import Certificate, CertificateRevocationList
+
+_BEGIN = re.compile(rb"-----BEGIN +([A-Z0-9]+(?: [A-Z0-9]+)*) *-----")
+
+
+class PemError(ValueError):
+    """The text is no PEM, or not of what is wanted; never holds a piece of it."""
+
+
+class Block(NamedTuple):
+    """One block: what its first line calls it, and its bytes."""
+
+    label: str
+    der: bytes
+
+
+def blocks_of(data: bytes) -> list[Block]:
+    """Return the blocks, in order.
+
+    Raises:
+        PemError: a block does not end, or holds no base64.
+
+    """
+    found = []
+    at = 0
+    while (begin := _BEGIN.search(data, at)) is not None:
+        label = begin[1].decode()
+        end = re.compile(rb"-----END +" + re.escape(begin[1]) + rb" *-----").search(
+            data, begin.end()
+        )
+        if end is None:
+            raise PemError(f"the block {label} does not end")
+        body = data[begin.end() : end.start()]
+        if b"Proc-Type" in body:
+            raise PemError(
+                f"the block {label} is encrypted in OpenSSL's old form; convert it:"
+                " openssl pkcs8 -topk8 -in old.pem -out new.pem"
+            )
+        try:
+            der = base64.b64decode(b"".join(body.split()), validate=True)
+        except binascii.Error:
+            raise PemError(f"the block {label} holds something else than base64") from None
+        found.append(Block(label, der))
+        at = end.end()
+    return found
+
+
+def certificates_of(data: bytes) -> list[Certificate]:
+    """Return the certificates of a text, in order; other blocks are skipped.
+
+    Raises:
+        PemError: there is none, or one is malformed.
+
+    """
+    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+
+    found = []
+    for number, block in enumerate(_of_kind(data, "CERTIFICATE"), 1):
+        try:
+            found.append(load_der_x509_certificate(block.der))
+        except ValueError:
+            raise PemError(f"the certificate number {number} is malformed") from None
+    return found
+
+
+def revocations_of(data: bytes) -> list[CertificateRevocationList]:
+    """Return the revocation lists of a text or, where it is no PEM, the one that it is in DER.
+
+    Raises:
+        PemError: there is none, or one is malformed.
+
+    """
+    from cryptography.x509 import load_der_x509_crl  # noqa: PLC0415 - TLS only
+
+    in_der = data[:1] == b"\x30"
+    lists = [data] if in_der else [block.der for block in _of_kind(data, "X509 CRL")]
+    found = []
+    for number, der in enumerate(lists, 1):
+        try:
+            found.append(load_der_x509_crl(der))
+        except ValueError:
+            raise PemError(f"the revocation list number {number} is malformed") from None
+    return found
+
+
+def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
+    """Return the one private key of a text; other blocks are skipped.
+
+    Raises:
+        PemError: there is none, or several, it is malformed, or the password is not its own.
+
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+        load_der_private_key,
+    )
+
+    keys = _of_kind(data, "PRIVATE KEY")
+    if len(keys) > 1:
+        raise PemError(f"found {len(keys)} private keys; allowed: one")
+    encrypted = keys[0].label == "ENCRYPTED PRIVATE KEY"
+    if encrypted and password is None:
+        raise PemError("the private key is encrypted: give its password in ssl.key.password")
+    try:
+        # A password for a key that has none is no error, as in Kafka.
+        return load_der_private_key(
+            keys[0].der, password.encode() if encrypted and password is not None else None
+        )
+    except UnsupportedAlgorithm:
+        raise PemError("the private key is of a kind, or encrypted in a way, not known") from None
+    except (ValueError, TypeError):
+        if encrypted:
+            raise PemError("the password is wrong, or the private key is malformed") from None
+        raise PemError("the private key is malformed") from None
+
+
+def _of_kind(data: bytes, kind: str) -> list[Block]:
+    blocks = blocks_of(data)
+    found = [block for block in blocks if block.label.endswith(kind)]
+    if not found:
+        labels = ", ".join(dict.fromkeys(block.label for block in blocks)) or "no PEM at all"
+        raise PemError(f"found {labels}; allowed: PEM with a block {kind}")
+    return found

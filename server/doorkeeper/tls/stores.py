@@ -1,0 +1,312 @@
+"""The server's key with its certificates, and the certificates of those it trusts.
+
+Three types, as in Kafka: PEM, from a file or in the configuration itself; PKCS12; JKS. As in Java
+the types JKS and PKCS12 read each other's files: what counts is what the file holds. A PKCS12 file
+is read by ``cryptography``, a true JKS file by the optional package ``pyjks``.
+
+Source: Kafka's ``DefaultSslEngineFactory`` (4.3.1); Java's ``KeyStore``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+from doorkeeper.authn.distinguished_name import name_of
+from doorkeeper.tls import pem
+from doorkeeper.tls.sources import KEY_STORE, TRUST_STORE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+    from cryptography.x509 import Certificate
+
+    from doorkeeper.tls.settings import TlsSettings
+
+TYPES: Final = ("JKS", "PKCS12", "PEM")
+_JKS: Final = b"\xfe\xed\xfe\xed"
+_JCEKS: Final = b"\xce\xce\xce\xce"
+_CONVERT: Final = (
+    "keytool -importkeystore -srckeystore old.jks -destkeystore new.p12 -deststoretype pkcs12"
+)
+
+
+class Identity(NamedTuple):
+    """The server's key, its certificate, and those of the issuers between it and a root."""
+
+    key: PrivateKeyTypes
+    chain: tuple[Certificate, ...]
+
+    def __repr__(self) -> str:
+        return f"Identity({len(self.chain)} certificates)"
+
+
+def identity_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Identity:
+    """Return who the server is.
+
+    Raises:
+        TlsError: the keys contradict each other, or what they name cannot be used.
+
+    """
+    _check_type(settings, "ssl.keystore.type")
+    inline_key, inline_chain = (
+        settings.text("ssl.keystore.key"),
+        settings.text("ssl.keystore.certificate.chain"),
+    )
+    password = settings.text("ssl.keystore.password")
+    in_pem = _type(settings, "ssl.keystore.type") == "PEM"
+    if (inline_key is not None or inline_chain is not None) and not in_pem:
+        key = "ssl.keystore.key" if inline_key is not None else "ssl.keystore.certificate.chain"
+        raise settings.problem(key, "allowed with ssl.keystore.type=PEM only")
+    if inline_key is not None and inline_chain is None:
+        raise settings.problem("ssl.keystore.certificate.chain", "missing, with a key given")
+    if inline_chain is not None and inline_key is None:
+        raise settings.problem("ssl.keystore.key", "missing, with a certificate given")
+    if inline_key is not None and KEY_STORE in files:
+        raise settings.problem(KEY_STORE, "not allowed together with ssl.keystore.key")
+    if in_pem and password is not None:
+        raise settings.problem(
+            "ssl.keystore.password", "PEM has none; the key's password is ssl.key.password"
+        )
+    if inline_key is None and KEY_STORE not in files:
+        raise settings.problem(
+            KEY_STORE,
+            f"listener {settings.listener_name} speaks {settings.security_protocol} and needs a"
+            " certificate: give the file of a key store",
+        )
+    if in_pem:
+        found = _identity_in_pem(settings, files, inline_key, inline_chain)
+    elif password is None:
+        raise settings.problem("ssl.keystore.password", "missing, with a key store given")
+    else:
+        found = _identity_in_store(settings, files[KEY_STORE], password)
+    return _checked(settings, found)
+
+
+def trusted_by(settings: TlsSettings, files: Mapping[str, bytes]) -> tuple[Certificate, ...] | None:
+    """Return whose clients are trusted; None where nothing says so.
+
+    Raises:
+        TlsError: see identity_of.
+
+    """
+    _check_type(settings, "ssl.truststore.type")
+    inline = settings.text("ssl.truststore.certificates")
+    password = settings.text("ssl.truststore.password")
+    in_pem = _type(settings, "ssl.truststore.type") == "PEM"
+    if inline is not None and not in_pem:
+        raise settings.problem(
+            "ssl.truststore.certificates", "allowed with ssl.truststore.type=PEM only"
+        )
+    if inline is not None and TRUST_STORE in files:
+        raise settings.problem(TRUST_STORE, "not allowed together with ssl.truststore.certificates")
+    if in_pem and password is not None:
+        raise settings.problem("ssl.truststore.password", "PEM has none")
+    if inline is None and TRUST_STORE not in files:
+        if password is not None:
+            raise settings.problem(TRUST_STORE, "missing, with its password given")
+        return None
+    if in_pem:
+        key = TRUST_STORE if inline is None else "ssl.truststore.certificates"
+        try:
+            data = files[TRUST_STORE] if inline is None else inline.encode()
+            return tuple(pem.certificates_of(data))
+        except pem.PemError as error:
+            raise _told(settings, key, str(error)) from None
+    found = _trusted_in_store(settings, files[TRUST_STORE], password)
+    if not found:
+        raise _told(settings, TRUST_STORE, "found no trusted certificate")
+    return tuple(found)
+
+
+def _type(settings: TlsSettings, key: str) -> str:
+    return (settings.text(key) or "JKS").upper()
+
+
+def _check_type(settings: TlsSettings, key: str) -> None:
+    if _type(settings, key) not in TYPES:
+        raise settings.problem(key, f"found {settings.text(key)!r}; allowed: {', '.join(TYPES)}")
+
+
+def _told(settings: TlsSettings, key: str, text: str) -> ValueError:
+    """Return the error about what a key names, with the name of the file."""
+    named = key.endswith((".location", ".file"))
+    return settings.problem(key, f"{settings.text(key)}: {text}" if named else text)
+
+
+def _identity_in_pem(
+    settings: TlsSettings, files: Mapping[str, bytes], key: str | None, chain: str | None
+) -> Identity:
+    whole = files.get(KEY_STORE, b"")
+    named = KEY_STORE if key is None else "ssl.keystore.key"
+    try:
+        private = pem.private_key_of(
+            whole if key is None else key.encode(), settings.text("ssl.key.password")
+        )
+        if chain is not None:
+            named = "ssl.keystore.certificate.chain"
+        return Identity(
+            private, tuple(pem.certificates_of(whole if chain is None else chain.encode()))
+        )
+    except pem.PemError as error:
+        raise _told(settings, named, str(error)) from None
+
+
+def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> Identity:
+    if data.startswith(_JKS):
+        return _identity_in_jks(settings, data, password)
+    found = _pkcs12(settings, KEY_STORE, data, password)
+    if found.key is None or found.cert is None:
+        raise _told(settings, KEY_STORE, "found no private key with its certificate")
+    others = [each.certificate for each in found.additional_certs]
+    return Identity(found.key, tuple(_chain(found.cert.certificate, others)))
+
+
+def _trusted_in_store(
+    settings: TlsSettings, data: bytes, password: str | None
+) -> Sequence[Certificate]:
+    """Return the trusted certificates of a store; of its keys, their own certificates."""
+    if data.startswith(_JKS):
+        return _trusted_in_jks(settings, data, password)
+    found = _pkcs12(settings, TRUST_STORE, data, password)
+    if found.cert is None:
+        return [each.certificate for each in found.additional_certs]
+    # Beside a key stand the issuers of its certificate, which Java does not trust for that alone;
+    # it names them by their subject, and entries of their own by their alias.
+    own = [
+        each.certificate
+        for each in found.additional_certs
+        if each.friendly_name is not None
+        and each.friendly_name.decode(errors="replace").lower()
+        != name_of(each.certificate.subject.public_bytes()).lower()
+    ]
+    return [found.cert.certificate, *own]
+
+
+def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415 - TLS only
+
+    if not data.startswith(b"\x30"):
+        _fail_unknown(settings, key, data)
+    try:
+        return pkcs12.load_pkcs12(data, None if password is None else password.encode())
+    except UnsupportedAlgorithm:
+        raise _told(settings, key, "the store is encrypted in a way not known") from None
+    except ValueError:
+        password_key = key.replace("location", "password")
+        what = "the password is missing" if password is None else "the password is wrong"
+        raise _told(
+            settings, key, f"{what} ({settings.key(password_key)}), or the store is damaged"
+        ) from None
+
+
+def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
+    type_key = key.replace("location", "type")
+    if data.startswith(_JCEKS):
+        found = "a JCEKS store"
+    elif b"-----BEGIN" in data:
+        found = f"PEM; give {type_key}=PEM"
+    else:
+        found = "something else"
+    raise _told(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
+
+
+def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
+    try:
+        import jks  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise _told(
+            settings,
+            key,
+            "found a store of the old type JKS: install doorkeeper[jks], or convert it to PKCS12:"
+            f" {_CONVERT}",
+        ) from None
+    try:
+        return jks.KeyStore.loads(data, password, try_decrypt_keys=False)
+    except jks.util.KeystoreSignatureException:
+        password_key = settings.key(key.replace("location", "password"))
+        raise _told(
+            settings, key, f"the password is wrong ({password_key}), or the store is damaged"
+        ) from None
+    except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
+        raise _told(settings, key, "the store is damaged") from None
+
+
+def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Identity:
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+        load_der_private_key,
+    )
+    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+
+    store = _jks(settings, KEY_STORE, data, password)
+    if not store.private_keys:
+        raise _told(settings, KEY_STORE, "found no private key with its certificate")
+    alias = min(store.private_keys)
+    entry = store.private_keys[alias]
+    try:
+        entry.decrypt(settings.text("ssl.key.password") or password)
+    except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
+        raise _told(
+            settings,
+            KEY_STORE,
+            f"the password of the key {alias!r} is wrong ({settings.key('ssl.key.password')})",
+        ) from None
+    try:
+        key = load_der_private_key(entry.pkey_pkcs8, None)
+        chain = tuple(load_der_x509_certificate(der) for _, der in entry.cert_chain)
+    except (ValueError, TypeError):
+        raise _told(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
+    return Identity(key, chain)
+
+
+def _trusted_in_jks(
+    settings: TlsSettings, data: bytes, password: str | None
+) -> Sequence[Certificate]:
+    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+
+    store = _jks(settings, TRUST_STORE, data, password)
+    found = [entry.cert for entry in store.certs.values()]
+    found += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
+    try:
+        return [load_der_x509_certificate(der) for der in found]
+    except ValueError:
+        raise _told(settings, TRUST_STORE, "a certificate of the store is malformed") from None
+
+
+def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]:
+    """Return a certificate, its issuer, that one's issuer and so on, as far as they are there."""
+    chain = [own]
+    left = list(others)
+    while chain[-1].issuer != chain[-1].subject:
+        issuer = next((each for each in left if each.subject == chain[-1].issuer), None)
+        if issuer is None:
+            break
+        left.remove(issuer)
+        chain.append(issuer)
+    return chain
+
+
+def _checked(settings: TlsSettings, identity: Identity) -> Identity:
+    """Return an identity whose key belongs to its first certificate."""
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+        Encoding,
+        PublicFormat,
+    )
+
+    def written(key: Any) -> bytes:  # noqa: ANN401 - each kind of key has a class
+        public: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        return public
+
+    key = KEY_STORE
+    if settings.text(KEY_STORE) is None:
+        key = "ssl.keystore.certificate.chain"
+    if not identity.chain:
+        raise _told(settings, key, "found no certificate beside the private key")
+    try:
+        fits = written(identity.key.public_key()) == written(identity.chain[0].public_key())
+    except Exception:  # noqa: BLE001 - kinds of keys that are not known raise several things
+        raise _told(settings, key, "the certificate's key is of a kind not known") from None
+    if not fits:
+        raise _told(settings, key, "the first certificate is not that of the private key")
+    return identity

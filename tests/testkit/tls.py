@@ -1,0 +1,77 @@
+"""A listener's TLS of a test: settings, clients, and a handshake without a network."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+from doorkeeper.tls.settings import TlsSettings
+from testkit.certificates import world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testkit.certificates import Authority, Certified
+
+
+def settings(**values: str | Path) -> TlsSettings:
+    """Return settings of a listener called DOOR; underscores in keys stand for dots.
+
+    ``protocol`` is the security protocol; a ``prefix`` stands before the keys that give values.
+    """
+    protocol, prefix = str(values.pop("protocol", "SSL")), str(values.pop("prefix", ""))
+    texts = {key.replace("_", "."): str(value) for key, value in values.items()}
+    return TlsSettings(
+        listener_name="DOOR",
+        security_protocol=protocol,
+        values=texts,
+        given_as={key: prefix + key for key in texts},
+    )
+
+
+def in_pem(folder: Path, **values: str | Path) -> TlsSettings:
+    """Return settings of the usual server, all in files of PEM."""
+    (folder / "trusted.pem").write_text(world().authority.pem)
+    usual: dict[str, str | Path] = {
+        "ssl_keystore_type": "PEM",
+        "ssl_keystore_location": world().server.write_pem(folder / "server.pem"),
+        "ssl_truststore_type": "PEM",
+        "ssl_truststore_location": folder / "trusted.pem",
+    }
+    return settings(**(usual | values))
+
+
+def client_context(
+    certified: Certified | None = None,
+    folder: Path | None = None,
+    *,
+    authority: Authority | None = None,
+) -> ssl.SSLContext:
+    """Return what a client needs: it trusts the usual authority, and shows a certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=(authority or world().authority).pem)
+    if certified is not None:
+        assert folder is not None
+        context.load_cert_chain(certified.write_pem(folder / f"client-{id(certified)}.pem"))
+    return context
+
+
+def shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> tuple[ssl.SSLObject, ssl.SSLObject]:
+    """Let both sides shake hands in memory; return server and client.
+
+    Raises:
+        ssl.SSLError: one side refuses.
+    """
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = server.wrap_bio(to_server, to_client, server_side=True)
+    theirs = client.wrap_bio(to_client, to_server, server_hostname="localhost")
+    waiting = [theirs, ours]
+    for _ in range(10):
+        for side in list(waiting):
+            try:
+                side.do_handshake()
+                waiting.remove(side)
+            except ssl.SSLWantReadError:
+                continue
+    assert not waiting
+    return ours, theirs

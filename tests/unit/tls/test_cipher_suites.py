@@ -1,0 +1,74 @@
+"""Names of cipher suites."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from doorkeeper.tls.cipher_suites import (
+    AVAILABLE,
+    OF_TLS_1_3,
+    chosen,
+    java_name,
+    openssl_name,
+)
+
+NAMES = {
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384": "ECDHE-ECDSA-AES256-SHA384",
+    "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "DHE-RSA-CHACHA20-POLY1305",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
+}
+
+
+def available() -> list[str]:
+    """Return what this OpenSSL has."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_ciphers(AVAILABLE)
+    return [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
+
+
+@pytest.mark.parametrize(("java", "openssl"), NAMES.items())
+def test_names_go_both_ways(java: str, openssl: str) -> None:
+    """Each of both names is found from the other."""
+    assert (openssl_name(java), java_name(openssl)) == (openssl, java)
+
+
+def test_all_that_there_is_has_a_name_in_java() -> None:
+    """The list of what is available leaves nothing out."""
+    names = available()
+
+    assert len(names) > 10
+    assert [openssl_name(java_name(name) or "") for name in names] == names
+
+
+def test_a_list_in_both_names() -> None:
+    """Order is kept, names are mixed, Java's signals are skipped, its old prefix is known."""
+    found = chosen(
+        (
+            "SSL_RSA_WITH_AES_128_CBC_SHA",
+            "TLS_AES_128_GCM_SHA256",
+            "ECDHE-RSA-AES128-GCM-SHA256",
+            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+            "TLS_EMPTY_RENEGOTIATION_INFO_SCSV",
+        ),
+        available(),
+    )
+
+    assert found == (("AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"), ("TLS_AES_128_GCM_SHA256",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TLS_X", "RC4", "TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_AES_512_CBC_SHA", "@SECLEVEL=0"],
+)
+def test_a_name_that_nobody_knows(name: str) -> None:
+    """The error lists what there is."""
+    with pytest.raises(ValueError, match="found") as refused:
+        chosen((name,), available())
+
+    said = str(refused.value)
+    assert said.startswith(f"found {name!r}; allowed: TLS_AES_256_GCM_SHA384, ")
+    assert "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" in said

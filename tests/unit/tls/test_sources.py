@@ -1,0 +1,63 @@
+"""Files of a listener, and names of memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.tls import sources
+from doorkeeper.tls.settings import TlsError
+from doorkeeper.tls.sources import files_of, named_in_memory
+from testkit.tls import settings
+
+
+def test_files_are_read_by_key(tmp_path: Path) -> None:
+    """What is named is read; what is not, is not there."""
+    file = tmp_path / "store"
+    file.write_bytes(b"x")
+
+    assert files_of(settings(ssl_keystore_location=file)) == {"ssl.keystore.location": b"x"}
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing, a folder, empty, too large: one line that names key, file and reason."""
+    monkeypatch.setattr(sources, "FILE_BYTES_MAX", 3)
+    (tmp_path / "empty").touch()
+    (tmp_path / "large").write_bytes(b"xxxx")
+    said = {}
+
+    for name in ("missing", "empty", "large"):
+        with pytest.raises(TlsError) as refused:
+            files_of(
+                settings(prefix="listener.name.door.", ssl_truststore_location=tmp_path / name)
+            )
+        said[name] = str(refused.value).replace(str(tmp_path), "")
+
+    key = "listener.name.door.ssl.truststore.location"
+    assert said == {
+        "missing": f"{key}: /missing: No such file or directory",
+        "empty": f"{key}: /empty: the file is empty",
+        "large": f"{key}: /large: found 4 bytes; at most 3",
+    }
+    monkeypatch.setattr(sources, "FILE_BYTES_MAX", 1 << 20)
+    with pytest.raises(TlsError, match="Is a directory"):
+        files_of(settings(ssl_truststore_location=tmp_path))
+
+
+@pytest.mark.parametrize("with_memory", [True, False])
+def test_memory_has_a_name_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, *, with_memory: bool
+) -> None:
+    """Data can be read by a name that is on no disk, and is gone afterwards."""
+    if not with_memory:
+        monkeypatch.delattr(os, "memfd_create")
+    data = b"x" * 200_000
+
+    with named_in_memory(data) as name:
+        assert name.startswith(("/proc/self/fd/", "/dev/fd/"))
+        assert Path(name).read_bytes() == data
+    with named_in_memory(data) as unread:
+        pass
+    assert not Path(unread).exists()

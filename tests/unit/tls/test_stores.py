@@ -1,0 +1,300 @@
+"""Key stores and trust stores."""
+
+from __future__ import annotations
+
+import builtins
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+
+from doorkeeper.tls.settings import TlsError
+from doorkeeper.tls.sources import files_of
+from doorkeeper.tls.stores import identity_of, trusted_by
+from testkit.certificates import PASSWORD, Authority, jks, trust_store, world
+from testkit.tls import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SERVER = world().server
+CHAIN = (SERVER.certificate, world().authority.own.certificate)
+needs_keytool = pytest.mark.skipif(
+    shutil.which("keytool") is None, reason="keytool is not installed (make setup-system)"
+)
+
+
+def identity(**values: str | Path) -> Any:
+    """Return the identity of settings."""
+    found = settings(**values)
+    return identity_of(found, files_of(found))
+
+
+def trusted(**values: str | Path) -> Any:
+    """Return whom settings trust."""
+    found = settings(**values)
+    return trusted_by(found, files_of(found))
+
+
+def refusal(ask: Callable[..., Any], **values: str | Path) -> str:
+    """Return the error of settings."""
+    with pytest.raises(TlsError) as refused:
+        ask(**values)
+    assert "changeit" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_pem_in_a_file(tmp_path: Path) -> None:
+    """Key and chain stand in one file, the key encrypted or not."""
+    plain = identity(
+        ssl_keystore_type="PEM", ssl_keystore_location=SERVER.write_pem(tmp_path / "a")
+    )
+    locked = identity(
+        ssl_keystore_type="pem",
+        ssl_keystore_location=SERVER.write_pem(tmp_path / "b", PASSWORD),
+        ssl_key_password=PASSWORD,
+    )
+
+    assert plain.chain == locked.chain == CHAIN
+    assert repr(plain) == "Identity(2 certificates)"
+
+
+def test_pem_in_the_configuration() -> None:
+    """Key, chain and trusted certificates may be values of their own."""
+    found = identity(
+        ssl_keystore_type="PEM",
+        ssl_keystore_key=SERVER.key_pem(PASSWORD),
+        ssl_key_password=PASSWORD,
+        ssl_keystore_certificate_chain=SERVER.chain_pem,
+    )
+
+    assert found.chain == CHAIN
+    assert trusted(
+        ssl_truststore_type="PEM", ssl_truststore_certificates=world().authority.pem
+    ) == (world().authority.own.certificate,)
+
+
+@pytest.mark.parametrize("store_type", ["PKCS12", "JKS", ""])
+def test_pkcs12(tmp_path: Path, store_type: str) -> None:
+    """The type JKS, which is the default, reads PKCS12 too; the chain is put in order."""
+    above = Authority("Root")
+    between = Authority("Between", above)
+    server = between.server()
+    file = tmp_path / "server.p12"
+    file.write_bytes(
+        pkcs12.serialize_key_and_certificates(
+            b"x",
+            server.key,
+            server.certificate,
+            server.issuers[::-1],
+            BestAvailableEncryption(PASSWORD.encode()),
+        )
+    )
+
+    found = identity(
+        ssl_keystore_type=store_type, ssl_keystore_location=file, ssl_keystore_password=PASSWORD
+    )
+
+    assert found.chain == (server.certificate, *server.issuers)
+
+
+@needs_keytool
+@pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
+def test_jks(tmp_path: Path, store_type: str) -> None:
+    """A true JKS store is read, whatever the type is called, with a password for its key."""
+    file = jks(SERVER, tmp_path / "server.jks", key_password="another-0")
+
+    found = identity(
+        ssl_keystore_type=store_type,
+        ssl_keystore_location=file,
+        ssl_keystore_password=PASSWORD,
+        ssl_key_password="another-0",
+    )
+
+    assert found.chain == CHAIN
+    wrong = refusal(identity, ssl_keystore_location=file, ssl_keystore_password=PASSWORD)
+    assert wrong.endswith("the password of the key 'own' is wrong (ssl.key.password)")
+    wrong = refusal(identity, ssl_keystore_location=file, ssl_keystore_password="x")
+    assert wrong.endswith("the password is wrong (ssl.keystore.password), or the store is damaged")
+    # A key is trusted for its own certificate only, as in Java.
+    assert trusted(ssl_truststore_location=file, ssl_truststore_password=PASSWORD) == CHAIN[:1]
+
+
+@needs_keytool
+@pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
+def test_trust_stores_of_keytool(tmp_path: Path, store_type: str) -> None:
+    """Trusted certificates are read from both; JKS needs no password for them, as in Java."""
+    other = Authority("Other")
+    file = trust_store(tmp_path / "trusted", store_type, world().authority, other)
+    both = {world().authority.own.certificate, other.own.certificate}
+
+    assert set(trusted(ssl_truststore_location=file, ssl_truststore_password=PASSWORD)) == both
+    if store_type == "JKS":
+        assert set(trusted(ssl_truststore_location=file)) == both
+
+
+def test_a_key_in_a_trust_store(tmp_path: Path) -> None:
+    """The issuers beside a key are not trusted for that alone."""
+    file = tmp_path / "server.p12"
+    file.write_bytes(SERVER.pkcs12())
+
+    assert trusted(ssl_truststore_location=file, ssl_truststore_password=PASSWORD) == CHAIN[:1]
+
+
+def test_no_trust_store() -> None:
+    """Without one, nobody is trusted."""
+    assert trusted() is None
+
+
+PEM_KEYS = {
+    "ssl_keystore_type": "PEM",
+    "ssl_keystore_key": SERVER.key_pem(),
+    "ssl_keystore_certificate_chain": SERVER.chain_pem,
+}
+LOCATION = "ssl.keystore.location"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"ssl_keystore_type": "BCFKS"}, "type: found 'BCFKS'; allowed: JKS, PKCS12, PEM"),
+        ({}, f"{LOCATION}: listener DOOR speaks SSL and needs a certificate"),
+        ({"ssl_keystore_location": "p12"}, "ssl.keystore.password: missing"),
+        (
+            {"ssl_keystore_location": "p12", "ssl_keystore_password": "x"},
+            "the password is wrong (ssl.keystore.password), or the store is damaged",
+        ),
+        (
+            {"ssl_keystore_location": "pem", "ssl_keystore_password": "x"},
+            "found PEM; give ssl.keystore.type=PEM; allowed: a store of the type JKS or PKCS12",
+        ),
+        (
+            {"ssl_keystore_location": "jceks", "ssl_keystore_password": "x"},
+            "found a JCEKS store; allowed: a store of the type JKS or PKCS12",
+        ),
+        (
+            {"ssl_keystore_location": "trusted", "ssl_keystore_password": PASSWORD},
+            "found no private key with its certificate",
+        ),
+        (
+            {"ssl_keystore_location": "p12", "ssl_keystore_type": "PEM"},
+            "found no PEM at all; allowed: PEM with a block PRIVATE KEY",
+        ),
+        (
+            {
+                "ssl_keystore_location": "pem",
+                "ssl_keystore_type": "PEM",
+                "ssl_keystore_password": "x",
+            },
+            "ssl.keystore.password: PEM has none; the key's password is ssl.key.password",
+        ),
+        (
+            {"ssl_keystore_key": "x"},
+            "ssl.keystore.key: allowed with ssl.keystore.type=PEM only",
+        ),
+        (
+            {"ssl_keystore_key": "x", "ssl_keystore_type": "PEM"},
+            "ssl.keystore.certificate.chain: missing, with a key given",
+        ),
+        (
+            {"ssl_keystore_certificate_chain": "x", "ssl_keystore_type": "PEM"},
+            "ssl.keystore.key: missing, with a certificate given",
+        ),
+        (
+            {**PEM_KEYS, "ssl_keystore_location": "pem"},
+            f"{LOCATION}: not allowed together with ssl.keystore.key",
+        ),
+        (
+            {**PEM_KEYS, "ssl_keystore_certificate_chain": world().alice.chain_pem},
+            "ssl.keystore.certificate.chain: the first certificate is not that of the private key",
+        ),
+        (
+            {**PEM_KEYS, "ssl_keystore_certificate_chain": "x"},
+            "ssl.keystore.certificate.chain: found no PEM at all",
+        ),
+    ],
+)
+def test_key_stores_that_cannot_be_used(tmp_path: Path, values: dict[str, str], said: str) -> None:
+    """One line: the key, what was found, what is allowed; and no password."""
+    (tmp_path / "p12").write_bytes(SERVER.pkcs12())
+    (tmp_path / "jceks").write_bytes(b"\xce\xce\xce\xce....")
+    SERVER.write_pem(tmp_path / "pem")
+    locked = BestAvailableEncryption(PASSWORD.encode())
+    (tmp_path / "trusted").write_bytes(
+        pkcs12.serialize_key_and_certificates(None, None, None, [CHAIN[1]], locked)
+    )
+    found = dict(values)
+    if "ssl_keystore_location" in found:
+        found["ssl_keystore_location"] = str(tmp_path / found["ssl_keystore_location"])
+
+    assert said in refusal(identity, **found)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"ssl_truststore_type": "X"}, "ssl.truststore.type: found 'X'"),
+        ({"ssl_truststore_password": "x"}, "ssl.truststore.location: missing"),
+        (
+            {"ssl_truststore_certificates": "x"},
+            "ssl.truststore.certificates: allowed with ssl.truststore.type=PEM only",
+        ),
+        (
+            {"ssl_truststore_certificates": "x", "ssl_truststore_type": "PEM"},
+            "ssl.truststore.certificates: found no PEM at all",
+        ),
+        (
+            {"ssl_truststore_password": "x", "ssl_truststore_type": "PEM"},
+            "ssl.truststore.password: PEM has none",
+        ),
+        ({"ssl_truststore_location": "p12"}, "the password is missing (ssl.truststore.password)"),
+        (
+            {
+                "ssl_truststore_location": "p12",
+                "ssl_truststore_certificates": "x",
+                "ssl_truststore_type": "PEM",
+            },
+            "ssl.truststore.location: not allowed together with ssl.truststore.certificates",
+        ),
+        ({"ssl_truststore_location": "other"}, "found something else; allowed: a store"),
+    ],
+)
+def test_trust_stores_that_cannot_be_used(
+    tmp_path: Path, values: dict[str, str], said: str
+) -> None:
+    """As with key stores."""
+    (tmp_path / "p12").write_bytes(SERVER.pkcs12())
+    (tmp_path / "other").write_bytes(b"other")
+    found = dict(values)
+    if "ssl_truststore_location" in found:
+        found["ssl_truststore_location"] = str(tmp_path / found["ssl_truststore_location"])
+
+    assert said in refusal(trusted, **found)
+
+
+def test_jks_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has not installed the extra is told both ways out."""
+    real = builtins.__import__
+
+    def without_jks(name: str, *others: Any) -> Any:
+        if name == "jks":
+            raise ImportError(name)
+        return real(name, *others)
+
+    (tmp_path / "old.jks").write_bytes(b"\xfe\xed\xfe\xed....")
+    monkeypatch.setattr(builtins, "__import__", without_jks)
+
+    said = refusal(identity, ssl_keystore_location=tmp_path / "old.jks", ssl_keystore_password="x")
+
+    assert "install doorkeeper[jks], or convert it to PKCS12: keytool -importkeystore" in said
+
+
+def test_a_damaged_jks_store(tmp_path: Path) -> None:
+    """Bytes that only begin like a store are told as damaged."""
+    (tmp_path / "old.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\7")
+
+    said = refusal(identity, ssl_keystore_location=tmp_path / "old.jks", ssl_keystore_password="x")
+
+    assert said.endswith("old.jks: the store is damaged")
