@@ -49,6 +49,11 @@ class Tls(Watched, Protocol):
         """Return what the next connection is encrypted with."""
         ...
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Return what people should hear about it."""
+        ...
+
 
 class Room:
     """One mechanism of one listener. It lives as long as a connection may use it."""
@@ -207,7 +212,10 @@ class Doors:
             or before.tls is None
             or tls_values(before.listener) != tls_values(listener)
         ):
-            return tls_of(listener)
+            tls = tls_of(listener)
+            for warning in tls.warnings:
+                self._log.warning(warning)
+            return tls
         return before.tls
 
     def _room(self, settings: MechanismSettings) -> Room:
@@ -260,8 +268,10 @@ def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
 
 
 def tls_values(listener: Listener) -> dict[str, str]:
-    """Return what TLS is made from."""
-    return {name: text for name, text in listener.values.items() if "ssl." in name}
+    """Return what TLS is made from: values, and the keys that give them."""
+    values = {name: text for name, text in listener.values.items() if "ssl." in name}
+    given = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
+    return values | given
 
 
 def tls_of(listener: Listener) -> Tls:
@@ -271,7 +281,15 @@ def tls_of(listener: Listener) -> Tls:
         ValueError: its configuration is wrong; the text begins with the key.
 
     """
-    raise ValueError(
-        f"listeners: listener {listener.name} speaks {listener.security_protocol}; this version"
-        " speaks PLAINTEXT and SASL_PLAINTEXT"
+    # Most servers have no use for it.
+    from doorkeeper.tls.listener_tls import ListenerTls  # noqa: PLC0415
+    from doorkeeper.tls.settings import TlsSettings  # noqa: PLC0415
+
+    return ListenerTls(
+        TlsSettings(
+            listener_name=listener.name,
+            security_protocol=listener.security_protocol,
+            values=listener.values,
+            given_as=listener.given_as,
+        )
     )

@@ -298,8 +298,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
     "socket.connection.setup.timeout.ms": ("LONG", "10000"),
     "socket.receive.buffer.bytes": ("INT", "102400"),
     "socket.send.buffer.bytes": ("INT", "102400"),
-    "ssl.allow.dn.changes": ("BOOLEAN", "false"),
-    "ssl.allow.san.changes": ("BOOLEAN", "false"),
     "ssl.endpoint.identification.algorithm": ("STRING", "https"),
     "ssl.engine.factory.class": ("CLASS", None),
     "ssl.keymanager.algorithm": ("STRING", "SunX509"),

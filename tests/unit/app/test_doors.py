@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.doors import tls_of, tls_values
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from testkit.certificates import world
 from testkit.plain import offers_of
 from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TWO = """
 listeners=OPEN://localhost:9092,SASL://localhost:9093
@@ -29,3 +38,24 @@ async def test_each_listener_offers_its_own() -> None:
     begin = sasl.mechanisms["PLAIN"].begin
     assert begin(context).step(b"\0alice\0a") == Success("alice")
     assert not isinstance(begin(context).step(b"\0b\0c"), Success)
+
+
+def test_the_keys_of_tls_are_the_listeners_own(tmp_path: Path) -> None:
+    """Each listener that speaks TLS has a context of its keys; a wrong one names its whole key."""
+    server = world().server.write_pem(tmp_path / "server.pem")
+    a, b = settings_of(
+        f"""
+listeners=A://localhost:9092,B://localhost:9093
+listener.security.protocol.map=A:SSL,B:SSL
+inter.broker.listener.name=A
+ssl.keystore.type=PEM
+ssl.keystore.location={server}
+listener.name.b.ssl.keystore.location={tmp_path / "missing.pem"}
+listener.name.b.ssl.client.auth=none
+"""
+    ).listeners
+
+    assert tls_of(a).context.get_ciphers()
+    with pytest.raises(ValueError, match=r"^listener\.name\.b\.ssl\.keystore\.location: "):
+        tls_of(b)
+    assert tls_values(a) != tls_values(b)
