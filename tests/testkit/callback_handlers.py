@@ -11,6 +11,9 @@ from doorkeeper.authn import (
     DefaultPrincipalBuilder,
     PlainPasswords,
     Principal,
+    ScramCredential,
+    ScramCredentials,
+    credential_of,
 )
 
 
@@ -52,6 +55,23 @@ class Recorded(PlainPasswords):
         self.events.append("close")
         if self.configs.get("twice.cling"):
             raise RuntimeError("not yet")
+
+
+class Directory(ScramCredentials):
+    """Knows alice."""
+
+    async def credential(
+        self, mechanism: str, name: str, context: AuthenticationContext
+    ) -> ScramCredential | None:
+        if name == "raise":
+            raise ConnectionError("nobody there")
+        if name == "text":
+            return "alice-secret"  # type: ignore[return-value]
+        if name == "slow":
+            await asyncio.Event().wait()
+        if name != "alice":
+            return None
+        return credential_of(mechanism, "alice-secret", 8192, b"salt of alice")
 
 
 class Half(PlainPasswords):

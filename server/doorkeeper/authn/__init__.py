@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
-from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.authn.credentials import ScramCredential, credential_of
 from doorkeeper.authn.handlers_contract import (
     CONTRACT_VERSION,
     CallbackHandler,
@@ -56,6 +56,7 @@ __all__ = [
     "TokenRefused",
     "TokenValidator",
     "ValidatedToken",
+    "credential_of",
 ]
 
 

@@ -57,7 +57,7 @@ class GuardedHandler(Generic[H]):
     async def asked(
         self,
         call: Callable[[], Awaitable[object]],
-        expected: type[T],
+        expected: type[T] | tuple[type[T], ...],
         context: AuthenticationContext,
         secret: str = "",
     ) -> T:
@@ -88,7 +88,7 @@ class GuardedHandler(Generic[H]):
     def _checked(
         self,
         task: asyncio.Task[object],
-        expected: type[T],
+        expected: type[T] | tuple[type[T], ...],
         context: AuthenticationContext,
         secret: str,
     ) -> T:
@@ -103,7 +103,9 @@ class GuardedHandler(Generic[H]):
             raise self._fault(cause_of(error, secret), context) from error
         answer = task.result()
         if not isinstance(answer, expected):
-            found, allowed = type(answer).__name__, expected.__name__
+            types = expected if isinstance(expected, tuple) else (expected,)
+            allowed = " or ".join(each.__name__ for each in types)
+            found = type(answer).__name__
             raise self._fault(f"found {found} as its answer; allowed: {allowed}", context)
         return answer
 

@@ -34,6 +34,8 @@ from doorkeeper.authn.credentials import (
     base_36,
     credential_of,
 )
+from doorkeeper.authn.handler_loading import handler_of
+from doorkeeper.authn.handlers_contract import ScramCredentials
 from doorkeeper.authn.provider import Provider
 from doorkeeper.authn.scram_messages import (
     ClientFirst,
@@ -299,8 +301,20 @@ def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return SCRAM for the users whose credentials the store has."""
+    """Return SCRAM for the users whose credentials the store has, or a callback handler.
+
+    Raises:
+        ValueError: the handler cannot be used.
+
+    """
     mechanism = settings.name
+    if settings.callback_handler:
+        # Few servers have one.
+        from doorkeeper.authn.scram_handler import HandlerProvider  # noqa: PLC0415
+
+        handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
+        if handler is not None:
+            return HandlerProvider(handler, mechanism, sources)
     return ScramProvider(
         accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
     )

@@ -1,6 +1,6 @@
 """The users of PLAIN in a file: ``name:record``, one a line; ``#`` begins a comment.
 
-    # made by: doorkeeper users-file set users.txt alice
+    # written by: doorkeeper users-file set users.txt alice
     alice:$scrypt$ln=14,r=8,p=1$JyDDJf7Gqn7wQrYXlwHEaw$kXxIsbq3CPYbW...
 
 Checking a record takes tens of milliseconds by intent. A password that was right is remembered as

@@ -13,6 +13,7 @@ _MODULES = {
     "acls": "doorkeeper.cli.acls",
     "store": "doorkeeper.cli.store",
     "config": "doorkeeper.cli.config",
+    "users-file": "doorkeeper.cli.users_file",
 }
 """Where the command of each name stands, under the name ``command``."""
 
@@ -21,6 +22,7 @@ _SUMMARIES = {
     "acls": "Add, remove and list ACLs while the server is stopped.",
     "store": "Back up and restore the embedded store.",
     "config": "Check a configuration file, and show what counts.",
+    "users-file": "Keep the users of PLAIN in a file of salted hashes.",
 }
 
 

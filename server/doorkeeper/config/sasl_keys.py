@@ -69,6 +69,46 @@ _EVERY_MECHANISM = (
     ),
 )
 
+_CHECKS = (
+    Key(
+        name="doorkeeper.sasl.plain.users.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "A file of users for PLAIN, each with a salted hash; doorkeeper users-file writes it."
+            " It is read again when it changes."
+        ),
+        scope=Scope.MECHANISM,
+        applies=Applies.RELOAD,
+    ),
+    Key(
+        name="doorkeeper.sasl.check.timeout.ms",
+        type=KeyType.INT,
+        default="10000",
+        doc=(
+            "How long a callback handler, or the check of a password of a users file, may take, the"
+            " wait for its turn included; later the client is refused."
+        ),
+        importance="LOW",
+        check=at_least(1),
+        scope=Scope.MECHANISM,
+        applies=Applies.RELOAD,
+    ),
+    Key(
+        name="doorkeeper.sasl.checks.max",
+        type=KeyType.INT,
+        default="64",
+        doc=(
+            "How many calls of a callback handler are under way at once; others wait, and client"
+            " addresses take turns."
+        ),
+        importance="LOW",
+        check=at_least(1),
+        scope=Scope.MECHANISM,
+        applies=Applies.RELOAD,
+    ),
+)
+
 _GSSAPI = (
     Key(
         name="sasl.kerberos.service.name",
@@ -182,5 +222,5 @@ _OAUTHBEARER = (
     ),
 )
 
-SASL: Final = (*_EVERY_MECHANISM, *_GSSAPI, *_OAUTHBEARER)
+SASL: Final = (*_EVERY_MECHANISM, *_CHECKS, *_GSSAPI, *_OAUTHBEARER)
 """Those of all mechanisms, then those of one."""

@@ -1,0 +1,59 @@
+"""SCRAM whose users a callback handler knows, in place of the users in the server's store."""
+
+from __future__ import annotations
+
+import secrets
+from types import NoneType
+from typing import TYPE_CHECKING
+
+from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential, base_36
+from doorkeeper.authn.provider import Provider
+from doorkeeper.authn.scram import Scram, accounts_of
+
+if TYPE_CHECKING:
+    from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.authn.guarded_handler import GuardedHandler
+    from doorkeeper.authn.handlers_contract import ScramCredentials
+    from doorkeeper.authn.provider import Sources
+
+
+class HandlerProvider(Provider):
+    """One mechanism of SCRAM. Delegation tokens are the server's own, as ever.
+
+    A name that the handler does not know is told the iterations of the last that it did.
+    """
+
+    def __init__(
+        self, guarded: GuardedHandler[ScramCredentials], mechanism: str, sources: Sources
+    ) -> None:
+        """Let in whom the handler knows."""
+        self._guarded = guarded
+        self._mechanism = mechanism
+        self._iterations = ITERATIONS_MIN
+        self._accounts = accounts_of(mechanism, sources, lambda _name: None)._replace(
+            iterations=lambda: self._iterations
+        )
+
+    def begin(self, context: AuthenticationContext) -> Scram:
+        """Return a mechanism for one authentication."""
+        accounts = self._accounts._replace(users=lambda name: self._credential(name, context))
+        return Scram(accounts, base_36(secrets.token_bytes(17)).decode())
+
+    async def _credential(
+        self, name: str, context: AuthenticationContext
+    ) -> ScramCredential | None:
+        ask = self._guarded.handler.credential
+        found: ScramCredential | None = await self._guarded.asked(
+            lambda: ask(self._mechanism, name, context), (ScramCredential, NoneType), context
+        )
+        if found is not None:
+            self._iterations = found.iterations
+        return found
+
+    async def start(self) -> None:
+        """Let the handler get ready."""
+        await self._guarded.start()
+
+    async def close(self) -> None:
+        """Let the handler go."""
+        await self._guarded.close()

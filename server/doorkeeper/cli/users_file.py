@@ -1,0 +1,82 @@
+"""``doorkeeper users-file``: the file of PLAIN's users."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from doorkeeper.authn.password_records import SALT_BYTES
+from doorkeeper.authn.users_file_changes import delete_user, set_user, user_names
+from doorkeeper.cli.failures import fail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_name = click.argument("name")
+
+
+@click.group(name="users-file")
+def command() -> None:
+    """Keep the users of PLAIN in a file of salted hashes."""
+
+
+@command.command(
+    name="set",
+    epilog="""
+\b
+The password is asked for, or read from the first line of stdin. FILE is made where it is missing.
+A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
+
+\b
+Examples:
+  doorkeeper users-file set users.txt alice
+  pass show kafka/alice | doorkeeper users-file set users.txt alice
+""",
+)
+@_file
+@_name
+def set_password(file: Path, name: str) -> None:
+    """Give the user NAME a password in FILE."""
+    password = _password(name)
+    is_new = _or_fail(lambda: set_user(file, name, password, os.urandom(SALT_BYTES)))
+    click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
+
+
+@command.command()
+@_file
+@_name
+def delete(file: Path, name: str) -> None:
+    """Take the user NAME out of FILE."""
+    _or_fail(lambda: delete_user(file, name))
+    click.echo(f"{file}: {name} deleted")
+
+
+@command.command(name="list")
+@_file
+def list_names(file: Path) -> None:
+    """List the names of the users in FILE."""
+    for name in _or_fail(lambda: user_names(file)):
+        click.echo(name)
+
+
+def _password(name: str) -> str:
+    if sys.stdin.isatty():
+        asked: str = click.prompt(
+            f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True
+        )
+        return asked
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _or_fail(do: Callable[[], T]) -> T:
+    try:
+        return do()
+    except ValueError as error:
+        fail([error])

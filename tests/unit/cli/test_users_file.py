@@ -1,0 +1,55 @@
+"""``doorkeeper users-file``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper.authn.users_file import UsersFile
+from doorkeeper.cli.commands import doorkeeper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+
+def run(*words: object, password: str = "") -> Result:
+    arguments = ["users-file", *(str(word) for word in words)]
+    return CliRunner().invoke(doorkeeper, arguments, input=password)
+
+
+def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
+    """The password is read from stdin, and printed nowhere."""
+    file = tmp_path / "users.txt"
+
+    added = run("set", file, "alice", password="hush-hush\n")
+    assert (added.exit_code, added.output) == (0, f"{file}: alice added\n")
+    assert UsersFile(file).users.check("alice", "hush-hush")
+
+    changed = run("set", file, "alice", password="newer\n")
+    assert changed.output == f"{file}: alice has a new password\n"
+    assert UsersFile(file).users.check("alice", "newer")
+
+    assert run("set", file, "bob", password="b\r\n").exit_code == 0
+    assert run("list", file).output == "alice\nbob\n"
+    assert run("delete", file, "alice").output == f"{file}: alice deleted\n"
+    assert run("list", file).output == "bob\n"
+
+
+def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
+    """On stderr, with status 1."""
+    file = tmp_path / "users.txt"
+    for words, said in (
+        (("list", file), "cannot be read: No such file or directory"),
+        (("delete", file, "x"), "cannot be read: No such file or directory"),
+        (("set", file, "x"), "found an empty password"),
+        (("set", file, " x"), "found the name ' x'; allowed: "),
+    ):
+        failed = run(*words)
+
+        assert failed.exit_code == 1
+        assert failed.stderr.startswith("doorkeeper: ")
+        assert said in failed.stderr
+        assert failed.stderr.count("\n") == 1
