@@ -41,9 +41,9 @@ check FILE` prints every error and warning of one.
 - An unknown key at most two edits from a known one stops the start: it is a slip. Another unknown
   key is a warning, since plug-ins receive every key as it is given. An unknown key under
   `doorkeeper.` stops the start.
-- Protocols other than PLAINTEXT and SASL_PLAINTEXT, mechanisms other than PLAIN, a
-  `principal.builder.class` or a callback handler of your own, and config providers
-  (`${file:...}`) stop the start: they would change who may do what.
+- A Java class of others, for `principal.builder.class` or
+  `sasl.server.callback.handler.class`, and config providers (`${file:...}`) stop the start: they
+  would change who may do what.
 - The rules between listeners are Kafka's, but for one: where nothing names the listener between
   nodes and none is called PLAINTEXT, it is the first that clients may dial.
 - Passwords are never printed, logged or described; nor is the text of a JAAS entry that is
