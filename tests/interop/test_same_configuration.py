@@ -20,6 +20,7 @@ from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import is_without_effect
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
+from testkit.kafka_keys_list import FILE, asked, written
 from testkit.settings import problems_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,17 @@ def test_the_keys_of_3_9_1_are_known() -> None:
     unknown = sorted(name for name in theirs if name not in KEYS and not is_without_effect(name))
     assert unknown == []
     assert len(theirs) > 300
+
+
+def test_the_list_is_what_the_program_writes(kafka: JavaLines) -> None:
+    """Of both releases; nothing in it is written by hand."""
+    try:
+        older = asked(VERSIONS[1])
+    except Unavailable as error:
+        cannot(str(error))
+    text = FILE.read_text(encoding="utf-8")
+
+    assert written(text, kafka.ask({"ask": "keys"}), older) == text
 
 
 def test_dynamic_keys_are_those_of_a_broker(kafka: JavaLines) -> None:

@@ -1,7 +1,8 @@
 """Kafka's own keys that have no effect here, so that a real broker's file starts unchanged.
 
 ``name: (type, default)``, as ``KafkaConfig.configDef()`` of Kafka 4.3.1 lists them; a default of
-None is null or required. Below them, keys that only earlier releases know.
+None is null or required. Below them, keys that only earlier releases know. Both lists are written
+by ``testkit.kafka_keys_list``.
 """
 
 from __future__ import annotations
