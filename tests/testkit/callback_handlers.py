@@ -13,8 +13,12 @@ from doorkeeper.authn import (
     Principal,
     ScramCredential,
     ScramCredentials,
+    TokenRefused,
+    TokenValidator,
+    ValidatedToken,
     credential_of,
 )
+from testkit.tokens import NOW_MS
 
 
 class Recorded(PlainPasswords):
@@ -72,6 +76,18 @@ class Directory(ScramCredentials):
         if name != "alice":
             return None
         return credential_of(mechanism, "alice-secret", 8192, b"salt of alice")
+
+
+class Tickets(TokenValidator):
+    """Takes tokens of its own kind."""
+
+    async def validate(self, token: str, context: AuthenticationContext) -> ValidatedToken:
+        if token == "break":
+            raise ConnectionError("the office is closed")
+        kind, _, name = token.partition("-")
+        if kind != "ticket":
+            raise TokenRefused("no ticket", status="insufficient_scope", scope="tickets")
+        return ValidatedToken(name, NOW_MS + 60_000, {"from": context.listener_name})
 
 
 class Half(PlainPasswords):

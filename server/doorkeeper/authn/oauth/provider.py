@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from doorkeeper.authn.handler_loading import KEY as HANDLER
+from doorkeeper.authn.handler_loading import handler_of
+from doorkeeper.authn.handlers_contract import TokenValidator, ValidatedToken
 from doorkeeper.authn.oauth.mechanism import OAuthBearer
 from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
 from doorkeeper.authn.provider import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism
+    from doorkeeper.authn.guarded_handler import GuardedHandler
     from doorkeeper.authn.oauth.jwks import KeySet
     from doorkeeper.authn.oauth.jwks_file import FileKeys
     from doorkeeper.authn.oauth.jwks_url import UrlKeys
@@ -38,7 +42,6 @@ SCOPE_CLAIM_NAME: Final = "sasl.oauthbearer.scope.claim.name"
 SUB_CLAIM_NAME: Final = "sasl.oauthbearer.sub.claim.name"
 CLOCK_SKEW_S: Final = "sasl.oauthbearer.clock.skew.seconds"
 VALIDATOR: Final = "sasl.oauthbearer.jwt.validator.class"
-HANDLER: Final = "sasl.server.callback.handler.class"
 
 _PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 UNSECURED_HANDLER: Final = (
@@ -49,13 +52,6 @@ UNSECURED_HANDLERS: Final = (
     f"{UnsecuredTokens.__module__}.{UnsecuredTokens.__qualname__}",
 )
 """Who names one of these takes tokens that nobody has signed: Kafka's class, and ours."""
-
-SIGNED_HANDLERS: Final = (
-    "",
-    f"{_PACKAGE}.OAuthBearerValidatorCallbackHandler",
-    f"{_PACKAGE}.secured.OAuthBearerValidatorCallbackHandler",
-)
-"""What stands for our check of signatures: nothing, and Kafka's class in new and older releases."""
 
 VALIDATORS: Final = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtValidator")
 _DEFAULTS: Final = {
@@ -76,11 +72,11 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
         ValueError: a key is wrong, or nothing says which tokens are good.
 
     """
-    handler = settings.callback_handler.strip()
-    if handler in UNSECURED_HANDLERS:
+    if settings.callback_handler.strip() in UNSECURED_HANDLERS:
         return UnsecuredProvider(settings, sources)
-    if handler not in SIGNED_HANDLERS:
-        raise ValueError(f"{_given(settings, HANDLER)}: {handler} is no handler of tokens")
+    handler = handler_of(settings, TokenValidator, sources.logger)  # type: ignore[type-abstract]
+    if handler is not None:
+        return HandlerProvider(handler, sources)
     return SignedProvider(settings, sources)
 
 
@@ -174,6 +170,34 @@ class SignedProvider(Provider):
     async def close(self) -> None:
         """Stop fetching."""
         await self._keys.close()
+
+
+class HandlerProvider(Provider):
+    """Takes the tokens that a class of others takes."""
+
+    def __init__(self, handler: GuardedHandler[TokenValidator], sources: Sources) -> None:
+        """Ask this handler."""
+        self._handler = handler
+        self._now_ms = sources.now_ms
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return a mechanism for one authentication."""
+        guarded = self._handler
+
+        def validate(token: str) -> Awaitable[ValidatedToken]:
+            return guarded.asked(
+                lambda: guarded.handler.validate(token, context), ValidatedToken, context, token
+            )
+
+        return OAuthBearer(validate, self._now_ms)
+
+    async def start(self) -> None:
+        """Let the handler get ready."""
+        await self._handler.start()
+
+    async def close(self) -> None:
+        """Let the handler go."""
+        await self._handler.close()
 
 
 def _rules(settings: MechanismSettings) -> ClaimRules:

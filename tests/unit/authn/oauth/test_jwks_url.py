@@ -11,7 +11,7 @@ from aiohttp import web
 
 from doorkeeper.authn.oauth import jwks_url
 from doorkeeper.authn.oauth.jwks_url import Endpoint, UrlKeys, shown
-from testkit.log_lines import Lines
+from testkit.recording_logger import RecordingLogger
 from testkit.tokens import key_of, key_set
 
 FIRST = key_set(key_of("EC", "first"))
@@ -53,7 +53,7 @@ async def provider() -> AsyncIterator[Provider]:
         await runner.cleanup()
 
 
-def keys_at(url: str, log: Lines, *, refresh_s: float = 60.0) -> UrlKeys:
+def keys_at(url: str, log: RecordingLogger, *, refresh_s: float = 60.0) -> UrlKeys:
     endpoint = Endpoint(url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=0.05)
     return UrlKeys(endpoint, log)
 
@@ -82,7 +82,7 @@ async def looked(keys: UrlKeys) -> bool:
 async def test_keys_are_fetched_at_the_start_and_by_the_timer() -> None:
     """A rotation of the provider is seen without a restart."""
     async with provider() as found:
-        keys = keys_at(found.url, Lines(), refresh_s=0.02)
+        keys = keys_at(found.url, RecordingLogger(), refresh_s=0.02)
         await keys.start()
         first = ids(keys)
 
@@ -96,7 +96,7 @@ async def test_keys_are_fetched_at_the_start_and_by_the_timer() -> None:
 async def test_an_unknown_key_fetches_at_once_but_not_always() -> None:
     """All who ask share a fetch; then there is a pause, whatever keys are asked for."""
     async with provider() as found:
-        keys = keys_at(found.url, Lines())
+        keys = keys_at(found.url, RecordingLogger())
         await keys.start()
         found.text, found.held = SECOND, asyncio.Event()
 
@@ -116,7 +116,7 @@ async def test_an_unknown_key_fetches_at_once_but_not_always() -> None:
 async def test_after_the_pause_it_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause is over some time after the last such fetch."""
     async with provider() as found:
-        keys = keys_at(found.url, Lines())
+        keys = keys_at(found.url, RecordingLogger())
         await keys.start()
         monkeypatch.setattr(jwks_url, "PAUSE_S", 0.0)
 
@@ -136,7 +136,7 @@ FAULTS = {
 @pytest.mark.parametrize(("status", "text", "told"), FAULTS.values(), ids=FAULTS)
 async def test_what_fails_leaves_the_keys(status: int, text: bytes, told: str) -> None:
     """The log has a line without secrets; the fetch is tried again until it succeeds."""
-    log = Lines()
+    log = RecordingLogger()
     async with provider() as found:
         keys = keys_at(found.url, log, refresh_s=0.02)
         await keys.start()
@@ -158,7 +158,7 @@ async def test_a_provider_that_is_away_stops_the_start() -> None:
     """After some attempts, with one line."""
     async with provider() as found:
         url = found.url
-    keys = keys_at(url, Lines())
+    keys = keys_at(url, RecordingLogger())
 
     with pytest.raises(ValueError, match=r"^http://127\.0\.0\.1:\d+/keys: .*[Cc]onnect"):
         await keys.start()
@@ -168,7 +168,7 @@ async def test_a_provider_that_comes_late_is_waited_for() -> None:
     """The start tries again within the longest wait."""
     async with provider() as found:
         found.status = 503
-        keys = keys_at(found.url, Lines())
+        keys = keys_at(found.url, RecordingLogger())
         starting = asyncio.ensure_future(keys.start())
         await until(lambda: found.fetches >= 1)
         found.status = 200
@@ -185,14 +185,14 @@ async def test_a_silent_provider_is_not_waited_for(monkeypatch: pytest.MonkeyPat
         found.held = asyncio.Event()
 
         with pytest.raises(ValueError, match=r"no answer in 0\.05 s"):
-            await keys_at(found.url, Lines()).start()
+            await keys_at(found.url, RecordingLogger()).start()
         found.held.set()
 
 
 async def test_closing_ends_a_fetch() -> None:
     """Nothing runs afterwards; who waits is released."""
     async with provider() as found:
-        keys = keys_at(found.url, Lines())
+        keys = keys_at(found.url, RecordingLogger())
         await keys.start()
         found.held = asyncio.Event()
         waiting = asyncio.ensure_future(looked(keys))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from doorkeeper.authn.contract import AuthenticationContext, Challenge, Success
+from doorkeeper.authn.guarded_handler import HandlerFault
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.oauth import provider as offered
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
-from testkit.log_lines import Lines
 from testkit.plain import NO_SOURCES
+from testkit.recording_logger import RecordingLogger
 from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed, unsigned
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from pathlib import Path
 
     from doorkeeper.authn.provider import Provider
@@ -27,6 +29,11 @@ CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
 CLAIMS = {"sub": "alice", "iat": NOW_S - 10, "exp": NOW_S + 10}
 KEY = key_of("EC", "k")
 SOURCES = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+SIGNED_HANDLERS = (
+    "",
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
+)
 
 
 def settings(
@@ -62,7 +69,7 @@ def url(tmp_path: Path) -> str:
 @pytest.mark.parametrize("handler", offered.UNSECURED_HANDLERS)
 async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
     """Kafka's name, or ours; the options are those of the login module, and the log says so."""
-    log = Lines()
+    log = RecordingLogger()
     module = {"unsecuredValidatorRequiredScope": "admin"}
     sources = SOURCES._replace(logger=log)
     provider = provider_of(settings(handler), sources)
@@ -77,7 +84,7 @@ async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
     assert "anybody can be anybody" in str(log.lines)
 
 
-@pytest.mark.parametrize("handler", offered.SIGNED_HANDLERS)
+@pytest.mark.parametrize("handler", SIGNED_HANDLERS)
 async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> None:
     """With Kafka's handler named, and with none: an unsigned token is refused either way."""
     provider = provider_of(settings(handler, jwks_endpoint_url=url), SOURCES)
@@ -88,7 +95,7 @@ async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> Non
     await provider.close()
 
 
-@pytest.mark.parametrize("handler", offered.SIGNED_HANDLERS)
+@pytest.mark.parametrize("handler", SIGNED_HANDLERS)
 def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
     """One line says what to give."""
     with pytest.raises(ValueError, match=r"^sasl\.oauthbearer\.jwks\.endpoint\.url: ") as error:
@@ -99,6 +106,30 @@ def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
         "listener.name.clients.oauthbearer.sasl.server.callback.handler.class="
         f"{offered.UNSECURED_HANDLER}"
     ) in str(error.value)
+
+
+async def test_a_class_of_others_decides_alone() -> None:
+    """What it takes is good, what it refuses is told as it says, and what it breaks is refused."""
+    limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
+    named = replace(settings("testkit.callback_handlers:Tickets"), values=limits)
+    provider = provider_of(named, SOURCES)
+    await provider.start()
+
+    async def outcome(token: str) -> object:
+        return await cast("Awaitable[object]", step(provider, token))
+
+    good, bad = await outcome("ticket-alice"), await outcome("other")
+    assert good == Success("alice", lifetime_ms=60_000, claims={"from": "CLIENTS"})
+    assert bad == Challenge(b'{"status":"insufficient_scope", "scope":"tickets"}')
+    with pytest.raises(HandlerFault):
+        await outcome("break")
+    await provider.close()
+
+
+def test_a_class_that_knows_no_tokens_is_refused() -> None:
+    """The error names the class and what it must be."""
+    with pytest.raises(ValueError, match=r"a subclass of doorkeeper\.authn\.TokenValidator"):
+        provider_of(settings("testkit.callback_handlers:Recorded"), SOURCES)
 
 
 async def test_the_rules_are_those_of_the_keys(url: str) -> None:
@@ -145,7 +176,7 @@ async def test_a_rotated_file_is_used_without_a_restart(url: str, tmp_path: Path
 
 async def test_what_is_open_to_others_is_told(url: str, tmp_path: Path) -> None:
     """A key that is left out, no audience, no issuer: a line for each."""
-    log = Lines()
+    log = RecordingLogger()
     (tmp_path / "keys.json").write_bytes(key_set(KEY, key_of("oct", "s")))
     provider = provider_of(settings(jwks_endpoint_url=url), SOURCES._replace(logger=log))
 
