@@ -62,6 +62,11 @@ def lenient_json_object(data: bytes) -> dict[str, object]:
     return _scanned(_LENIENT, _text(data).removeprefix(_BYTE_ORDER_MARK))[0]
 
 
+def is_unicode(text: str) -> bool:
+    """Say whether a text has no half of a pair of surrogates, which JSON can write."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")

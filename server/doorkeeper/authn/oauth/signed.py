@@ -16,7 +16,7 @@ from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, json_object
+from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, is_unicode, json_object
 from doorkeeper.authn.oauth.jwks import ALGORITHMS
 from doorkeeper.authn.oauth.unsecured import JAVA_WHITE_SPACE
 
@@ -129,8 +129,8 @@ def accepted(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
         _text_claim(claims, name)
     _check_scope(claims.get(rules.scope_claim))
     subject = (_text_claim(claims, rules.subject_claim) or "").strip(JAVA_WHITE_SPACE)
-    if not subject:
-        raise TokenRefused("the claim for the principal is missing or blank")
+    if not subject or not is_unicode(subject):
+        raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
     return ValidatedToken(subject, expiry_s * 1000, claims)
 
 

@@ -5,7 +5,8 @@ what Kafka's takes, claim by claim: the principal ``null`` of a claim that is nu
 
 Source: ``OAuthBearerUnsecuredValidatorCallbackHandler``, ``OAuthBearerUnsecuredJws`` and
 ``OAuthBearerValidationUtils`` of kafka-clients 4.3.1. A header without ``alg``, which makes Kafka
-close the connection with an error of its own, is an invalid token here.
+close the connection with an error of its own, is an invalid token here; so is a principal with
+half a pair of surrogates, in place of which Kafka writes a question mark.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, lenient_json_object
+from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, is_unicode, lenient_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,6 +75,8 @@ class UnsecuredTokens:
                 status="insufficient_scope",
                 scope=f"[{', '.join(self._required)}]",
             )
+        if not is_unicode(name):
+            raise TokenRefused("the claim for the principal is not Unicode")
         return ValidatedToken(name, _rounded(expiry_s * 1000), claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:

@@ -7,6 +7,7 @@ import pytest
 from doorkeeper.authn.oauth.json_text import (
     InvalidJson,
     decoded,
+    is_unicode,
     json_object,
     lenient_json_object,
 )
@@ -54,6 +55,14 @@ def test_large_numbers_are_numbers() -> None:
 
     assert found["a"] == float("inf")
     assert found["b"] == int("9" * 1000)
+
+
+def test_half_a_pair_of_surrogates_is_not_unicode() -> None:
+    """JSON can write it, UTF-8 cannot."""
+    found = json_object(b'{"whole":"\\ud83d\\ude00","half":"\\ude00"}')
+
+    assert is_unicode(str(found["whole"]))
+    assert not is_unicode(str(found["half"]))
 
 
 def test_base64_is_for_urls() -> None:

@@ -146,6 +146,7 @@ CLAIM_FAULTS: dict[str, dict[str, Any]] = {
     "a start that is a text": {"nbf": "0"},
     "no principal": {"sub": None},
     "a blank principal": {"sub": " "},
+    "half a pair of surrogates": {"sub": "\ud800"},
     "a principal that is a number": {"sub": 7},
     "an audience": {"aud": "orders"},
     "an audience that is a number": {"aud": 1},

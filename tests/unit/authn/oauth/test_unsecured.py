@@ -59,6 +59,7 @@ REFUSED: dict[str, str] = {
     "no principal": unsigned(CLAIMS | {"sub": {}}),
     "a blank principal": unsigned(CLAIMS | {"sub": " \t"}),
     "a principal that is a number": unsigned(CLAIMS | {"sub": 1}),
+    "half a pair of surrogates": unsigned(b'{"sub":"\\ud800","exp":1e30}'),
     "a principal that is a list": unsigned(CLAIMS | {"sub": ["alice"]}),
     "no expiry": unsigned({"sub": "alice"}),
     "an expiry that is a text": unsigned(CLAIMS | {"exp": str(NOW_S + 10)}),
