@@ -54,6 +54,9 @@ NOT_KAFKA: Final = (
 )
 """What a broker says of bytes that are no request, before anybody has authenticated."""
 
+_TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
+"""How the first bytes of a TLS client look where the size of a frame is expected."""
+
 
 class Connection:
     """The protocol's side of one connection."""
@@ -209,7 +212,8 @@ class Connection:
         if not self._session.is_open:
             return self._refused(b"", "Failing SASL authentication due to invalid receive size")
         larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
-        raise _End(f"Invalid receive (size = {fault.size}{larger})")
+        hint = {"hint": "the client speaks TLS"} if fault.size >> 8 in _TLS_GREETINGS else {}
+        raise _End(f"Invalid receive (size = {fault.size}{larger})", hint)
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session

@@ -123,6 +123,30 @@ class Limits:
         "How long accepting rests when the process has no descriptor left. Peers wait in the"
         " backlog, and one that closes makes room.",
     )
+    tls_handshakes_max: int = _bound(
+        256,
+        "TLS handshakes under way at a time, on each listener. Each costs the loop a millisecond or"
+        " two: half a second of work at most. The next peers wait in the backlog.",
+    )
+    tls_handshake_ms: int = _bound(
+        10_000,
+        "A handshake that takes longer ends: its client is there and says nothing. It takes two"
+        " round trips.",
+    )
+    tls_handshake_pressed_ms: int = _bound(
+        2_000,
+        "When all of them are under way, the oldest ends for the next peer after this time: who"
+        " opens connections and says nothing shuts nobody out.",
+    )
+    tls_linger_ms: int = _bound(
+        500,
+        "How long a client whose handshake failed has to read why, while what it still sends is"
+        " thrown away. It counts as a handshake under way.",
+    )
+    tls_shutdown_ms: int = _bound(
+        3_000,
+        "How long the end of a TLS connection waits for the peer's own.",
+    )
 
 
 SWEEP_INTERVAL_S_MAX: Final = 5.0

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from typing import TYPE_CHECKING
 
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.net.spec import ListenerSpec, Offers
+from doorkeeper.tls.context import made_of
 from doorkeeper.tls.settings import TlsSettings
+from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
+from testkit.edge import Client, Edge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +81,31 @@ def shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> tuple[ssl.SSLObjec
                 continue
     assert not waiting
     return ours, theirs
+
+
+def offers(folder: Path, **values: str | Path) -> Offers:
+    """Return what the usual server offers, with its context made of these settings."""
+    found = in_pem(folder, **values)
+    return Offers(None, DefaultPrincipalBuilder(), made_of(found, files_of(found)).context)
+
+
+def door(folder: Path, **values: str | Path) -> ListenerSpec:
+    """Return a listener called DOOR that speaks SSL."""
+    return ListenerSpec(
+        name="DOOR",
+        security_protocol="SSL",
+        host="127.0.0.1",
+        port=0,
+        offers=offers(folder, **values),
+    )
+
+
+async def connected(edge: Edge, context: ssl.SSLContext) -> Client:
+    """Connect to the first listener and shake hands."""
+    client = Client(
+        *await asyncio.open_connection(
+            "127.0.0.1", edge.port, ssl=context, server_hostname="localhost"
+        )
+    )
+    edge.clients.append(client)
+    return client

@@ -4,6 +4,7 @@ spec        a listener as the configuration describes it; what the server asks o
 addresses   binding, and addresses as Java writes them
 admission   how many connections there may be
 listener    accepting
+handshakes  TLS handshakes under way; handshake_log tells of those that fail
 shell       one connection's socket
 updates     waiting for what an authorizer returns
 ledger      bytes held over all connections

@@ -2,7 +2,8 @@
 
 ``loop.create_server`` accepts as fast as it can, and cannot change its mind. This loop waits for
 room before it accepts, lets only so many in from one address, rests when the process has no
-descriptor left, and will take another TLS context for the next connection without a gap.
+descriptor left, and takes the TLS context of the moment for each connection. TLS handshakes go on
+beside it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import socket
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.net.addresses import bind_error, bound_socket, java_host_address
+from doorkeeper.net.handshakes import Handshakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from ssl import SSLContext
 
     from doorkeeper.net.admission import Admission
+    from doorkeeper.net.shell import Shell
     from doorkeeper.net.spec import ListenerSpec, Logger
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -28,14 +31,24 @@ OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS
 class Listener:
     """One bound address."""
 
-    __slots__ = ("_accepting", "_admission", "_logger", "_make", "_socket", "_tls", "port", "spec")
+    __slots__ = (
+        "_accepting",
+        "_admission",
+        "_handshakes",
+        "_logger",
+        "_make",
+        "_socket",
+        "_tls",
+        "port",
+        "spec",
+    )
 
     def __init__(
         self,
         spec: ListenerSpec,
         *,
         admission: Admission,
-        make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], asyncio.Protocol],
+        make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], Shell],
         tls: Callable[[ListenerSpec], SSLContext | None],
         logger: Logger,
     ) -> None:
@@ -50,6 +63,7 @@ class Listener:
         self._make = make
         self._tls = tls
         self._logger = logger
+        self._handshakes = Handshakes(spec.name, admission.limits, logger)
         self._accepting: asyncio.Task[None] | None = None
         self._socket = bound_socket(spec.name, spec.host, spec.port)
         self.port: int = self._socket.getsockname()[1]
@@ -70,16 +84,18 @@ class Listener:
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
     async def close(self) -> None:
-        """Accept no more, and free the address."""
+        """Accept no more, end the handshakes under way, and free the address."""
         if self._accepting is not None:
             self._accepting.cancel()
             await asyncio.gather(self._accepting, return_exceptions=True)
         self._socket.close()
+        await self._handshakes.close()
 
     async def _accept(self) -> None:
         resting = False
         while True:
             await self._admission.room(self.spec)
+            await self._handshakes.room()
             try:
                 accepted, address = await self._take_one()
             except OSError as error:
@@ -128,10 +144,12 @@ class Listener:
             self._admission.leave(self.spec, host)
             self._logger.debug("accepting failed", listener=self.spec.name, cause=str(error))
             return
+        tls = self._tls(self.spec)
+        if tls is not None:
+            self._handshakes.begin(tls, accepted, shell)
+            return
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: shell, accepted, ssl=self._tls(self.spec)
-            )
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
         except OSError as error:
             accepted.close()
             shell.connection_lost(error)

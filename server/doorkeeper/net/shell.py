@@ -13,7 +13,7 @@ per connection. A connection is held, and not read from, while
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.authn.contract import Failure, Step
 from doorkeeper.authorizer.awaiting import as_future
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.spec import Logger, Services
+
+ENCODING_DER: Final = 2
+"""OpenSSL's number for DER, which Python gives no public name."""
 
 
 class Surroundings(NamedTuple):
@@ -88,12 +91,23 @@ class Shell(asyncio.Protocol):
         """Return the protocol's side."""
         return self._connection
 
+    @property
+    def peer_id(self) -> str:
+        """Return the connection as the log names it."""
+        return self._connection.peer.connection_id
+
+    @property
+    def is_connected(self) -> bool:
+        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        return self._transport is not None
+
     # --- what the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=0)
+        # Where TLS is spoken, a buffer is full that has reached the limit; with 0 it always is.
+        self._transport.set_write_buffer_limits(high=int(is_encrypted(transport)), low=0)
         self._end = self._connection.established(peer_certificates(transport))
         if self._end is not None:
             self._tell_notes()
@@ -106,9 +120,13 @@ class Shell(asyncio.Protocol):
         self._work(now_s)
 
     def eof_received(self) -> bool:
-        """Answer what came before the peer ended its side, then end ours."""
+        """Answer what came before the peer ended its side, then end ours.
+
+        With TLS the peer's end is the connection's: what an update would answer is not sent, as
+        with a broker.
+        """
         self.drain()
-        return True
+        return self._transport is not None and not is_encrypted(self._transport)
 
     def pause_writing(self) -> None:
         """Stop to answer: the peer does not take what there is."""
@@ -452,8 +470,23 @@ def step_of(done: asyncio.Future[Step]) -> Step:
     return done.result()
 
 
+def is_encrypted(transport: asyncio.BaseTransport) -> bool:
+    """Say whether a transport speaks TLS."""
+    return transport.get_extra_info("ssl_object") is not None
+
+
 def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
-    """Return the client's certificate, in DER; empty without TLS, or where it showed none."""
+    """Return the client's certificate and its issuers, in DER.
+
+    Empty without TLS, or where the client showed none.
+    """
     tls = transport.get_extra_info("ssl_object")
     der = None if tls is None else tls.getpeercert(binary_form=True)
-    return () if der is None else (der,)
+    if der is None:
+        return ()
+    if hasattr(tls, "get_verified_chain"):
+        chain = tls.get_verified_chain()
+    else:
+        # Python 3.11 and 3.12 have it where it is private only.
+        chain = [each.public_bytes(ENCODING_DER) for each in tls._sslobj.get_verified_chain() or ()]  # noqa: SLF001
+    return tuple(chain) or (der,)

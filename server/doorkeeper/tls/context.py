@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.authn.distinguished_name import name_of
 from doorkeeper.tls import pem
+from doorkeeper.tls.alerts import TellingContext
 from doorkeeper.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, chosen
 from doorkeeper.tls.sources import REVOKED, TRUST_STORE, named_in_memory
 from doorkeeper.tls.stores import identity_of, trusted_by
@@ -54,7 +55,7 @@ def made_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
     identity = identity_of(settings, files)
     trusted = trusted_by(settings, files)
     verify = _client_auth(settings, warnings)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = TellingContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
     # Each connection shows its certificate anew: a session that is taken up again would not be
     # held against a list of revoked ones.

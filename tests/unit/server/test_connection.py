@@ -179,7 +179,6 @@ def test_a_handler_that_fails_is_answered_and_noted() -> None:
         (b"\x80\x00\x00\x00", "Invalid receive (size = -2147483648)"),
         (b"\x06\x40\x00\x01", "Invalid receive (size = 104857601 larger than 104857600)"),
         (b"GET ", "Invalid receive (size = 1195725856 larger than 104857600)"),
-        (b"\x16\x03\x01\x02", "Invalid receive (size = 369295618 larger than 104857600)"),
     ],
 )
 def test_a_bad_size_ends_it_after_what_came_before(cut: Cut, prefix: bytes, reason: str) -> None:
@@ -188,6 +187,15 @@ def test_a_bad_size_ends_it_after_what_came_before(cut: Cut, prefix: bytes, reas
 
     assert body(found[0], DescribeAclsResponse, 3).error_message == "a"
     assert found[1:] == [Closed(reason)]
+
+
+def test_tls_where_there_is_none() -> None:
+    """The greeting of a TLS client is a size that is too large; the line has a hint."""
+    reason = "Invalid receive (size = 369295618 larger than 104857600)"
+
+    assert results(connection(), b"\x16\x03\x01\x02\0\1") == [
+        Closed(reason, {"hint": "the client speaks TLS"})
+    ]
 
 
 def test_an_empty_frame_is_no_request() -> None:

@@ -1,0 +1,281 @@
+"""TLS at the server's edge."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.limits import Limits
+from doorkeeper.net.handshakes import reason_of
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.certificates import Authority, world
+from testkit.edge import LOOP_KINDS, Client, Edge, describe, edge, run, until, versions
+from testkit.tls import client_context, connected, door, offers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
+FAILED = "failed TLS handshake"
+AT_LAST = Limits(tls_handshake_ms=100, tls_handshake_pressed_ms=10, tls_linger_ms=100)
+
+
+async def silent(port: int) -> Client:
+    """Connect and say nothing."""
+    return Client(*await asyncio.open_connection("127.0.0.1", port))
+
+
+async def asked(running: Edge, context: ssl.SSLContext) -> bytes:
+    """Connect, ask, and return everything up to the end."""
+    client = await connected(running, context)
+    await client.send(versions())
+    return await client.reader.read()
+
+
+@both_loops
+def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
+    """Requests are answered as in clear, and the connection knows its peer's certificates."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path, ssl_client_auth="required")) as running:
+            client = await connected(running, client_context(world().alice, tmp_path))
+            await client.call(versions(), ApiVersionsResponse, 3)
+            for number in range(3):
+                await client.call(describe("x" * 30_000, number), DescribeAclsResponse, 3)
+
+            (shell,) = running.server._shells
+            context = shell.connection._session._context
+            assert context.peer_certificates == (
+                world().alice.der,
+                world().authority.own.der,
+            )
+            assert (context.security_protocol, context.listener_name) == ("SSL", "DOOR")
+            assert shell.connection._session.principal.name == (
+                "CN=alice,OU=ServiceUsers,O=Example\\, Inc,C=DE"
+            )
+
+    run(kind, main())
+
+
+@both_loops
+def test_a_client_without_a_certificate_is_anonymous(kind: str, tmp_path: Path) -> None:
+    """Where one is only requested, a client may have none."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path, ssl_client_auth="requested")) as running:
+            client = await connected(running, client_context())
+            await client.call(versions(), ApiVersionsResponse, 3)
+            (shell,) = running.server._shells
+            assert shell.connection._session.principal.name == "ANONYMOUS"
+
+    run(kind, main())
+
+
+@both_loops
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_refused_client_is_told(kind: str, version: ssl.TLSVersion, tmp_path: Path) -> None:
+    """It gets an alert, also in TLS 1.3, where its own handshake is over by then."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path, ssl_client_auth="required")) as running:
+            context = client_context(world().stranger, tmp_path)
+            context.maximum_version = version
+            with pytest.raises(ssl.SSLError, match="ALERT"):
+                await asked(running, context)
+            await until(lambda: FAILED in running.log.events())
+            line = running.log.one(FAILED)
+            assert line.level == "info"
+            assert line.fields["listener"] == "DOOR"
+            assert str(line.fields["reason"]).startswith("the client's certificate is refused: ")
+            await until(lambda: running.server.connections == 0)
+
+    run(kind, main())
+
+
+@both_loops
+def test_who_is_slow_delays_nobody(kind: str, tmp_path: Path) -> None:
+    """Others are served while a client says nothing; in the end that one is closed."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path), limits=AT_LAST) as running:
+            slow = await silent(running.port)
+            await until(lambda: running.server.connections == 1)
+            quick = await connected(running, client_context())
+            await quick.call(versions(), ApiVersionsResponse, 3)
+            assert FAILED not in running.log.events()
+
+            assert await slow.ended() == b""
+            await until(lambda: running.server.connections == 1)
+            assert running.log.one(FAILED).fields["reason"] == "it takes too long"
+            slow.writer.close()
+
+    run(kind, main())
+
+
+@both_loops
+def test_who_says_nothing_shuts_nobody_out(kind: str, tmp_path: Path) -> None:
+    """With no room for another handshake, the oldest ends after a while."""
+
+    async def main() -> None:
+        limits = Limits(tls_handshakes_max=2, tls_handshake_pressed_ms=20)
+        async with edge(door(tmp_path), limits=limits) as running:
+            slow = [await silent(running.port) for _ in range(4)]
+            quick = await connected(running, client_context())
+            await quick.call(versions(), ApiVersionsResponse, 3)
+
+            handshakes = running.server._listeners["DOOR"]._handshakes
+            assert len(handshakes) <= 2
+            assert await slow[0].ended() == b""
+            reasons = {line.fields["reason"] for line in running.log.lines if line.event == FAILED}
+            assert reasons == {"it takes too long"}
+            for each in slow:
+                each.leave()
+
+    run(kind, main())
+
+
+@both_loops
+def test_many_at_once(kind: str, tmp_path: Path) -> None:
+    """More clients than may shake hands at a time are all served."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path), limits=Limits(tls_handshakes_max=3)) as running:
+            clients = await asyncio.gather(
+                *(connected(running, client_context()) for _ in range(20))
+            )
+            for client in clients:
+                await client.call(versions(), ApiVersionsResponse, 3)
+            assert running.server.connections == 20
+            assert FAILED not in running.log.events()
+
+    run(kind, main())
+
+
+@both_loops
+def test_a_client_that_speaks_no_tls(kind: str, tmp_path: Path) -> None:
+    """It is closed, with a line that says so; a client that only looks is one of those."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path), limits=AT_LAST) as running:
+            client = await silent(running.port)
+            await client.send(versions())
+            await client.ended()
+            looks = await silent(running.port)
+            looks.writer.close()
+            await until(lambda: running.log.events().count(FAILED) == 2)
+            reasons = [each.fields["reason"] for each in running.log.lines if each.event == FAILED]
+            assert reasons == ["the client does not speak TLS", "the client has left"]
+            await until(lambda: running.server.connections == 0)
+            client.leave()
+
+    run(kind, main())
+
+
+@both_loops
+def test_a_client_that_speaks_tls_in_clear(kind: str) -> None:
+    """On a listener in clear its greeting is a frame that is too large: it is closed."""
+
+    async def main() -> None:
+        async with edge() as running:
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                await connected(running, client_context())
+            await until(lambda: running.server.connections == 0)
+            line = running.log.one("closing connection")
+            assert line.fields["hint"] == "the client speaks TLS"
+
+    run(kind, main())
+
+
+@both_loops
+def test_a_stop_ends_handshakes(kind: str, tmp_path: Path) -> None:
+    """What is half done is cut off at once, and nothing is left."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path)) as running:
+            slow = await silent(running.port)
+            await until(lambda: running.server.connections == 1)
+            assert await running.server.drain(10.0) == 0
+            assert running.server.connections == 0
+            assert await slow.ended() == b""
+            slow.writer.close()
+            assert FAILED not in running.log.events()
+
+    run(kind, main())
+
+
+@both_loops
+def test_another_context_for_the_next_connection(kind: str, tmp_path: Path) -> None:
+    """Who is in stays in; who comes next meets the new one."""
+
+    async def main() -> None:
+        other = Authority("Other")
+        server = other.server().write_pem(tmp_path / "other.pem")
+        async with edge(door(tmp_path)) as running:
+            before = await connected(running, client_context())
+            await before.call(versions(), ApiVersionsResponse, 3)
+            running.server.use_offers("DOOR", offers(tmp_path, ssl_keystore_location=server))
+            with pytest.raises(ssl.SSLError):
+                await connected(running, client_context())
+            after = await connected(running, client_context(authority=other))
+
+            await after.call(versions(), ApiVersionsResponse, 3)
+            await before.call(versions(), ApiVersionsResponse, 3)
+
+    run(kind, main())
+
+
+@both_loops
+def test_the_end_of_a_client(kind: str, tmp_path: Path) -> None:
+    """A client that says goodbye gets the answers to what it asked before, and goodbye."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path)) as running:
+            loop = asyncio.get_running_loop()
+            with socket.create_connection(("127.0.0.1", running.port)) as raw:
+
+                def talk() -> bytes:
+                    context = client_context()
+                    with context.wrap_socket(raw, server_hostname="localhost") as client:
+                        client.sendall(versions() + versions(correlation_id=2))
+                        data = client.recv(65536)
+                        client.unwrap()
+                        return data
+
+                assert await loop.run_in_executor(None, talk)
+            await until(lambda: running.server.connections == 0)
+
+    run(kind, main())
+
+
+async def test_addresses_count_handshakes(tmp_path: Path) -> None:
+    """A connection counts from its first byte: the limit of an address holds for handshakes."""
+    limits = Limits(connections_per_ip_max=1, tls_handshake_ms=60_000)
+    async with edge(door(tmp_path), limits=limits) as running:
+        slow = await silent(running.port)
+        await until(lambda: running.server.connections == 1)
+        second = await silent(running.port)
+
+        assert await second.ended() == b""
+        for each in (slow, second):
+            each.leave()
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ssl.SSLError(1, "x"), "unknown reason"),
+        (ConnectionResetError(), "the client has left"),
+        (ConnectionAbortedError(), "it takes too long"),
+        (OSError(errno.EPIPE, "Broken pipe"), "Broken pipe"),
+        (OSError(), "the connection is lost"),
+    ],
+)
+def test_reasons(error: OSError, reason: str) -> None:
+    """Every failure has words of its own."""
+    assert reason_of(error) == reason
