@@ -44,15 +44,22 @@ COMING_S = 20
 
 def serving(folder: Path, example: str, **changed: str) -> Serving:
     """Start what the header of an example says, in a folder, with some values changed."""
-    text = (EXAMPLES / f"{example}.py").read_text(encoding="utf-8")
-    found = re.search(r"PYTHONPATH=(\S+) python -m doorkeeper serve (.*?)\n\n", text, re.DOTALL)
-    assert found is not None
-    words = shlex.split(found[2].replace("\\\n", " "))
-    settings = dict(word.split("=", 1) for word in words if word != "--override")
+    path, settings = commanded((EXAMPLES / f"{example}.py").read_text(encoding="utf-8"))[0]
     settings |= {"listeners": "PLAINTEXT://localhost:0"}
     settings |= {key.replace("_", "."): value for key, value in changed.items()}
     options = [word for k, v in settings.items() for word in ("--override", f"{k}={v}")]
-    return Serving(folder, *options, environment={"PYTHONPATH": str(ROOT / found[1])})
+    return Serving(folder, *options, environment={"PYTHONPATH": str(ROOT / path)})
+
+
+def commanded(text: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the PYTHONPATH and the settings of each command in a text that starts a server."""
+    pattern = r"PYTHONPATH=(\S+) (?:\.venv/bin/)?python -m doorkeeper serve (.*?)\n(?:\n|```)"
+    commands = []
+    for path, rest in re.findall(pattern, text, re.DOTALL):
+        words = shlex.split(rest.replace("\\\n", " "))
+        commands.append((path, dict(word.split("=", 1) for word in words if word != "--override")))
+    assert commands
+    return commands
 
 
 def topic_code(conversation: Conversation, name: str) -> int:
@@ -76,6 +83,17 @@ def ended_well(server: Serving) -> None:
     assert server.stop() == 0
     assert not server.of("threads outlive the authorizer")
     assert server.errors() == ""
+
+
+def test_the_readme_has_their_commands() -> None:
+    """Each of the three, as the example's own header has it."""
+    headers = [
+        command
+        for name in ("policy_file", "http_policy", "recorder")
+        for command in commanded((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
+    ]
+
+    assert commanded((ROOT / "README.md").read_text(encoding="utf-8")) == headers
 
 
 def test_the_policy_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,3 +111,20 @@ def test_its_test_passes(folder: Path) -> None:
 
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout
+
+
+def test_a_package_is_named_without_its_path(folder: Path) -> None:
+    """As an installed one would be: its entry point is that of the page's pyproject.toml."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())
+    ((group, points),) = project["project"]["entry-points"].items()
+    info = folder / "office_hours-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: office-hours\nVersion: 1.0\n")
+    text = "".join(f"{name} = {point}\n" for name, point in points.items())
+    (info / "entry_points.txt").write_text(f"[{group}]\n{text}")
+
+    with serving(folder, f"authorizer.class.name={next(iter(points))}", "office.hours=0-24") as on:
+        assert topic_code(on) == 3
+
+    for module in project["tool"]["setuptools"]["py-modules"]:
+        assert (folder / f"{module}.py").exists()
