@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
+from testkit.clients import CLIENTS
+from testkit.kafka_acl_rows import ANY
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import USERS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from testkit.clients import Client
     from testkit.kafka_target import Target
     from testkit.kafka_tools import Done, KafkaTools
 
 BROKER = "--entity-type brokers --entity-name 1"
 CLUSTER = "--entity-type brokers --entity-default"
 SUPER_USERS = "User:ANONYMOUS;User:admin"
+ASKED = 400
+REFUSALS = {
+    "kafka-python-3": "ClusterAuthorizationFailedError",
+    "confluent-kafka": "KafkaException",
+}
+"""What each library says when it is refused."""
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +120,55 @@ def test_of_a_topic(configs: Callable[..., Done], tools: KafkaTools, alone: Targ
     words = f"--describe --topic {name}".split()
     told = tools.run("kafka-topics", *words, "--bootstrap-server", alone.plain).stdout
     assert "Configs: min.insync.replicas=1\n" in told
+
+
+class Loading(threading.Thread):
+    """One client of alice, who asks for all ACLs a few hundred times, over one session."""
+
+    def __init__(self, client: Client, address: str) -> None:
+        super().__init__(daemon=True)
+        self._client = client
+        self.name_of_client = client.name
+        self._address = address
+        self.ends: Counter[str] = Counter()
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        asking = [("describe_acls", {"wanted": list(ANY)})] * ASKED
+        try:
+            results = self._client.talk(self._address, *asking, login=("alice", USERS["alice"]))
+        except BaseException as error:  # noqa: BLE001  the test tells it
+            self.failure = error
+        else:
+            self.ends.update(each.get("error", "allowed") for each in results)
+
+
+def test_under_load(kafka_tools: Callable[[str], KafkaTools], alone: Target) -> None:
+    """Two libraries ask while kafka-configs changes who may: answers of one state or the other.
+
+    Nothing else happens to any of them: no time-out, no connection that ends.
+    """
+    tools = kafka_tools("4.3.1")
+    kafka_python, confluent = (each for each in CLIENTS if each.name in REFUSALS)
+    threads = [Loading(each, alone.sasl) for each in (kafka_python, kafka_python, confluent)]
+    for thread in threads:
+        thread.start()
+    changes = 0
+    while any(thread.is_alive() for thread in threads):
+        users = f"{SUPER_USERS};User:alice" if changes % 2 == 0 else SUPER_USERS
+        words = f"--alter {BROKER} --add-config super.users={users}".split()
+        done = tools.run("kafka-configs", *words, "--bootstrap-server", alone.plain)
+        assert done.status == 0, done
+        changes += 1
+    words = f"--alter {BROKER} --delete-config super.users".split()
+    assert tools.run("kafka-configs", *words, "--bootstrap-server", alone.plain).status == 0
+
+    for thread in threads:
+        if isinstance(thread.failure, Unavailable):
+            cannot(str(thread.failure))
+        assert thread.failure is None
+        refusal = REFUSALS[thread.name_of_client]
+        assert thread.ends.keys() <= {"allowed", refusal}, thread.ends
+        assert thread.ends.total() == ASKED
+    assert {end for thread in threads for end in thread.ends} > {"allowed"}
+    assert changes > 5

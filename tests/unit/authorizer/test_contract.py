@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -125,3 +126,79 @@ def test_the_defaults_take_the_two_results_only(answer: Any) -> None:
         Odd().authorized_operations(request_of("alice"), [topic("a")])
     with pytest.raises(TypeError, match="expected is an AuthorizationResult"):
         Odd().authorize_by_resource_type(request_of("alice"), READ, ResourceType.TOPIC)
+
+
+METHODS = {
+    "configure": ("configs",),
+    "start": ("server_info",),
+    "authorize": ("context", "actions"),
+    "create_acls": ("context", "bindings"),
+    "delete_acls": ("context", "filters"),
+    "acls": ("wanted",),
+    "acl_count": (),
+    "authorize_by_resource_type": ("context", "operation", "resource_type"),
+    "authorized_operations": ("context", "resources"),
+    "close": (),
+}
+REQUIRED = {"start", "authorize", "create_acls", "delete_acls", "acls"}
+FIELDS = {
+    "AccessControlEntry": "principal host operation permission_type",
+    "AccessControlEntryFilter": "principal host operation permission_type",
+    "AclBinding": "pattern entry",
+    "AclBindingDeleteResult": "binding error",
+    "AclBindingFilter": "pattern entry",
+    "AclCreateResult": "error",
+    "AclDeleteResult": "error bindings",
+    "Action": "operation resource resource_reference_count log_if_allowed log_if_denied",
+    "AuthorizableRequestContext": (
+        "listener_name security_protocol principal client_address request_type request_version"
+        " client_id correlation_id"
+    ),
+    "AuthorizerServerInfo": (
+        "cluster_id node_id endpoints inter_broker_endpoint early_start_listeners"
+    ),
+    "Endpoint": "listener_name security_protocol host port",
+    "Principal": "principal_type name",
+    "ResourcePattern": "resource_type name pattern_type",
+    "ResourcePatternFilter": "resource_type name pattern_type",
+    "Session": "principal client_address",
+}
+NAMES = {
+    "ANY_BINDING",
+    "CLUSTER_NAME",
+    "CONTRACT_VERSION",
+    "IMPLIED_OPERATIONS",
+    "SUPPORTED_OPERATIONS",
+    "AclOperation",
+    "AclPermissionType",
+    "ApiError",
+    "AuthorizationResult",
+    "Authorizer",
+    "ErrorCode",
+    "Eventually",
+    "KeepsInStore",
+    "OlderAuthorizer",
+    "PatternType",
+    "Reconfigurable",
+    "ResourceType",
+    "StandardAuthorizer",
+    "authorizer_class",
+    "completed",
+    "masks_by_authorize",
+    "matches",
+} | FIELDS.keys()
+
+
+def test_version_1_stays() -> None:
+    """Of contract 1.0 nothing goes, changes its name or its place; what is new comes last.
+
+    Whoever must change these tables raises CONTRACT_VERSION: docs/authorizer-contract.md.
+    """
+    assert doorkeeper.authorizer.CONTRACT_VERSION == (1, 0)
+    assert set(doorkeeper.authorizer.__all__) == NAMES
+    for name, parameters in METHODS.items():
+        _, *found = inspect.signature(getattr(Authorizer, name)).parameters
+        assert tuple(found) == parameters, name
+    assert Authorizer.__abstractmethods__ == REQUIRED
+    for name, fields in FIELDS.items():
+        assert " ".join(getattr(doorkeeper.authorizer, name)._fields) == fields, name
