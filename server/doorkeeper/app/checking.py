@@ -1,4 +1,4 @@
-"""What a configuration names, looked at without starting anything: the authorizer, the catalog.
+"""What a configuration names, looked at without starting: authorizer, catalog, doors.
 
 It is looked at where keys are wrong too, as far as it can be: all errors are told at once.
 """
@@ -9,24 +9,27 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.authorizing import check_authorizer
+from doorkeeper.app.authorizing import check_authorizer, placed
 from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.doors import Doors
 from doorkeeper.app.errors import StartError
+from doorkeeper.authn.credentials import ITERATIONS_MIN
+from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import load
+from doorkeeper.config.loading import Loaded, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.config.loading import Loaded
     from doorkeeper.config.properties import Entry
+    from doorkeeper.config.settings import Settings
 
 
 def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Read a configuration, and look at what it names.
 
     Raises:
-        StartError: with the problems of its keys, of the authorizer and of the catalog.
+        StartError: with the problems of its keys, of the authorizer, the catalog and the doors.
 
     """
     try:
@@ -34,9 +37,53 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     except ConfigError as error:
         raise StartError(*with_others(error)) from error
     problems = problems_of(loaded.settings.given)
+    told, warnings = of_doors(loaded.settings)
+    problems += unsaid(told, problems)
     if problems:
         raise StartError(*problems)
-    return loaded
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings))
+
+
+class Warnings:
+    """A log that keeps what people should hear before they start the server."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.lines: list[str] = []
+
+    def info(self, event: str, **fields: object) -> None:
+        """Leave it out."""
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Keep it."""
+        told = ", ".join(f"{name} {value}" for name, value in fields.items())
+        self.lines.append(f"{event} ({told})" if told else event)
+
+    error = warning
+
+
+def of_doors(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the problems and the warnings of mechanisms, TLS and makers of principals.
+
+    Certificates, keytabs, rules and users files are read; handlers are made and closed, nothing is
+    started, nobody is asked.
+    """
+    warnings = Warnings()
+    sources = Sources(
+        scram_credential=lambda _mechanism, _name: None,
+        scram_iterations=lambda _mechanism: ITERATIONS_MIN,
+        token_login=lambda _token_id: None,
+        salt_key=bytes(32),
+        now_ms=lambda: 0,
+        logger=warnings,
+    )
+
+    async def check() -> list[str]:
+        doors = Doors(sources, warnings)
+        return await doors.check(settings.listeners, settings.originals)
+
+    problems = asyncio.run(check())
+    return [placed(settings.entries, ValueError(each)) for each in problems], warnings.lines
 
 
 def with_others(error: ConfigError) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from doorkeeper.app.errors import StartError
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.mechanisms import provider_of
+from doorkeeper.authn.principals import KEY as BUILDER_KEY
 from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
 from doorkeeper.net.spec import Offers
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
-    from doorkeeper.authn.provider import Sources
+    from doorkeeper.authn.provider import Logger, Sources
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.mechanisms import MechanismSettings
-    from doorkeeper.logs.pipeline import Logger
 
 REFRESH_INTERVAL_S: Final = 5.0
 """How often files are looked at: a certificate that was renewed is soon in use."""
+
+
+_BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
 
 
 class Watched(Protocol):
@@ -139,6 +142,20 @@ class Doors:
             self._providers.append(provider)
         return doors
 
+    async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
+        """Make doors, look at what they would read, and let them go; return every problem."""
+        problems: list[str] = []
+        made: list[Provider] = []
+        for listener in listeners:
+            self._made(listener, originals, made, problems)
+        for provider in made:
+            try:
+                await provider.check()
+            except ValueError as error:
+                problems.append(str(error))
+            await provider.close()
+        return list(dict.fromkeys(problems))
+
     def use(self, doors: Mapping[str, Door]) -> dict[str, Offers]:
         """Use what was prepared; return what each listener offers from now on."""
         self._doors = dict(doors)
@@ -178,7 +195,10 @@ class Doors:
         made: list[Provider],
         problems: list[str],
     ) -> Door | None:
-        """Return a door of what there is and of new parts, not started; None with problems."""
+        """Return a door of what there is and of new parts, not started.
+
+        With problems it is not to be used, or None.
+        """
         before = self._doors.get(listener.name)
         known = {} if before is None else {room.settings.name: room for room in before.rooms}
         rooms = []
@@ -192,8 +212,12 @@ class Doors:
                     continue
                 made.append(room.provider)
             rooms.append(room)
+        tls: Tls | None = None
         try:
             tls = self._tls(listener, before) if listener.encrypts else None
+        except ValueError as error:
+            problems.append(str(error))
+        try:
             builder = principal_builder_of(
                 originals,
                 listener.name,
@@ -201,7 +225,8 @@ class Doors:
                 [each.name for each in listener.mechanisms],
             )
         except ValueError as error:
-            problems.append(str(error))
+            given_as = listener.given_as.get(BUILDER_KEY, BUILDER_KEY)
+            problems.append(str(error).replace(BUILDER_KEY, given_as, 1))
             return None
         return Door(listener, tuple(rooms), builder, tls)
 
@@ -258,12 +283,20 @@ class Doors:
 
 
 def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
-    """Say whether a mechanism goes on as it is; its bound of sessions is no part of it.
+    """Say whether a mechanism goes on as it is; bounds of the listener are no part of it.
 
     Nor are keys that only plug-ins know: they count after a restart.
     """
-    return replace(old, originals={}, max_reauth_ms=0) == replace(
-        new, originals={}, max_reauth_ms=0
+    return _essence(old) == _essence(new)
+
+
+def _essence(settings: MechanismSettings) -> MechanismSettings:
+    return replace(
+        settings,
+        values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
+        given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
+        originals={},
+        max_reauth_ms=0,
     )
 
 

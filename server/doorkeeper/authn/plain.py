@@ -103,6 +103,10 @@ class FileProvider(PlainProvider):
         self._own = passwords
         self._logger = sources.logger
 
+    async def check(self) -> None:
+        """Say where others could read the file."""
+        await self.start()
+
     async def start(self) -> None:
         """Say where others could read the file."""
         path = self._own.file.path

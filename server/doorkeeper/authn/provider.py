@@ -70,6 +70,14 @@ class Provider(ABC):
 
         """
 
+    async def check(self) -> None:  # noqa: B027  as for start
+        """Look at the files that ``start`` would read; nothing is started, nobody is asked.
+
+        Raises:
+            ValueError: one cannot be used; the text begins with the key.
+
+        """
+
     def refresh(self) -> Sequence[str]:
         """Look whether files have changed, and use them; return one line for each problem.
 

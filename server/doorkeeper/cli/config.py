@@ -37,8 +37,9 @@ Example:
 def check(file: Path, overrides: tuple[str, ...]) -> None:
     """Print every error and warning of FILE.
 
-    The authorizer and the catalog that it names are looked at too: an authorizer is made,
-    configured and closed, not started. The status is 1 where the server would not start with it.
+    What it names is looked at too: the authorizer, the catalog, login modules, certificates,
+    keytabs, users files, classes of others. They are made, configured and closed, not started, and
+    no other server is asked. The status is 1 where the server would not start with it.
     """
     from doorkeeper.app.checking import checked  # noqa: PLC0415  it is heavy
     from doorkeeper.app.errors import StartError  # noqa: PLC0415
@@ -54,7 +55,8 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
 
 @command.command(
     epilog="""
-Passwords are hidden, and so are values of keys that only plug-ins know. Values that were given
+Passwords are hidden, and so are values of keys that only plug-ins know; of a JAAS file, nothing but
+its name is shown. Values that were given
 while a server runs are in its store: kafka-configs.sh --describe tells them.
 
 \b

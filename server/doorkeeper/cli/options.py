@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,9 +12,11 @@ from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from doorkeeper.config.loading import Loaded
+
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 config_option = click.option(
     "--config",
@@ -25,13 +27,42 @@ config_option = click.option(
     help="A server.properties with Kafka's keys.",
 )
 
-override_option = click.option(
-    "--override",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="A key that replaces the file's; may be repeated.",
-)
+JAAS_FILE_KEY = "doorkeeper.jaas.file"
+_JAAS_FILE = "doorkeeper.cli.jaas_file"
+
+
+def _keep_jaas_file(context: click.Context, _: click.Parameter, file: str | None) -> None:
+    context.meta[_JAAS_FILE] = file
+
+
+def _with_jaas_file(
+    context: click.Context, _: click.Parameter, overrides: tuple[str, ...]
+) -> tuple[str, ...]:
+    file = context.meta.get(_JAAS_FILE)
+    return (f"{JAAS_FILE_KEY}={file}", *overrides) if file else overrides
+
+
+def override_option(command: Command) -> Command:
+    """Give a command ``--override`` and what stands for one: ``--jaas-file``, its variable."""
+    overrides = click.option(
+        "--override",
+        "overrides",
+        metavar="KEY=VALUE",
+        multiple=True,
+        callback=_with_jaas_file,
+        help="A key that replaces the file's; may be repeated.",
+    )
+    jaas_file = click.option(
+        "--jaas-file",
+        metavar="FILE",
+        envvar="DOORKEEPER_JAAS_FILE",
+        show_envvar=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_keep_jaas_file,
+        help=f"A JAAS file with login modules; stands for {JAAS_FILE_KEY}.",
+    )
+    return overrides(jaas_file(command))
 
 
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:

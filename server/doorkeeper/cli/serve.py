@@ -24,7 +24,8 @@ machine is an administrator.
 
 \b
 SIGTERM and SIGINT: answer what is under way, then end. A second one: end at once.
-SIGHUP: read the configuration's log levels, users and super users, and the catalog, again.
+SIGHUP: read the configuration again: mechanisms, users, certificates, super users, log levels,
+the catalog.
 
 \b
 Examples:

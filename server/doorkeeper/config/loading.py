@@ -113,8 +113,12 @@ def settled(
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
     given = Given()
     given.entries = final
-    given.problems += jaas.problems
     warnings += _take(given, final)
+    for problem in jaas.problems:
+        if problem.key:
+            given.problem(Place(problem.key), problem.text)
+        else:
+            given.problems.append(problem)
     _check_indirect(given, final)
     settings = _settings(given, tuple(static.values()), dynamic, jaas)
     if given.problems:

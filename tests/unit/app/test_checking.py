@@ -105,3 +105,44 @@ def test_the_last_catalog_counts() -> None:
 
     assert str(catalog_file_of([first, second])) == "b"
     assert catalog_file_of([first, empty]) is None
+
+
+SASL = """
+listeners=A://localhost:0,B://localhost:0
+listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL
+inter.broker.listener.name=A
+sasl.enabled.mechanisms=PLAIN,OAUTHBEARER
+"""
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
+    """Mechanisms, TLS and builders, of every listener in one round, each with its place."""
+    told = problems(
+        tmp_path / "server.properties",
+        f"{SASL}listener.name.a.plain.sasl.jaas.config={PLAIN} required user_a=hush;\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n"
+        "listener.name.b.principal.builder.class=no.such.Builder\n",
+    )
+
+    assert [": ".join(each.split(": ")[:2]).partition("=")[0] for each in told] == [
+        "F line 8: listener.name.b.ssl.keystore.location",
+        "F line 9: listener.name.b.principal.builder.class",
+        "F line 7: listener.name.a.sasl.oauthbearer.jwks.endpoint.url",
+    ]
+
+
+def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
+    """It is among the warnings, before the server starts."""
+    file = tmp_path / "F"
+    handler = "org.apache.kafka.common.security.oauthbearer.internals.unsecured"
+    file.write_text(
+        "listeners=A://localhost:0\nlistener.security.protocol.map=A:SASL_PLAINTEXT\n"
+        "sasl.enabled.mechanisms=OAUTHBEARER\nlistener.name.a.oauthbearer.sasl.server.callback"
+        f".handler.class={handler}.OAuthBearerUnsecuredValidatorCallbackHandler\n"
+    )
+
+    (warning,) = checked(file, ()).warnings
+
+    assert warning.startswith("tokens without a signature are taken: anybody can be anybody (")

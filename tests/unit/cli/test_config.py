@@ -158,3 +158,22 @@ def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
     result = CliRunner().invoke(doorkeeper, ["config", "reset", "--all", "--override", override])
 
     assert (result.exit_code, result.output) == (0, "nothing to forget\n")
+
+
+def test_login_modules_are_never_shown(tmp_path: Path) -> None:
+    """Neither those of a key nor those of a file; only the file's name is."""
+    jaas_file = tmp_path / "jaas.conf"
+    jaas_file.write_text('KafkaServer { m.N required user_alice="hush"; };')
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "listener.name.x.plain.sasl.jaas.config=m.N required user_bob=hush;\n"
+        "listener.name.x.ssl.keystore.password=hush\n"
+    )
+    arguments = ["config", "show", "-c", str(file), "--jaas-file", str(jaas_file)]
+
+    result = CliRunner().invoke(doorkeeper, arguments)
+
+    assert result.exit_code == 0
+    assert "hush" not in result.output
+    assert f"doorkeeper.jaas.file={jaas_file}  (--override)" in result.output
+    assert "listener.name.x.ssl.keystore.password=(hidden)" in result.output

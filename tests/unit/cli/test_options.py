@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.options import load_or_fail
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from click.testing import Result
 
 
 def test_a_right_file_is_loaded(tmp_path: Path) -> None:
@@ -29,3 +33,42 @@ def test_a_wrong_file_ends_the_process(tmp_path: Path, capsys: pytest.CaptureFix
         load_or_fail(file, ())
 
     assert capsys.readouterr().err.count("\n") == 2
+
+
+BLOCK = """
+KafkaServer {
+    org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="hush";
+};
+"""
+SASL = (
+    "listeners=SASL://localhost:0\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"
+    "sasl.enabled.mechanisms=PLAIN\n"
+)
+
+
+def check(file: Path, *arguments: str, variable: str = "") -> Result:
+    """Check a configuration file."""
+    command = ["config", "check", str(file), *arguments]
+    return CliRunner(env={"DOORKEEPER_JAAS_FILE": variable}).invoke(doorkeeper, command)
+
+
+def test_a_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
+    """The option counts before the variable, the variable before the key."""
+    right, wrong = tmp_path / "right.conf", tmp_path / "wrong.conf"
+    right.write_text(BLOCK)
+    file = tmp_path / "server.properties"
+    file.write_text(SASL)
+    with_key = tmp_path / "with-key.properties"
+    with_key.write_text(f"{SASL}doorkeeper.jaas.file={wrong}\n")
+
+    assert check(file).exit_code == 1
+    assert check(file, "--jaas-file", str(right)).exit_code == 0
+    assert check(file, variable=str(right)).exit_code == 0
+    assert check(file, "--jaas-file", str(right), variable=str(wrong)).exit_code == 0
+    assert check(with_key, variable=str(right)).exit_code == 0
+    refused = check(with_key)
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"doorkeeper: {with_key} line 4: doorkeeper.jaas.file: {wrong} cannot be read:"
+        " No such file or directory\n"
+    )

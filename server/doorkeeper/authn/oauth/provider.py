@@ -99,6 +99,10 @@ class UnsecuredProvider(Provider):
         """Return a mechanism for one authentication."""
         return OAuthBearer(self._tokens, self._sources.now_ms)
 
+    async def check(self) -> None:
+        """Say so."""
+        await self.start()
+
     async def start(self) -> None:
         """Say so: who can connect can be anybody."""
         self._sources.logger.warning(
@@ -161,6 +165,11 @@ class SignedProvider(Provider):
                 self._sources.logger.warning(
                     "tokens for others are taken too: give this key", listener=listener, key=key
                 )
+
+    async def check(self) -> None:
+        """Get the keys of a file; who serves a URL is not asked."""
+        if urlsplit(_value(self._settings, URL)).scheme == "file":
+            await self.start()
 
     def refresh(self) -> Sequence[str]:
         """Take the keys of a file that has changed."""
