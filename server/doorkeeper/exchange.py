@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from doorkeeper.node import (
     AlterConfigs,
     AlterCredentials,
+    ChangeToken,
     ChangeTopics,
     CreateAcls,
     DeleteAcls,
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import Step
     from doorkeeper_wire.headers import RequestHeader
 
-UPDATES: Final = frozenset({CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials})
+UPDATES: Final = frozenset(
+    {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken}
+)
 """The outcomes of a handler that are no answer yet."""
 
 
@@ -59,7 +62,7 @@ class Peer(NamedTuple):
 class Update(NamedTuple):
     """A request that changes something, and all that is needed to answer it."""
 
-    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials
+    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials | ChangeToken
     context: RequestContext
     api: Api
     request: Any

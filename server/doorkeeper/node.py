@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.config.dynamic_values import DynamicValues
     from doorkeeper.config.settings import Settings
+    from doorkeeper.delegation_tokens import SignedToken, TokenReads, TokenWish
     from doorkeeper.errors import ApiError
     from doorkeeper.storage.contract import StoredTopic
 
@@ -174,6 +175,11 @@ class Node(Protocol):
         ...
 
     @property
+    def tokens(self) -> TokenReads:
+        """Return all delegation tokens."""
+        ...
+
+    @property
     def groups(self) -> Mapping[str, Group]:
         """Return all groups by id."""
         ...
@@ -317,5 +323,25 @@ class AlterCredentials:
         return tuple(dict.fromkeys((*deleted, *upserted)))
 
 
-Outcome = Response | CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeToken:
+    """A delegation token that shall be made, renewed or ended.
+
+    There is one result: an error, or the token as it is then, with its HMAC. One that is gone has
+    ended at ``expiry_ms``.
+    """
+
+    wish: TokenWish
+    finish: Callable[[Sequence[ApiError | SignedToken]], Response]
+
+
+Outcome = (
+    Response
+    | CreateAcls
+    | DeleteAcls
+    | ChangeTopics
+    | AlterConfigs
+    | AlterCredentials
+    | ChangeToken
+)
 """What a handler returns: an answer, or what must be done before there is one."""

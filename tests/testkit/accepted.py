@@ -28,7 +28,18 @@ from testkit.side_by_side import INTERNAL, unequal
 Mask = Callable[[str, Any, Any], Any]
 """Takes the request's name, an answer and the other server's; returns it without the accepted."""
 
-BROKERS_VERSIONS = {19: (2, 7), 20: (1, 6), 29: (1, 3), 30: (1, 3), 31: (1, 3), 32: (1, 4)}
+BROKERS_VERSIONS = {
+    19: (2, 7),
+    20: (1, 6),
+    29: (1, 3),
+    30: (1, 3),
+    31: (1, 3),
+    32: (1, 4),
+    38: (1, 3),
+    39: (1, 2),
+    40: (1, 2),
+    41: (1, 3),
+}
 """Lowest and highest version on a broker, where our lowest is older."""
 
 DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)

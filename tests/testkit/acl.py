@@ -34,6 +34,16 @@ def group(name: str, pattern_type: PatternType = LITERAL) -> ResourcePattern:
     return ResourcePattern(ResourceType.GROUP, name, pattern_type)
 
 
+def user(name: str) -> ResourcePattern:
+    """Return the pattern of one user: its name is a whole principal."""
+    return ResourcePattern(ResourceType.USER, name, LITERAL)
+
+
+def token(token_id: str) -> ResourcePattern:
+    """Return the pattern of one delegation token."""
+    return ResourcePattern(ResourceType.DELEGATION_TOKEN, token_id, LITERAL)
+
+
 def allow(
     user: str, operation: AclOperation, pattern: ResourcePattern, host: str = "*"
 ) -> AclBinding:

@@ -41,7 +41,7 @@ from doorkeeper.authorizer.contract import (
     Eventually,
 )
 from doorkeeper.connection import Connection
-from doorkeeper.errors import ApiError, answer_of
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.exchange import Counts, Peer
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.limits import Limits
@@ -51,6 +51,7 @@ from doorkeeper.node import (
     AlterConfigs,
     AlterCredentials,
     ApiRange,
+    ChangeToken,
     ChangeTopics,
     CreateAcls,
     Node,
@@ -286,6 +287,10 @@ class HandServices:
     ) -> Sequence[ApiError | None]:
         """Accept everything."""
         return [None] * len(change.users)
+
+    async def change_token(self, change: ChangeToken, context: RequestContext) -> Sequence[Any]:
+        """Refuse everything."""
+        return [ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)]
 
 
 # --- the log

@@ -28,11 +28,23 @@ if TYPE_CHECKING:
     from doorkeeper.api import Api
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
+    from doorkeeper.delegation_tokens import SignedToken
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"
 ADMIN = "admin"
 """A super user."""
+
+
+class HandTokens:
+    """The delegation tokens that a test gives; without ``enabled`` there is no secret."""
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.given: list[SignedToken] = []
+
+    def signed(self) -> Iterable[SignedToken]:
+        return self.given
 
 
 class ANode:
@@ -56,6 +68,7 @@ class ANode:
         self.groups = groups
         self.scram_users = ScramUsers()
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
+        self.tokens = HandTokens()
         self._ids = count(1000)
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:

@@ -6,7 +6,7 @@ import io
 import types
 import typing
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -25,6 +25,10 @@ _KAFKA_PYTHON = (
     kafka.protocol.sasl,
     kafka.protocol.consumer,
 )
+
+
+_TIMES = ("timedelta", "datetime")
+"""Beginnings of kio's names for numbers of milliseconds, whose fields have other names there."""
 
 
 def kafka_python_bytes(name: str, version: int, values: dict[str, Any]) -> str | None:
@@ -85,7 +89,7 @@ def _kio(kind: Any, values: dict[str, Any]) -> Any:
     converted = {}
     for field in dataclasses.fields(kind):
         kafka_type = field.metadata.get("kafka_type", "")
-        key = f"{field.name}_ms" if kafka_type.startswith("timedelta") else field.name
+        key = f"{field.name}_ms" if kafka_type.startswith(_TIMES) else field.name
         key = key.removeprefix("request_") if key not in values else key
         if key in values:
             converted[field.name] = _kio_value(values[key], kafka_type, hints[field.name])
@@ -109,6 +113,8 @@ def _kio_value(value: Any, kafka_type: str, hint: Any) -> Any:  # noqa: PLR0911 
             return uuid.UUID(bytes=value) if any(value) else None
         case kind if kind.startswith("timedelta"):
             return timedelta(milliseconds=value)
+        case kind if kind.startswith("datetime"):
+            return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=value)
         case _:
             return value
 

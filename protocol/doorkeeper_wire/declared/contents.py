@@ -21,6 +21,11 @@ MODULES = {
     ),
     "CreateAclsRequest": ("create_acls", "CREATE_ACLS_REQUEST"),
     "CreateAclsResponse": ("create_acls", "CREATE_ACLS_RESPONSE"),
+    "CreateDelegationTokenRequest": ("create_delegation_token", "CREATE_DELEGATION_TOKEN_REQUEST"),
+    "CreateDelegationTokenResponse": (
+        "create_delegation_token",
+        "CREATE_DELEGATION_TOKEN_RESPONSE",
+    ),
     "CreateTopicsRequest": ("create_topics", "CREATE_TOPICS_REQUEST"),
     "CreateTopicsResponse": ("create_topics", "CREATE_TOPICS_RESPONSE"),
     "DeleteAclsRequest": ("delete_acls", "DELETE_ACLS_REQUEST"),
@@ -35,6 +40,14 @@ MODULES = {
     "DescribeClusterResponse": ("describe_cluster", "DESCRIBE_CLUSTER_RESPONSE"),
     "DescribeConfigsRequest": ("describe_configs", "DESCRIBE_CONFIGS_REQUEST"),
     "DescribeConfigsResponse": ("describe_configs", "DESCRIBE_CONFIGS_RESPONSE"),
+    "DescribeDelegationTokenRequest": (
+        "describe_delegation_token",
+        "DESCRIBE_DELEGATION_TOKEN_REQUEST",
+    ),
+    "DescribeDelegationTokenResponse": (
+        "describe_delegation_token",
+        "DESCRIBE_DELEGATION_TOKEN_RESPONSE",
+    ),
     "DescribeGroupsRequest": ("describe_groups", "DESCRIBE_GROUPS_REQUEST"),
     "DescribeGroupsResponse": ("describe_groups", "DESCRIBE_GROUPS_RESPONSE"),
     "DescribeTopicPartitionsRequest": (
@@ -53,6 +66,11 @@ MODULES = {
         "describe_user_scram_credentials",
         "DESCRIBE_USER_SCRAM_CREDENTIALS_RESPONSE",
     ),
+    "ExpireDelegationTokenRequest": ("expire_delegation_token", "EXPIRE_DELEGATION_TOKEN_REQUEST"),
+    "ExpireDelegationTokenResponse": (
+        "expire_delegation_token",
+        "EXPIRE_DELEGATION_TOKEN_RESPONSE",
+    ),
     "FindCoordinatorRequest": ("find_coordinator", "FIND_COORDINATOR_REQUEST"),
     "FindCoordinatorResponse": ("find_coordinator", "FIND_COORDINATOR_RESPONSE"),
     "IncrementalAlterConfigsRequest": (
@@ -69,6 +87,8 @@ MODULES = {
     "ListGroupsResponse": ("list_groups", "LIST_GROUPS_RESPONSE"),
     "MetadataRequest": ("metadata", "METADATA_REQUEST"),
     "MetadataResponse": ("metadata", "METADATA_RESPONSE"),
+    "RenewDelegationTokenRequest": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_REQUEST"),
+    "RenewDelegationTokenResponse": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_RESPONSE"),
     "RequestHeader": ("request_header", "REQUEST_HEADER"),
     "ResponseHeader": ("response_header", "RESPONSE_HEADER"),
     "SaslAuthenticateRequest": ("sasl_authenticate", "SASL_AUTHENTICATE_REQUEST"),

@@ -7,6 +7,7 @@ live_node        the node as handlers see it
 topic_changes    making, altering and deleting topics
 config_changes   changing keys over the wire
 credential_changes  changing SCRAM credentials over the wire
+token_changes    making, renewing and ending delegation tokens
 services         all of them, as connections see them
 reconfiguring    using a new configuration
 reloading        what SIGHUP changes

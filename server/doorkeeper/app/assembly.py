@@ -39,6 +39,7 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
+from doorkeeper.app.token_changes import TokenChanges
 from doorkeeper.app.topic_changes import TopicChanges
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaiting import forget
@@ -112,16 +113,18 @@ class Assembly:
             on_failure=self._not_stored,
         )
         self.credential_changes = CredentialChanges(ScramUsers(store.credentials()), store, loop)
+        self.token_changes = self._make_tokens(settings, store)
         self.node = LiveNode(
             settings=settings,
             cluster_id=store.cluster_id,
             authorizer=self.guarded,
             topic_changes=self.topic_changes,
             credential_changes=self.credential_changes,
+            tokens=self.token_changes,
             groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
         )
-        services = NodeServices(self.topic_changes, self.credential_changes)
+        services = NodeServices(self.topic_changes, self.credential_changes, self.token_changes)
         offers = await self._open_doors(store, settings)
         self.edge = Server(
             [spec_of(each, offers[each.name]) for each in settings.listeners],
@@ -137,6 +140,7 @@ class Assembly:
             authorizer=self.authorizer,
             edge=self.edge,
             doors=self.doors,
+            tokens=self.token_changes,
             logs=self._logs,
         )
         self.config_changes = ConfigChanges(store, self.reconfiguring, self.topic_changes)
@@ -149,14 +153,28 @@ class Assembly:
         await self._open_listeners(self.guarded, endpoints)
         self.topic_changes.begin()
         self.credential_changes.begin()
+        self.token_changes.begin()
         self.config_changes.begin()
+
+    def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
+        tokens = TokenChanges(
+            store.tokens(),
+            store,
+            asyncio.get_running_loop(),
+            now_ms=self._now_ms,
+            random_bytes=os.urandom,
+            logger=structlog.get_logger("doorkeeper.tokens"),
+        )
+        tokens.use(settings)
+        self._opened.callback(tokens.close)
+        return tokens
 
     async def _open_doors(self, store: Store, settings: Settings) -> dict[str, Offers]:
         """Make and start what clients prove with who they are."""
         sources = Sources(
             scram_credential=self.credential_changes.credential,
             scram_iterations=self.credential_changes.usual_iterations,
-            token_login=lambda _token_id: None,
+            token_login=self.token_changes.login,
             salt_key=store.salt_key,
             now_ms=self._now_ms,
             logger=structlog.get_logger("doorkeeper.authn"),

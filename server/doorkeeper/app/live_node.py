@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from doorkeeper.app.topic_changes import TopicChanges
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
+    from doorkeeper.delegation_tokens import TokenReads
     from doorkeeper.node import ApiRange, AuthorizerReads, Group
     from doorkeeper.scram_users import ScramUsers
     from doorkeeper.topics import Topics
@@ -33,6 +34,7 @@ class LiveNode:
         authorizer: AuthorizerReads | None,
         topic_changes: TopicChanges,
         credential_changes: CredentialChanges,
+        tokens: TokenReads,
         groups: Mapping[str, Group],
         random_bytes: Callable[[int], bytes],
     ) -> None:
@@ -43,6 +45,7 @@ class LiveNode:
         self._topic_changes = topic_changes
         self._credential_changes = credential_changes
         self.groups = groups
+        self.tokens = tokens
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.doors import Door, Doors
     from doorkeeper.app.live_node import LiveNode
+    from doorkeeper.app.token_changes import TokenChanges
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
@@ -58,6 +59,7 @@ class Reconfiguring:
         authorizer: Authorizer | None,
         edge: Server,
         doors: Doors,
+        tokens: TokenChanges,
         logs: Logs,
     ) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.
@@ -69,6 +71,7 @@ class Reconfiguring:
         self._name = "" if authorizer is None else name_of(authorizer)
         self._edge = edge
         self._doors = doors
+        self._tokens = tokens
         self._logs = logs
         self._log: Logger = structlog.get_logger("doorkeeper.server")
 
@@ -193,6 +196,7 @@ class Reconfiguring:
             self._edge.use_offers(name, offers)
         of_listeners = {each.name: each.max_connections for each in new.listeners}
         self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
+        self._tokens.use(new)
         self._node.replace_settings(new)
 
     def _concerned(self, originals: Mapping[str, str]) -> list[Reconfigurable]:

@@ -10,6 +10,7 @@ from typing import Final
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
 from doorkeeper.config.tls_keys import TLS
+from doorkeeper.config.token_keys import TOKENS
 from doorkeeper.config.values import (
     INT_MAX,
     LONG_MAX,
@@ -392,7 +393,17 @@ _OURS = (
 
 KEYS: Final[dict[str, Key]] = {
     key.name: key
-    for group in (_NODE, _LISTENERS, _AUTHORIZATION, SASL, TLS, _CONNECTIONS, _TOPICS, _OURS)
+    for group in (
+        _NODE,
+        _LISTENERS,
+        _AUTHORIZATION,
+        SASL,
+        TLS,
+        TOKENS,
+        _CONNECTIONS,
+        _TOPICS,
+        _OURS,
+    )
     for key in group
 }
 """All keys that have an effect, by name."""

@@ -20,6 +20,7 @@ from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
 from doorkeeper.config.naming import named
 from doorkeeper.config.properties import Entry
 from doorkeeper.config.settings import Settings
+from doorkeeper.config.tokens import secret_of, token_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -124,6 +125,7 @@ def settled(
     if given.problems:
         raise ConfigError(given.problems, tuple(final.values()))
     warnings += (*given.warnings, *_prefixes_without_listener(final, settings))
+    warnings += token_warnings(given, settings)
     return Loaded(settings, tuple(warnings))
 
 
@@ -232,6 +234,12 @@ def _settings(
         num_partitions=given.number("num.partitions"),
         default_replication_factor=given.number("default.replication.factor"),
         delete_topic_enable=given.flag("delete.topic.enable"),
+        delegation_token_secret_key=secret_of(given),
+        delegation_token_max_lifetime_ms=given.number("delegation.token.max.lifetime.ms"),
+        delegation_token_expiry_time_ms=given.number("delegation.token.expiry.time.ms"),
+        delegation_token_expiry_check_interval_ms=given.number(
+            "delegation.token.expiry.check.interval.ms"
+        ),
         max_request_partition_size_limit=given.number("max.request.partition.size.limit"),
         data_dir=Path(given.text("doorkeeper.data.dir")),
         store=_store(given),

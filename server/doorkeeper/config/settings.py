@@ -92,6 +92,10 @@ class Settings:
     num_partitions: int
     default_replication_factor: int
     delete_topic_enable: bool
+    delegation_token_secret_key: str = field(repr=False)
+    delegation_token_max_lifetime_ms: int
+    delegation_token_expiry_time_ms: int
+    delegation_token_expiry_check_interval_ms: int
     max_request_partition_size_limit: int
     data_dir: Path
     store: str

@@ -22,7 +22,14 @@ from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Refused
 from doorkeeper.net.updates import Items, UnderWay
-from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, CreateAcls, DeleteAcls
+from doorkeeper.node import (
+    AlterConfigs,
+    AlterCredentials,
+    ChangeToken,
+    ChangeTopics,
+    CreateAcls,
+    DeleteAcls,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +43,10 @@ if TYPE_CHECKING:
 
 ENCODING_DER: Final = 2
 """OpenSSL's number for DER, which Python gives no public name."""
+
+
+SERVED: Final = (ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken)
+"""The updates that are the services' to make: one awaitable for all their items."""
 
 
 class Surroundings(NamedTuple):
@@ -281,6 +292,9 @@ class Shell(asyncio.Protocol):
                 lambda error: [error] * users,
                 around.loop,
             )
+        if isinstance(outcome, ChangeToken):
+            changed = around.services.change_token(outcome, context)
+            return Items([changed], lambda error: [error], around.loop)
         if around.authorizer is None:
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
         if isinstance(outcome, CreateAcls):
@@ -335,7 +349,7 @@ class Shell(asyncio.Protocol):
     def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
         results = items.results()
         self._tell_errors(items, update)
-        if isinstance(update.outcome, (ChangeTopics, AlterConfigs, AlterCredentials)):
+        if isinstance(update.outcome, SERVED):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
 

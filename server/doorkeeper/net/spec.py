@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
+    from doorkeeper.delegation_tokens import SignedToken
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, RequestContext
+    from doorkeeper.node import (
+        AlterConfigs,
+        AlterCredentials,
+        ChangeToken,
+        ChangeTopics,
+        RequestContext,
+    )
 
 
 class Offers(NamedTuple):
@@ -70,6 +77,12 @@ class Services(Protocol):
         self, change: AlterCredentials, context: RequestContext
     ) -> Awaitable[Sequence[ApiError | None]]:
         """Change SCRAM credentials; one result for each user."""
+        ...
+
+    def change_token(
+        self, change: ChangeToken, context: RequestContext
+    ) -> Awaitable[Sequence[ApiError | SignedToken]]:
+        """Make, renew or end a delegation token; there is one result."""
         ...
 
 

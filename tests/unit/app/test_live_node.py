@@ -14,6 +14,7 @@ from doorkeeper.node import Broker
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.topics import Topics
 from testkit.authorizers import HeldStore
+from testkit.nodes import HandTokens
 from testkit.settings import settings_of
 from testkit.stores import credential
 
@@ -42,6 +43,7 @@ def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) ->
         authorizer=None,
         topic_changes=changes,
         credential_changes=credential_changes,
+        tokens=HandTokens(),
         groups={},
         random_bytes=random_bytes,
     )

@@ -27,6 +27,7 @@ def test_passwords_and_undeclared_keys_are_sensitive() -> None:
     assert sensitive == {
         *("super.users", "allow.everyone.if.no.acl.found", "sasl.jaas.config"),
         *("ssl.keystore.password", "ssl.key.password", "ssl.truststore.password"),
+        *("delegation.token.secret.key", "delegation.token.master.key"),
         *("ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates"),
     }
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from doorkeeper.exchange import UPDATES, Peer
-from doorkeeper.node import AlterConfigs, AlterCredentials, ChangeTopics, CreateAcls, DeleteAcls
+from doorkeeper.node import (
+    AlterConfigs,
+    AlterCredentials,
+    ChangeToken,
+    ChangeTopics,
+    CreateAcls,
+    DeleteAcls,
+)
 
 
 def test_a_peer_is_described_as_a_broker_does() -> None:
@@ -19,5 +26,5 @@ def test_a_peer_is_described_as_a_broker_does() -> None:
 
 def test_updates_are_the_outcomes_that_are_no_answers() -> None:
     """All of them are done by the shell before there is an answer."""
-    outcomes = {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials}
+    outcomes = {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken}
     assert outcomes == UPDATES

@@ -105,7 +105,15 @@ def test_every_version_has_foreign_bytes() -> None:
 
     assert set(found) == set(message_versions())
     lonely = {case for case, origins in found.items() if len(origins) < 2}
-    assert lonely == {("ApiVersionsRequest", 5), ("ApiVersionsResponse", 5), ("RequestHeader", 0)}
+    assert lonely == {
+        *(("ApiVersionsRequest", 5), ("ApiVersionsResponse", 5), ("RequestHeader", 0)),
+        # kio has no versions that Kafka 4 removed, and kafka-python no delegation tokens.
+        *(
+            (name, version)
+            for name, version in message_versions()
+            if "DelegationToken" in name and not version
+        ),
+    }
 
 
 @pytest.mark.parametrize("group", list(by_version("java_decoding")))

@@ -1,0 +1,134 @@
+"""CreateDelegationToken (38), versions 0-3: makes a token with which somebody logs in.
+
+    v1  as v0        v2  flexible        v3  a token for another owner (KIP-373)
+
+In this order: 64 for a caller that has not proved who it is, or logged in with a token; 65 without
+CREATE_TOKENS on the user that shall own it, which is named by the whole principal ``User:owner1``;
+67 for a renewer that is no user; 61 without ``delegation.token.secret.key``. A controller listener
+asks for the secret before it looks at the renewers.
+
+Times are -1 where the broker itself refuses, and 0 where a broker's controller does.
+
+Source: ``KafkaApis.handleCreateTokenRequest``, ``DelegationTokenControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.api import Api
+from doorkeeper.delegation_tokens import USER, NewToken, SignedToken, may_ask
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.node import ChangeToken
+from doorkeeper.permissions import is_allowed, needs
+from doorkeeper_wire.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.node import Node, Outcome, RequestContext
+
+(_CREATE_TOKENS,) = needs(38)
+
+_NO_TIME = -1
+
+
+def handle(request: CreateDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
+    """Check the caller and the renewers; hand the wish to the shell."""
+    requester = context.authorizable.principal
+    version = context.authorizable.request_version
+    owner = _owner_of(request, requester)
+    named = _named(owner, requester, version)
+    renewers = tuple(
+        Principal(each.principal_type, each.principal_name) for each in request.renewers
+    )
+    only_users = all(renewer.principal_type == USER for renewer in renewers)
+    if not may_ask(context):
+        return _refused(named, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, time_ms=_NO_TIME)
+    if owner != requester and not is_allowed(node, context, _CREATE_TOKENS, str(owner)):
+        return _refused(named, _CREATE_TOKENS.refusal, time_ms=_NO_TIME)
+    if not only_users and not context.controller_listener:
+        return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE, time_ms=_NO_TIME)
+    if not node.tokens.enabled:
+        return _refused(named, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    if not only_users:
+        return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
+
+    def finish(results: Sequence[ApiError | SignedToken]) -> CreateDelegationTokenResponse:
+        (result,) = results
+        if isinstance(result, ApiError):
+            return _refused(named, answer_of(result)[0])
+        token = result.token
+        return named.replace(
+            issue_timestamp_ms=token.issue_ms,
+            expiry_timestamp_ms=token.expiry_ms,
+            max_timestamp_ms=token.max_ms,
+            token_id=token.token_id,
+            hmac=result.hmac,
+        )
+
+    wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
+    return ChangeToken(wish=wish, finish=finish)
+
+
+def _owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Principal:
+    """Return who shall own the token: the caller, unless somebody is named.
+
+    Raises:
+        ApiError: a name without a type, which fails inside a broker.
+
+    """
+    if not request.owner_principal_name:
+        return requester
+    if request.owner_principal_type is None:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return Principal(request.owner_principal_type, request.owner_principal_name)
+
+
+def _named(owner: Principal, requester: Principal, version: int) -> CreateDelegationTokenResponse:
+    response = CreateDelegationTokenResponse(
+        principal_type=owner.principal_type, principal_name=owner.name
+    )
+    if version < 3:
+        return response
+    return response.replace(
+        token_requester_principal_type=requester.principal_type,
+        token_requester_principal_name=requester.name,
+    )
+
+
+def _refused(
+    named: CreateDelegationTokenResponse, code: ErrorCode, *, time_ms: int = 0
+) -> CreateDelegationTokenResponse:
+    return named.replace(
+        error_code=code.value,
+        issue_timestamp_ms=time_ms,
+        expiry_timestamp_ms=time_ms,
+        max_timestamp_ms=time_ms,
+    )
+
+
+def refuse(
+    request: CreateDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,
+    error: BaseException,
+) -> CreateDelegationTokenResponse:
+    """Answer an error for the whole request; a broker names ANONYMOUS in it."""
+    named = _named(ANONYMOUS, ANONYMOUS, version)
+    return _refused(named, answer_of(error)[0], time_ms=_NO_TIME)
+
+
+API = Api(
+    key=38,
+    name="CreateDelegationToken",
+    min_version=0,
+    max_version=3,
+    request=CreateDelegationTokenRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

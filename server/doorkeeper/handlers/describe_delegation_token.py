@@ -1,0 +1,117 @@
+"""DescribeDelegationToken (41), versions 0-3: tells of tokens, with what logs in with them.
+
+    v1  as v0        v2  flexible        v3  who asked for each token
+
+In this order: 64 for a caller that has not proved who it is, or logged in with a token; 61 without
+``delegation.token.secret.key``. Then owners null asks for all tokens, an empty list for none, and
+other owners for tokens that one of them owns, asked for or may renew. Of those the caller sees the
+ones that it owns, asked for or may renew itself, and others with DESCRIBE on the token or
+DESCRIBE_TOKENS on the user that owns it, who is named by the whole principal ``User:owner1``. What
+it may not see is left out. The HMACs are told in clear, as by a broker.
+
+A controller listener lists the API and fails in it, as a controller does.
+
+Source: ``KafkaApis.handleDescribeTokensRequest``, ``DelegationTokenManager.filterToken`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import Principal
+from doorkeeper.api import Api
+from doorkeeper.delegation_tokens import SignedToken, may_ask
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.permissions import is_allowed, needs
+from doorkeeper_wire.messages.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.delegation_tokens import Token
+    from doorkeeper.node import Node, RequestContext
+
+_DESCRIBE, _DESCRIBE_TOKENS = needs(41)
+
+
+def handle(
+    request: DescribeDelegationTokenRequest, context: RequestContext, node: Node
+) -> DescribeDelegationTokenResponse:
+    """Tell of the tokens that the caller asks for and may see."""
+    if context.controller_listener:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if not may_ask(context):
+        raise ApiError(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    if not node.tokens.enabled:
+        raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    owners = None
+    if request.owners is not None:
+        owners = [Principal(each.principal_type, each.principal_name) for each in request.owners]
+    version = context.authorizable.request_version
+    if owners == []:
+        return DescribeDelegationTokenResponse()
+    return DescribeDelegationTokenResponse(
+        tokens=tuple(
+            _row(signed, version)
+            for signed in node.tokens.signed()
+            if (owners is None or any(map(signed.token.concerns, owners)))
+            and _is_visible(signed.token, context, node)
+        )
+    )
+
+
+def _is_visible(token: Token, context: RequestContext, node: Node) -> bool:
+    return (
+        token.concerns(context.authorizable.principal)
+        or is_allowed(node, context, _DESCRIBE, token.token_id)
+        or is_allowed(node, context, _DESCRIBE_TOKENS, str(token.owner))
+    )
+
+
+def _row(signed: SignedToken, version: int) -> DescribedDelegationToken:
+    token = signed.token
+    row = DescribedDelegationToken(
+        principal_type=token.owner.principal_type,
+        principal_name=token.owner.name,
+        issue_timestamp=token.issue_ms,
+        expiry_timestamp=token.expiry_ms,
+        max_timestamp=token.max_ms,
+        token_id=token.token_id,
+        hmac=signed.hmac,
+        renewers=tuple(
+            DescribedDelegationTokenRenewer(
+                principal_type=each.principal_type, principal_name=each.name
+            )
+            for each in token.renewers
+        ),
+    )
+    if version < 3:
+        return row
+    return row.replace(
+        token_requester_principal_type=token.requester.principal_type,
+        token_requester_principal_name=token.requester.name,
+    )
+
+
+def refuse(
+    request: DescribeDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> DescribeDelegationTokenResponse:
+    """Answer an error for the whole request."""
+    return DescribeDelegationTokenResponse(error_code=answer_of(error)[0].value)
+
+
+API = Api(
+    key=41,
+    name="DescribeDelegationToken",
+    min_version=0,
+    max_version=3,
+    request=DescribeDelegationTokenRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,74 @@
+"""RenewDelegationToken (39), versions 0-2: lets a token live longer.
+
+    v1  as v0        v2  flexible
+
+In this order: 64 for a caller that has not proved who it is, or logged in with a token, then with
+-1 as the time; 61 without ``delegation.token.secret.key``; 62 for an HMAC that no token has; 66 for
+a token that has expired; 63 for a caller that is neither its owner nor one of its renewers: who
+asked for the token for somebody else may not renew it.
+
+The new end is the period from now, ``delegation.token.expiry.time.ms`` at most and for a period of
+0 or less, and never after the end of the time for which the token may be renewed.
+
+Source: ``KafkaApis.handleRenewTokenRequest``, ``DelegationTokenControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.delegation_tokens import Renewal, SignedToken, may_ask
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.node import ChangeToken
+from doorkeeper_wire.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.node import Node, Outcome, RequestContext
+
+
+def handle(request: RenewDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
+    """Hand the renewal to the shell."""
+    if not may_ask(context):
+        return _refused(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_ms=-1)
+    if not node.tokens.enabled:
+        return _refused(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    wish = Renewal(request.hmac, request.renew_period_ms, context.authorizable.principal)
+    return ChangeToken(wish=wish, finish=_finish)
+
+
+def _finish(results: Sequence[ApiError | SignedToken]) -> RenewDelegationTokenResponse:
+    (result,) = results
+    if isinstance(result, ApiError):
+        return _refused(answer_of(result)[0])
+    return RenewDelegationTokenResponse(expiry_timestamp_ms=result.token.expiry_ms)
+
+
+def _refused(code: ErrorCode, *, expiry_ms: int = 0) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=code.value, expiry_timestamp_ms=expiry_ms)
+
+
+def refuse(
+    request: RenewDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> RenewDelegationTokenResponse:
+    """Answer an error for the whole request."""
+    return _refused(answer_of(error)[0])
+
+
+API = Api(
+    key=39,
+    name="RenewDelegationToken",
+    min_version=0,
+    max_version=2,
+    request=RenewDelegationTokenRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

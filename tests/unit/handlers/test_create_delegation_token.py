@@ -1,0 +1,155 @@
+"""CreateDelegationToken: who may have a token made, and for whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
+from doorkeeper.delegation_tokens import NewToken
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.create_delegation_token import API
+from doorkeeper.node import ChangeToken
+from doorkeeper_wire.messages.create_delegation_token import (
+    CreatableRenewers,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from testkit.acl import allow, user
+from testkit.delegation_tokens import ALICE, BOB, CAROL, NOT_ALLOWED, TOKEN, asked, signed
+from testkit.nodes import node_of, on_the_wire
+
+VERSIONS = range(4)
+
+
+def wanting(*renewers: Principal, **fields: Any) -> CreateDelegationTokenRequest:
+    rows = tuple(
+        CreatableRenewers(principal_type=each.principal_type, principal_name=each.name)
+        for each in renewers
+    )
+    return CreateDelegationTokenRequest(renewers=rows, **fields)
+
+
+def for_(owner: Principal, *renewers: Principal) -> CreateDelegationTokenRequest:
+    return wanting(
+        *renewers, owner_principal_type=owner.principal_type, owner_principal_name=owner.name
+    )
+
+
+def times(answer: CreateDelegationTokenResponse) -> set[int]:
+    return {answer.issue_timestamp_ms, answer.expiry_timestamp_ms, answer.max_timestamp_ms}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_caller_gets_a_token_of_its_own(version: int) -> None:
+    """It needs no permission."""
+    made = asked(API, wanting(CAROL, max_lifetime_ms=77), await node_of(), version)
+
+    assert isinstance(made, ChangeToken)
+    assert made.wish == NewToken(ALICE, ALICE, (CAROL,), 77)
+
+
+async def test_a_token_for_somebody_else_needs_a_permission() -> None:
+    """CREATE_TOKENS on the user by its whole principal; its name alone grants nothing."""
+    granted = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("User:alice")))
+    by_name = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("alice")))
+
+    made = asked(API, for_(ALICE, CAROL), granted, 3, BOB)
+    refused = asked(API, for_(ALICE, CAROL), by_name, 3, BOB)
+
+    assert made.wish == NewToken(ALICE, BOB, (CAROL,), 0)
+    assert refused == CreateDelegationTokenResponse(
+        error_code=65,
+        principal_type="User",
+        principal_name="alice",
+        token_requester_principal_type="User",
+        token_requester_principal_name="bob",
+        issue_timestamp_ms=-1,
+        expiry_timestamp_ms=-1,
+        max_timestamp_ms=-1,
+    )
+    assert len(granted.lines()) == len(by_name.lines()) == 1
+
+
+@pytest.mark.parametrize("owner_name", [None, ""])
+async def test_no_name_is_the_callers_own(owner_name: str | None) -> None:
+    """Whatever type is given beside it."""
+    request = wanting(owner_principal_type="Group", owner_principal_name=owner_name)
+
+    assert asked(API, request, await node_of(), 3).wish.owner == ALICE
+
+
+async def test_a_name_without_a_type_fails() -> None:
+    """As inside a broker, which then names ANONYMOUS."""
+    request = wanting(owner_principal_type=None, owner_principal_name="bob")
+
+    answer = asked(API, request, await node_of(), 3)
+
+    assert (answer.error_code, answer.principal_name) == (-1, ANONYMOUS.name)
+    assert answer.token_requester_principal_name == ANONYMOUS.name
+    assert times(answer) == {-1}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_only_users_renew(version: int) -> None:
+    """That is asked before there must be a secret; on a controller listener after it."""
+    node = await node_of()
+    node.tokens.enabled = False
+    request = wanting(CAROL, Principal("Group", "admins"))
+
+    answer = asked(API, request, node, version)
+    of_controller = asked(API, request, node, version, controller=True)
+
+    assert (answer.error_code, times(answer)) == (67, {-1})
+    assert (of_controller.error_code, times(of_controller)) == (61, {0})
+    node.tokens.enabled = True
+    of_controller = asked(API, request, node, version, controller=True)
+    assert (of_controller.error_code, times(of_controller)) == (67, {0})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_without_a_secret_there_are_no_tokens(version: int) -> None:
+    """The answer has zeros for times, and the owner."""
+    node = await node_of()
+    node.tokens.enabled = False
+
+    answer = asked(API, wanting(), node, version)
+
+    assert (answer.error_code, answer.principal_name, times(answer)) == (61, "alice", {0})
+
+
+@pytest.mark.parametrize("circumstances", NOT_ALLOWED)
+async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
+    """Before any permission is looked at."""
+    node = await node_of()
+    node.tokens.enabled = False
+
+    answer = asked(API, for_(BOB, Principal("Group", "x")), node, 3, **circumstances)
+
+    assert (answer.error_code, times(answer)) == (64, {-1})
+    assert node.lines() == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_token_is_told(version: int) -> None:
+    """With its HMAC; from version 3 on with who asked for it."""
+    made = asked(API, wanting(), await node_of(), version)
+
+    answer = on_the_wire(made.finish([signed(TOKEN)]), version)
+    failed = on_the_wire(made.finish([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x")]), version)
+
+    assert (answer.error_code, answer.token_id) == (0, TOKEN.token_id)
+    assert answer.hmac == signed(TOKEN).hmac
+    assert times(answer) == {TOKEN.issue_ms, TOKEN.expiry_ms, TOKEN.max_ms}
+    assert answer.token_requester_principal_name == ("alice" if version == 3 else "")
+    assert (failed.error_code, failed.hmac, failed.principal_name) == (56, b"", "alice")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_error_of_the_whole_request_has_its_form(version: int) -> None:
+    """A broker names ANONYMOUS."""
+    refused = API.refuse(wanting(), version, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+
+    answer = on_the_wire(refused, version)
+    assert (answer.error_code, answer.principal_name, times(answer)) == (7, "ANONYMOUS", {-1})
