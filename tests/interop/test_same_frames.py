@@ -1,12 +1,15 @@
-"""Frame by frame the same as a real broker: each request of ``frame_cases`` goes to both."""
+"""Frame by frame the same as a real broker: each request of the catalogues goes to both."""
 
 import pytest
 
+from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS, Scenario
 from testkit.pairs import Pair
 
+ALL = (*SCENARIOS, *CREDENTIAL_SCENARIOS)
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
+
+@pytest.mark.parametrize("scenario", ALL, ids=[s.name for s in ALL])
 def test_scenario(scenario: Scenario, pair: Pair) -> None:
     """Every answer of the scenario equals the broker's."""
     pair.clear(scenario.topics)

@@ -109,7 +109,7 @@ def _epoch(_request: str, answer: Any, _other: Any) -> Any:
 
 
 def _hop(request: str, answer: Any, _other: Any) -> Any:
-    if not request.startswith(("CreateAcls", "DeleteAcls")):
+    if not request.startswith(("CreateAcls", "DeleteAcls", "AlterUserScram")):
         return answer
     return _texts(answer, lambda text: DESCRIPTION.sub("Request(...)", text))
 
@@ -254,7 +254,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     ),
     Accepted(
         name="hop-description",
-        reason="a refused CreateAcls or DeleteAcls describes the client's own request;"
+        reason="a refused change of ACLs or users describes the client's own request;"
         " a broker describes its hop to the controller",
         witness=create(creation(), user="alice"),
         mask=_hop,

@@ -25,6 +25,7 @@ from doorkeeper_wire.messages import (
     sasl_authenticate,
     sasl_handshake,
 )
+from testkit.credential_cases import RandomCredentials, told_users
 from testkit.frame_cases import Step, make_topics, new_topic
 from testkit.random_alterations import RandomAlterations, told
 from testkit.side_by_side import INTERNAL, id_of
@@ -48,6 +49,7 @@ class RandomRequests:
         self._chance = random.Random(seed)
         self._to_tell: list[Step] = []
         alterations = RandomAlterations(self._chance, self._deletable)
+        credentials = RandomCredentials(self._chance)
         self._makers: Sequence[Callable[[], tuple[Any, Any, int, int]]] = (
             *(self._create_acls, self._create_acls, self._delete_acls),
             *(self._describe_acls, self._describe_acls),
@@ -58,6 +60,7 @@ class RandomRequests:
             *(self._find_coordinator, self._describe_configs),
             *(self._api_versions, self._sasl),
             *(alterations.incremental, alterations.incremental, alterations.replacing),
+            *(credentials.alter, credentials.alter, credentials.describe, credentials.quotas),
         )
 
     def world(self) -> tuple[Step, ...]:
@@ -94,12 +97,12 @@ class RandomRequests:
         return (make_topics(*topics, version=5), begin, *map(_telling, asked))
 
     def step(self) -> Step:
-        """Return the next request; after a change of settings what asks for them."""
+        """Return the next request; after a change of settings or users what asks for them."""
         if self._to_tell:
             return self._to_tell.pop()
         request, response, lowest, highest = self._chance.choice(self._makers)()
         version = self._chance.choice((lowest, highest, self._chance.randint(lowest, highest)))
-        self._to_tell.extend(told(request))
+        self._to_tell.extend((*told(request), *told_users(request)))
         return Step(self._chance.choice(USERS), fitting(request, version), response, version)
 
     def _maybe(self, probability: float) -> bool:

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from doorkeeper_wire.message import Record
+from doorkeeper_wire.messages import alter_user_scram_credentials as alter_scram
+from doorkeeper_wire.messages import describe_user_scram_credentials as describe_scram
 from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.find_coordinator import (
@@ -62,6 +64,7 @@ SETS = (
     "synonyms",
     "topics",
     "responses",
+    "credential_infos",
 )
 """Fields whose order a broker leaves open."""
 
@@ -98,8 +101,9 @@ class Side:
         return normal(seen, names={given: made for made, given in self.ids.items()})
 
     def clear(self) -> None:
-        """Delete every ACL and every topic."""
+        """Delete every ACL, every topic and every user."""
         self._admin(delete(delete_filter()))
+        self._clear_users()
         self.settle()
         names = self._names()
         if names:
@@ -107,6 +111,21 @@ class Side:
             self._admin(Step(None, removal, DeleteTopicsResponse, 4))
         self._wait(lambda: not self._names())
         self.ids = {}
+
+    def _clear_users(self) -> None:
+        """Delete every SCRAM credential; a request may name a user once."""
+        everyone = describe_scram.DescribeUserScramCredentialsRequest(users=None)
+        asked = Step(None, everyone, describe_scram.DescribeUserScramCredentialsResponse, 0)
+        while users := self._admin(asked).results:
+            deletions = tuple(
+                alter_scram.ScramCredentialDeletion(
+                    name=each.user, mechanism=each.credential_infos[0].mechanism
+                )
+                for each in users
+            )
+            removal = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions)
+            self._admin(Step(None, removal, alter_scram.AlterUserScramCredentialsResponse, 0))
+            self.settle()
 
     def make(self, names: tuple[str, ...]) -> None:
         """Create topics and wait until they have leaders."""
@@ -229,12 +248,17 @@ def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = 
         }
     if isinstance(value, list):
         parts = [normal(part, names=names) for part in value]
-        return sorted(parts, key=repr) if name in SETS else parts
+        return sorted(parts, key=repr) if name in SETS or _of_users(parts) else parts
     if isinstance(value, str):
         return ADDRESS.sub("<address>", value)
     if name == "topic_id" and isinstance(value, bytes) and value != NO_ID:
         return (names or {}).get(value, b"<id>")
     return value
+
+
+def _of_users(rows: list[Any]) -> bool:
+    """Say whether each row is of one user: a broker answers them as its hash table has them."""
+    return bool(rows) and isinstance(rows[0], dict) and "user" in rows[0]
 
 
 def unequal(path: str, expected: Any, found: Any) -> list[str]:
