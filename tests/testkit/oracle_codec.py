@@ -27,6 +27,8 @@ _JAVA_NAMES = {"api_key": "requestApiKey", "api_version": "requestApiVersion"}
 """The names of the request header's fields, where Kafka's are not ours."""
 
 
+_ZERO = pack(">d", 0.0).hex()
+
 _DEFAULTS: dict[type[Record], Record] = {}
 
 
@@ -155,9 +157,14 @@ def java_values(record: Record, *, every: bool = False) -> dict[str, Any]:
         if name == "unknown_tags":
             if value:
                 found["_tags"] = [[tag, data.hex()] for tag, data in value]
-        elif every or value != getattr(default, name):
+        elif every or _differs(value, getattr(default, name)):
             found[java_name(kind, name)] = _java_value(value)
     return found
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Say whether Java's side tells a value; minus zero is another number there."""
+    return value != default or (isinstance(value, float) and _java_value(value) != _ZERO)
 
 
 def java_name(kind: type[Record], name: str) -> str:

@@ -6,6 +6,7 @@ acls         doorkeeper acls add | remove | list
 acl_options  its options: those of kafka-acls.sh
 store        doorkeeper store backup | restore
 config       doorkeeper config check | show | reset
+users        doorkeeper users add | set-password | delete | list
 failures     how a command that cannot go on says so
 """
 

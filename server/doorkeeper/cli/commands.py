@@ -11,6 +11,7 @@ from doorkeeper.version import __version__
 _MODULES = {
     "serve": "doorkeeper.cli.serve",
     "acls": "doorkeeper.cli.acls",
+    "users": "doorkeeper.cli.users",
     "store": "doorkeeper.cli.store",
     "config": "doorkeeper.cli.config",
     "users-file": "doorkeeper.cli.users_file",
@@ -20,6 +21,7 @@ _MODULES = {
 _SUMMARIES = {
     "serve": "Start the server.",
     "acls": "Add, remove and list ACLs while the server is stopped.",
+    "users": "Manage users who log in by SCRAM.",
     "store": "Back up and restore the embedded store.",
     "config": "Check a configuration file, and show what counts.",
     "users-file": "Keep the users of PLAIN in a file of salted hashes.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from doorkeeper.storage.contract import Author, Change, ConfigKey, StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.writing_once import write_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -39,17 +39,7 @@ def forget(
     try:
         found = [key for key, _ in store.configs() if names is None or key.name in names]
         if found:
-            asyncio.run(_delete(store, Change(author=AUTHOR, configs_deleted=tuple(found))))
+            write_once(store, Change(author=AUTHOR, configs_deleted=tuple(found)))
     finally:
         store.close()
     return found
-
-
-async def _delete(store: EmbeddedStore, change: Change) -> None:
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[int | StorageError] = loop.create_future()
-    store.start(loop)
-    store.submit(change, done.set_result)
-    outcome = await done
-    if isinstance(outcome, StorageError):
-        raise outcome

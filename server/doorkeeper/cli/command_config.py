@@ -1,0 +1,156 @@
+r"""``--command-config``: how a command reaches a server, in the properties of a Java client.
+
+    security.protocol=SASL_SSL
+    sasl.mechanism=SCRAM-SHA-512
+    sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \
+        username="admin" password="...";
+    ssl.truststore.type=PEM
+    ssl.truststore.location=ca.pem
+
+Other keys are left alone: a file for Kafka's tools serves here too.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.config import jaas
+from doorkeeper.config.properties import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from doorkeeper.tls.settings import TlsSettings
+
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MODULES: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+"""The mechanisms that commands know, and the login module of each."""
+
+
+class CommandConfigError(ValueError):
+    """The file does not say how to reach a server; the text begins with the key."""
+
+
+class Login(NamedTuple):
+    """Who logs in, and how."""
+
+    mechanism: str
+    name: str
+    password: str
+    by_token: bool = False
+
+    def __repr__(self) -> str:
+        return f"Login({self.mechanism}, {self.name!r})"
+
+
+class CommandConfig(NamedTuple):
+    """How to reach a server: in clear without ``tls``, as nobody without ``login``."""
+
+    login: Login | None = None
+    tls: ssl.SSLContext | None = None
+
+
+IN_CLEAR: Final = CommandConfig()
+"""What counts without a file: PLAINTEXT."""
+
+
+def command_config(path: Path) -> CommandConfig:
+    """Read a file of client properties; of a key that stands there twice, the last counts.
+
+    Raises:
+        CommandConfigError: something in it is wrong.
+        ConfigError: it cannot be read.
+
+    """
+    values = {entry.key: entry.value.strip() for entry in read(path)}
+    protocol = values.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in PROTOCOLS:
+        raise CommandConfigError(
+            f"security.protocol: found {protocol}; allowed: {', '.join(PROTOCOLS)}"
+        )
+    login = _login(values) if protocol.startswith("SASL_") else None
+    tls = _tls(values, protocol) if protocol.endswith("SSL") else None
+    return CommandConfig(login, tls)
+
+
+def _login(values: Mapping[str, str]) -> Login:
+    mechanism = values.get("sasl.mechanism", "GSSAPI")
+    if mechanism not in MODULES:
+        raise CommandConfigError(
+            f"sasl.mechanism: found {mechanism}; this command knows {', '.join(MODULES)}"
+        )
+    key = "sasl.jaas.config"
+    if key not in values:
+        raise CommandConfigError(f"{key}: {mechanism} needs it")
+    try:
+        modules = jaas.parse(values[key])
+    except jaas.JaasError as error:
+        raise CommandConfigError(f"{key}: {error}") from None
+    if len(modules) != 1:
+        raise CommandConfigError(f"{key}: found {len(modules)} login modules; a client has one")
+    (module,) = modules
+    if module.name != MODULES[mechanism]:
+        raise CommandConfigError(
+            f"{key}: found {module.name}; {mechanism} needs {MODULES[mechanism]}"
+        )
+    for option in ("username", "password"):
+        if not module.options.get(option):
+            raise CommandConfigError(f"{key}: the option {option} is missing or empty")
+    return Login(
+        mechanism,
+        module.options["username"],
+        module.options["password"],
+        by_token=module.options.get("tokenauth", "").lower() == "true",
+    )
+
+
+def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:
+    """Return the client's side of TLS: Java's stores and PEM, and the check of the host name."""
+    from doorkeeper.config.tls_keys import TLS  # noqa: PLC0415  TLS only
+    from doorkeeper.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
+
+    defaults = {key.name: str(key.default) for key in TLS if key.default is not None}
+    settings = TlsSettings(
+        listener_name="client",
+        security_protocol=protocol,
+        values={**defaults, **values},
+        given_as={key: key for key in values},
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = bool(values.get("ssl.endpoint.identification.algorithm", "https"))
+    try:
+        _load(context, settings)
+    except TlsError as error:
+        raise CommandConfigError(str(error)) from None
+    return context
+
+
+def _load(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415  TLS only
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    from doorkeeper.tls.sources import files_of, named_in_memory  # noqa: PLC0415  as above
+    from doorkeeper.tls.stores import identity_of, trusted_by  # noqa: PLC0415  as above
+
+    files = files_of(settings)
+    trusted = trusted_by(settings, files)
+    if trusted is None:
+        context.load_default_certs()
+    else:
+        der = b"".join(each.public_bytes(Encoding.DER) for each in trusted)
+        context.load_verify_locations(cadata=der)
+    if settings.is_given("ssl.keystore.location") or settings.is_given("ssl.keystore.key"):
+        identity = identity_of(settings, files)
+        key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
+        with named_in_memory(chain) as chain_name, named_in_memory(key) as key_name:
+            context.load_cert_chain(chain_name, key_name)

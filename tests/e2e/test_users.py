@@ -1,0 +1,157 @@
+"""Users of SCRAM, from the first administrator to the last logout, with real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.kafka_broker import free_port
+from testkit.kafka_tools import run_on_terminal
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+DENIED = "CLUSTER_AUTHORIZATION_FAILED"
+REFUSED = "SASL_AUTHENTICATION_FAILED"
+
+
+class Site:
+    """A server with one SCRAM listener, and an administrator made before its first start."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        port = free_port()
+        self.address = f"localhost:{port}"
+        self.server = DoorkeeperServer(
+            {
+                "listeners": f"DOOR://{self.address}",
+                "listener.security.protocol.map": "DOOR:SASL_PLAINTEXT",
+                "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+                "authorizer.class.name": (
+                    "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+                ),
+                "super.users": "User:admin",
+            },
+            ports=(port,),
+        )
+
+    def offline(self, *words: str, password: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command on the store."""
+        config = ["--config", str(self.server.folder / "server.properties")]
+        return self._run(*words, *config, password=password)
+
+    def online(
+        self,
+        *words: str,
+        password: str = "",
+        user: str = "admin",
+        login: str = "admin-secret",
+        mechanism: str = "SCRAM-SHA-512",
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command over the wire, as somebody."""
+        file = self._folder / "client.properties"
+        file.write_text(
+            "security.protocol=SASL_PLAINTEXT\n"
+            f"sasl.mechanism={mechanism}\n"
+            f'sasl.jaas.config={SCRAM} required username="{user}" password="{login}";\n'
+        )
+        where = ["--bootstrap-server", self.address, "--command-config", str(file)]
+        return self._run(*words, *where, password=password)
+
+    def _run(self, *words: str, password: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "doorkeeper", "users", *words],
+            input=password,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    found = Site(tmp_path)
+    yield found
+    found.server.close()
+
+
+def test_from_the_first_administrator_on(site: Site) -> None:
+    """Made offline, it makes others over the wire, whose passwords count and change at once."""
+    first = site.offline("add", "admin", password="admin-secret\n")
+    assert (first.returncode, first.stderr) == (0, "")
+    site.server.start()
+
+    added = site.online("add", "alice", "--iterations", "8192", password="alice-secret\n")
+    listed = site.online("list", "--output", "json")
+    alice = {"user": "alice", "login": "alice-secret"}
+    denied = site.online("list", **alice)
+    site.online("set-password", "alice", password="new-secret\n")
+    stale = site.online("list", **alice)
+    fresh = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-256")
+    site.online("delete", "alice", "--mechanism", "SCRAM-SHA-256")
+    half = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-256")
+    other = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-512")
+
+    assert added.stdout == "alice: added for SCRAM-SHA-256 and SCRAM-SHA-512\n"
+    assert [tuple(row.values()) for row in json.loads(listed.stdout)] == [
+        ("admin", "SCRAM-SHA-256", 4096),
+        ("admin", "SCRAM-SHA-512", 4096),
+        ("alice", "SCRAM-SHA-256", 8192),
+        ("alice", "SCRAM-SHA-512", 8192),
+    ]
+    for result, text in (
+        (denied, DENIED),
+        (stale, REFUSED),
+        (fresh, DENIED),
+        (half, REFUSED),
+        (other, DENIED),
+    ):
+        assert (result.returncode, result.stdout) == (1, "")
+        assert text in result.stderr
+    site.server.stop()
+    everything = [site.server.log.read_text(), *(each.stderr for each in (added, denied, stale))]
+    everything += [
+        file.read_bytes().decode("latin-1")
+        for file in (site.server.folder / "data").iterdir()
+        if file.is_file()
+    ]
+    for secret in ("admin-secret", "alice-secret", "new-secret"):
+        assert not any(secret in text for text in everything)
+
+
+def test_users_survive_a_kill_and_are_found_offline(site: Site) -> None:
+    """What was answered is durable; while the server runs its store is its own."""
+    site.offline("add", "admin", password="admin-secret\n")
+    site.server.start()
+    added = site.online("add", "bob", "--mechanism", "SCRAM-SHA-256", password="bob-secret\n")
+    busy = site.offline("list")
+    site.server.kill()
+
+    listed = site.offline("list")
+    gone = site.offline("delete", "bob")
+
+    assert added.returncode == gone.returncode == 0
+    assert busy.returncode == 1
+    assert "--bootstrap-server" in busy.stderr
+    assert listed.stdout.splitlines()[-1] == "bob    SCRAM-SHA-256  4096 iterations"
+
+
+def test_a_password_is_typed_unseen(site: Site) -> None:
+    """At a terminal both questions are asked, and what is typed does not appear."""
+    config = str(site.server.folder / "server.properties")
+    words = [sys.executable, "-m", "doorkeeper", "users", "add", "admin", "--config", config]
+
+    done = run_on_terminal(
+        words, answers=[("New password: ", "typed-secret"), ("confirmation: ", "typed-secret")]
+    )
+
+    assert done.status == 0, done
+    assert "typed-secret" not in done.stdout
+    assert "admin: added" in done.stdout
+    site.server.start()
+    assert site.online("list", login="typed-secret").returncode == 0

@@ -1,0 +1,133 @@
+"""A Java client's properties, as commands read them."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.cli.command_config import IN_CLEAR, CommandConfigError, Login, command_config
+from doorkeeper.config.errors import ConfigError
+from testkit.certificates import world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "client.properties"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def sasl(mechanism: str, jaas: str) -> tuple[str, str, str]:
+    return (
+        "security.protocol=SASL_PLAINTEXT",
+        f"sasl.mechanism={mechanism}",
+        f"sasl.jaas.config={jaas}",
+    )
+
+
+@pytest.mark.parametrize("lines", [(), ("security.protocol=plaintext", "sasl.mechanism=PLAIN")])
+def test_nothing_said_is_in_clear(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    """The protocol decides, in any case of letters; other keys do not matter."""
+    assert command_config(written(tmp_path, *lines)) == IN_CLEAR
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "jaas", "login"),
+    [
+        ("PLAIN", f'{PLAIN} required username="a" password="b";', Login("PLAIN", "a", "b")),
+        (
+            "SCRAM-SHA-512",
+            f'{SCRAM} required username="a=,b" password="p\\\\"q";',
+            Login("SCRAM-SHA-512", "a=,b", 'p"q'),
+        ),
+        (
+            "SCRAM-SHA-256",
+            f'{SCRAM} required username="id" password="hmac" tokenauth="true";',
+            Login("SCRAM-SHA-256", "id", "hmac", by_token=True),
+        ),
+    ],
+)
+def test_who_logs_in_is_read_as_java_reads_it(
+    tmp_path: Path, mechanism: str, jaas: str, login: Login
+) -> None:
+    """Quotes and options of the JAAS text count; the password is not shown."""
+    config = command_config(written(tmp_path, *sasl(mechanism, jaas)))
+
+    assert config == (login, None)
+    assert login.password not in repr(config).replace(mechanism, "").replace(login.name, "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (
+            ("security.protocol=TLS",),
+            "security.protocol: found TLS; allowed: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+        ),
+        (
+            ("security.protocol=SASL_PLAINTEXT",),
+            "sasl.mechanism: found GSSAPI; this command knows PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+        ),
+        (
+            ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN"),
+            "sasl.jaas.config: PLAIN needs it",
+        ),
+        (sasl("PLAIN", "x y z"), "sasl.jaas.config: "),
+        (
+            sasl("PLAIN", f"{PLAIN} required username=a password=b; {PLAIN} required;"),
+            "sasl.jaas.config: found 2 login modules; a client has one",
+        ),
+        (
+            sasl("PLAIN", f"{SCRAM} required username=a password=b;"),
+            f"sasl.jaas.config: found {SCRAM}; PLAIN needs {PLAIN}",
+        ),
+        (
+            sasl("PLAIN", f"{PLAIN} required username=a;"),
+            "sasl.jaas.config: the option password is missing or empty",
+        ),
+        (("security.protocol=SSL", "ssl.truststore.location=/absent"), "ssl.truststore.location: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_key(
+    tmp_path: Path, lines: tuple[str, ...], text: str
+) -> None:
+    """One line that begins with the key."""
+    with pytest.raises(CommandConfigError) as raised:
+        command_config(written(tmp_path, *lines))
+
+    assert str(raised.value).startswith(text)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """As for the server's own file."""
+    with pytest.raises(ConfigError):
+        command_config(tmp_path / "absent")
+
+
+def test_tls_checks_the_server(tmp_path: Path) -> None:
+    """Certificate and host name are checked; an empty algorithm leaves the name out, as in Java."""
+    pem = tmp_path / "ca.pem"
+    pem.write_text(world().authority.pem)
+    lines = (
+        "security.protocol=SSL",
+        "ssl.truststore.type=PEM",
+        f"ssl.truststore.location={pem}",
+    )
+
+    strict = command_config(written(tmp_path, *lines)).tls
+    named = "ssl.endpoint.identification.algorithm="
+    lax = command_config(written(tmp_path, *lines, named)).tls
+
+    assert strict is not None
+    assert lax is not None
+    assert (strict.verify_mode, strict.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert (lax.verify_mode, lax.check_hostname) == (ssl.CERT_REQUIRED, False)
+    assert len(strict.get_ca_certs()) == 1

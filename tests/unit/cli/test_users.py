@@ -1,0 +1,171 @@
+"""``doorkeeper users`` on a store; over the wire it is tried in ``tests/e2e/test_users.py``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from testkit.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Run = Callable[..., Result]
+
+BOTH = "alice  SCRAM-SHA-256  4096 iterations\nalice  SCRAM-SHA-512  4096 iterations\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command line on a store in a folder, with a password on standard input."""
+    folder = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+
+    def invoke(line: str, password: str = "alice-secret\n") -> Result:
+        return CliRunner().invoke(doorkeeper, ["users", *line.split(), *folder], input=password)
+
+    return invoke
+
+
+def test_the_first_administrator_is_made_before_the_first_start(run: Run, tmp_path: Path) -> None:
+    """The store is made; the user has both mechanisms, and no output has the password."""
+    added = run("add alice")
+
+    assert (added.exit_code, added.stderr) == (0, "")
+    assert added.stdout == "alice: added for SCRAM-SHA-256 and SCRAM-SHA-512\n"
+    assert run("list").stdout == BOTH
+    for file in (tmp_path / "data").iterdir():
+        assert b"alice-secret" not in file.read_bytes()
+
+
+def test_a_user_is_added_once(run: Run) -> None:
+    """Another mechanism may come later; what is there is told, and stays."""
+    run("add alice --mechanism SCRAM-SHA-256")
+
+    again = run("add alice", "other\n")
+    more = run("add alice --mechanism SCRAM-SHA-512 --iterations 16384")
+
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert again.stderr == (
+        "doorkeeper: alice has a password for SCRAM-SHA-256;"
+        " doorkeeper users set-password changes it\n"
+    )
+    assert more.stdout == "alice: added for SCRAM-SHA-512\n"
+    assert run("list").stdout.endswith("alice  SCRAM-SHA-512  16384 iterations\n")
+
+
+def test_a_new_password_keeps_mechanisms_and_iterations(run: Run, tmp_path: Path) -> None:
+    """Unless others are asked for."""
+
+    def stored() -> dict[str, tuple[int, bytes]]:
+        store = open_store(tmp_path / "data")
+        found = {key.mechanism: (row.iterations, row.salt) for key, row in store.credentials()}
+        store.close()
+        return found
+
+    run("add alice --mechanism SCRAM-SHA-256 --iterations 8192")
+    before = stored()
+
+    changed = run("set-password alice", "new\n")
+    after = stored()
+    more = run("set-password alice --mechanism SCRAM-SHA-512", "new\n")
+
+    assert changed.stdout == "alice: new password for SCRAM-SHA-256\n"
+    assert after["SCRAM-SHA-256"][0] == 8192
+    assert after["SCRAM-SHA-256"][1] != before["SCRAM-SHA-256"][1]
+    assert more.exit_code == 0
+    assert {name: rounds for name, (rounds, _) in stored().items()} == {
+        "SCRAM-SHA-256": 8192,
+        "SCRAM-SHA-512": 4096,
+    }
+
+
+def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
+    """What is not there is told, and nothing is deleted then."""
+    run("add alice")
+
+    half = run("delete alice --mechanism SCRAM-SHA-512")
+    wrong = run("delete alice --mechanism SCRAM-SHA-256 --mechanism SCRAM-SHA-512")
+    rest = run("delete alice")
+    none = run("delete alice")
+
+    assert half.stdout == "alice: deleted for SCRAM-SHA-512\n"
+    assert (wrong.exit_code, wrong.stderr) == (
+        1,
+        "doorkeeper: alice has nothing for SCRAM-SHA-512\n",
+    )
+    assert rest.stdout == "alice: deleted for SCRAM-SHA-256\n"
+    assert (none.exit_code, none.stderr) == (1, "doorkeeper: there is no user alice\n")
+    assert run("list").output == ""
+
+
+def test_json_is_for_programs(run: Run) -> None:
+    """A row for each credential; an empty array without any."""
+    run("add alice --mechanism SCRAM-SHA-512")
+
+    assert json.loads(run("list --output json").stdout) == [
+        {"user": "alice", "mechanism": "SCRAM-SHA-512", "iterations": 4096}
+    ]
+    run("delete alice")
+    assert json.loads(run("list --output json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "text"),
+    [
+        ("list", 1, "there is no store"),
+        ("set-password alice", 1, "there is no store"),
+        ("add al\u00eece", 1, "a user of SCRAM has a name of ASCII characters"),
+        ("add alice --password-file /absent", 1, "/absent: cannot be read: No such file"),
+        ("add alice --iterations 4095", 2, "4096<=x<=16384"),
+        ("add alice --iterations 16385", 2, "4096<=x<=16384"),
+        ("add alice --mechanism PLAIN", 2, "'SCRAM-SHA-256', 'SCRAM-SHA-512'"),
+        ("add alice --password secret", 2, "No such option"),
+        ("list --command-config x", 2, "--command-config needs --bootstrap-server"),
+        ("list --bootstrap-server localhost:1", 2, "--config is for a stopped server"),
+    ],
+)
+def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> None:
+    """Status 1 for what cannot be done, 2 for wrong usage; no password is taken as an argument."""
+    found = run(line)
+
+    assert (found.exit_code, found.stdout) == (status, "")
+    assert text in found.stderr
+
+
+def test_an_empty_password_is_refused(run: Run) -> None:
+    """The user is not made; the store is, and is empty."""
+    assert run("add alice", "\n").exit_code == 1
+    assert run("set-password alice").stderr == (
+        "doorkeeper: there is no user alice; doorkeeper users add makes one\n"
+    )
+
+
+def test_a_server_that_runs_is_asked_instead(run: Run, tmp_path: Path) -> None:
+    """The line says how."""
+    store = open_store(tmp_path / "data")
+
+    found = run("list")
+
+    store.close()
+    assert found.exit_code == 1
+    assert "in use by" in found.stderr
+    assert found.stderr.endswith("ask the server that uses it: --bootstrap-server\n")
+
+
+def test_no_server_is_told_in_a_line() -> None:
+    """Each address that was tried, and why it did not do."""
+    line = "users list --bootstrap-server localhost:1,nonsense"
+
+    found = CliRunner().invoke(doorkeeper, line.split())
+
+    assert found.exit_code == 1
+    assert found.stderr == (
+        "doorkeeper: localhost:1: Connection refused; nonsense: an address is HOST:PORT\n"
+    )
