@@ -12,5 +12,6 @@ services         all of them, as connections see them
 reconfiguring    using a new configuration
 reloading        what SIGHUP changes
 offline          the ACLs of a server that is stopped
+command_logs     what commands that do not serve log
 errors           why a server does not start
 """

@@ -104,7 +104,13 @@ class Assembly:
         store = self._open_store()
         self._opened.callback(store.close)
         settings = self._use_kept(store)
-        catalog = self._make_authorizer(settings, store)
+        problems: list[str] = []
+        catalog = self._make_authorizer(settings, store, problems)
+        self.credential_changes = CredentialChanges(ScramUsers(store.credentials()), store, loop)
+        self.token_changes = self._make_tokens(settings, store)
+        offers = await self._open_doors(store, settings, problems)
+        if problems:
+            raise StartError(*problems)
         declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.topic_changes = TopicChanges(
             Topics(declared, map(topic_of, store.topics())),
@@ -112,8 +118,6 @@ class Assembly:
             loop,
             on_failure=self._not_stored,
         )
-        self.credential_changes = CredentialChanges(ScramUsers(store.credentials()), store, loop)
-        self.token_changes = self._make_tokens(settings, store)
         self.node = LiveNode(
             settings=settings,
             cluster_id=store.cluster_id,
@@ -125,7 +129,6 @@ class Assembly:
             random_bytes=os.urandom,
         )
         services = NodeServices(self.topic_changes, self.credential_changes, self.token_changes)
-        offers = await self._open_doors(store, settings)
         self.edge = Server(
             [spec_of(each, offers[each.name]) for each in settings.listeners],
             limits_of(settings),
@@ -169,8 +172,10 @@ class Assembly:
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_doors(self, store: Store, settings: Settings) -> dict[str, Offers]:
-        """Make and start what clients prove with who they are."""
+    async def _open_doors(
+        self, store: Store, settings: Settings, problems: list[str]
+    ) -> dict[str, Offers]:
+        """Make and start what clients prove with who they are; note what is wrong with it."""
         sources = Sources(
             scram_credential=self.credential_changes.credential,
             scram_iterations=self.credential_changes.usual_iterations,
@@ -184,8 +189,8 @@ class Assembly:
         try:
             return self.doors.use(await self.doors.prepare(settings.listeners, settings.originals))
         except StartError as error:
-            told = [placed(settings.entries, ValueError(each)) for each in error.problems]
-            raise StartError(*told) from None
+            problems += [placed(settings.entries, ValueError(each)) for each in error.problems]
+            return {}
 
     def _open_store(self) -> Store:
         return EmbeddedStore.open(
@@ -195,9 +200,10 @@ class Assembly:
             retention_days=self._settings.change_log_retention_days,
         )
 
-    def _make_authorizer(self, settings: Settings, store: Store) -> Catalog | None:
-        """Make the authorizer, and return the catalog: what is wrong with both is told together."""
-        problems: list[str] = []
+    def _make_authorizer(
+        self, settings: Settings, store: Store, problems: list[str]
+    ) -> Catalog | None:
+        """Make the authorizer, and return the catalog; note what is wrong with both."""
         catalog = None
         try:
             self.authorizer = authorizer_of(settings.entries, store, self._logs.audit)
@@ -210,8 +216,6 @@ class Assembly:
             catalog = catalog_of(settings.catalog_file)
         except StartError as error:
             problems += error.problems
-        if problems:
-            raise StartError(*problems)
         return catalog
 
     def _use_kept(self, store: Store) -> Settings:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.authorizing import check_authorizer, placed
 from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.command_logs import command_logs
 from doorkeeper.app.doors import Doors
 from doorkeeper.app.errors import StartError
 from doorkeeper.authn.credentials import ITERATIONS_MIN
@@ -109,7 +110,8 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
     entries = tuple(entries)
     problems: list[str] = []
     try:
-        asyncio.run(check_authorizer(entries))
+        with command_logs():
+            asyncio.run(check_authorizer(entries))
     except StartError as error:
         problems += error.problems
     try:

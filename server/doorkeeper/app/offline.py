@@ -16,6 +16,7 @@ import structlog
 
 from doorkeeper.app.authorizing import authorizer_of, one_line, refused_start, server_info, started
 from doorkeeper.app.closing import close
+from doorkeeper.app.command_logs import command_logs
 from doorkeeper.app.config_changes import dynamic_values_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future, forget
@@ -24,7 +25,6 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.logs.pipeline import Logs
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.storage.files import DATABASE_NAME
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
 
-STDERR = 2
 NS_PER_MS = 1_000_000
 LOOK_S: Final = 0.1
 """How often to look at futures that a thread may have completed without waking the loop."""
@@ -123,19 +122,11 @@ def run_offline(
         StartError: a server uses the store, there is none, or there is no authorizer.
 
     """
-    logs = Logs(
-        descriptor=STDERR,
-        form="console",
-        terminal=os.isatty(STDERR),
-        levels={"root": 30},
-        now_ns=time.time_ns,
-    )
-    try:
-        asyncio.run(_run(settings, work, make_store=make_store))
-    except StorageError as error:
-        raise StartError(str(error)) from error
-    finally:
-        logs.close()
+    with command_logs():
+        try:
+            asyncio.run(_run(settings, work, make_store=make_store))
+        except StorageError as error:
+            raise StartError(str(error)) from error
 
 
 async def _run(

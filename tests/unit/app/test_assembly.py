@@ -203,11 +203,18 @@ async def test_an_authorizer_that_does_not_close(
 
 
 async def test_problems_are_told_together(tmp_path: Path) -> None:
-    """A start that fails for its authorizer tells what is wrong with the catalog too."""
-    text = f"authorizer.class.name=no.such\ndoorkeeper.catalog.file={tmp_path / 'none.yaml'}"
+    """A start that fails for its authorizer tells what is wrong with catalog and doors too."""
+    text = (
+        f"authorizer.class.name=no.such\ndoorkeeper.catalog.file={tmp_path / 'none.yaml'}\n"
+        "listener.security.protocol.map=PLAINTEXT:SSL,CONTROLLER:PLAINTEXT\n"
+        f"ssl.keystore.type=PEM\nssl.keystore.location={tmp_path / 'none.pem'}\n"
+    )
 
     async with assembly(tmp_path, text) as server:
         with pytest.raises(StartError) as caught:
             await server.start()
 
-    assert len(caught.value.problems) == 2
+    authorizer, catalog, door = caught.value.problems
+    assert " line 3: authorizer.class.name=no.such: " in authorizer
+    assert catalog.startswith(f"{tmp_path / 'none.yaml'}: ")
+    assert " line 7: ssl.keystore.location: " in door

@@ -1,0 +1,39 @@
+"""The log of a command that does not serve: warnings and errors, on stderr."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.logs.pipeline import Logs
+
+# First the log: it keeps structlog from importing what nobody needs.
+import structlog  # isort: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STDERR: Final = 2
+
+
+@contextmanager
+def command_logs() -> Iterator[None]:
+    """Log what plug-ins and parts of the server have to say, until the end of the block."""
+    root, configuration = logging.root, structlog.get_config()
+    handlers, level = root.handlers, root.level
+    logs = Logs(
+        descriptor=STDERR,
+        form="console",
+        terminal=os.isatty(STDERR),
+        levels={"root": logging.WARNING},
+        now_ns=time.time_ns,
+    )
+    try:
+        yield
+    finally:
+        logs.close()
+        structlog.configure(**configuration)
+        root.handlers, root.level = handlers, level
