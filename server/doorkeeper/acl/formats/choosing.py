@@ -1,0 +1,100 @@
+"""Which format a text is in, and reading and writing by the format's name."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats import csv, listing, records, znodes
+from doorkeeper.acl.formats.names import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from doorkeeper.acl.model import AclBinding
+
+
+class Format(Enum):
+    """The formats; the values are what people call them by."""
+
+    YAML = "yaml"
+    JSON = "json"
+    CSV = "csv"
+    CSV_KAFKA_UI = "csv-kafka-ui"
+    KAFKA = "kafka"
+    ZNODES = "znodes"
+
+
+_READERS: dict[Format, Callable[[str], list[AclBinding]]] = {
+    Format.YAML: records.read_yaml,
+    Format.JSON: records.read_json,
+    Format.CSV: csv.read,
+    Format.CSV_KAFKA_UI: csv.read,
+    Format.KAFKA: listing.read,
+    Format.ZNODES: znodes.read,
+}
+_WRITERS: dict[Format, Callable[[Iterable[AclBinding]], str]] = {
+    Format.YAML: records.write_yaml,
+    Format.JSON: records.write_json,
+    Format.CSV: csv.write,
+    Format.CSV_KAFKA_UI: lambda bindings: csv.write(bindings, csv.KAFKA_UI),
+    Format.KAFKA: listing.write,
+}
+WRITTEN = tuple(_WRITERS)
+"""The formats that can be written."""
+
+_BY_SUFFIX = {
+    ".yaml": Format.YAML,
+    ".yml": Format.YAML,
+    ".csv": Format.CSV,
+    ".txt": Format.KAFKA,
+}
+
+
+def read(text: str, how: Format | None = None, *, name: str = "") -> list[AclBinding]:
+    """Return the bindings of a text; without a format it is recognised, see ``format_of``.
+
+    Raises:
+        FormatError: the text is not what it should be.
+
+    """
+    return _READERS[how or format_of(text, name)](text)
+
+
+def write(bindings: Iterable[AclBinding], how: Format) -> str:
+    """Return bindings as a text; sort them first where others shall compare texts.
+
+    Raises:
+        FormatError: the format has no form for one of them, or is only read.
+
+    """
+    writer = _WRITERS.get(how)
+    if writer is None:
+        allowed = ", ".join(each.value for each in WRITTEN)
+        raise FormatError(f"{how.value} is read, not written; written are {allowed}")
+    return writer(bindings)
+
+
+def format_of(text: str, name: str = "") -> Format:
+    """Return the format of a text, by the suffix of its file's name or by how it begins."""
+    for suffix, found in _BY_SUFFIX.items():
+        if name.lower().endswith(suffix):
+            return found
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("{"):
+        return _json_kind(text)
+    if start.startswith(("Current ACLs for resource `", "ACLs for principal `")):
+        return Format.KAFKA
+    first, _, _ = start.partition("\n")
+    if {cell.strip('" \r') for cell in first.split(",")} & {csv.KAFKA_UI[0], *csv.SECURITY_MANAGER}:
+        return Format.CSV
+    return Format.YAML
+
+
+def _json_kind(text: str) -> Format:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return Format.JSON
+    return Format.ZNODES if znodes.is_dump(document) else Format.JSON

@@ -1,0 +1,106 @@
+"""The table that Kafka Security Manager and kafka-ui write and read (RFC 4180).
+
+    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+    User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+
+kafka-ui calls the first column ``Principal``. Columns are found by their names, in any order.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats.names import FormatError, binding_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acl.model import AclBinding
+
+SECURITY_MANAGER = (
+    "KafkaPrincipal",
+    "ResourceType",
+    "PatternType",
+    "ResourceName",
+    "Operation",
+    "PermissionType",
+    "Host",
+)
+KAFKA_UI = ("Principal", *SECURITY_MANAGER[1:])
+_HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
+
+
+def read(text: str) -> list[AclBinding]:
+    """Return the bindings of a table, in its order. Lines without a cell are skipped.
+
+    Raises:
+        FormatError: with the line where the row ends.
+
+    """
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    found: list[AclBinding] = []
+    header: list[str] | None = None
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if header is None:
+                header = _header(row, rows.line_num)
+            else:
+                found.append(_binding(header, row, rows.line_num))
+    except csv.Error as error:
+        raise FormatError(f"no CSV: {error}", rows.line_num) from None
+    if header is None:
+        raise FormatError(f"no header; expected is {','.join(SECURITY_MANAGER)}")
+    return found
+
+
+def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MANAGER) -> str:
+    """Return bindings as a table; its lines end with CR LF, as RFC 4180 has them."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow(header)
+    for (resource_type, name, pattern_type), entry in bindings:
+        rows.writerow(
+            (
+                entry.principal,
+                resource_type.name,
+                pattern_type.name,
+                name,
+                entry.operation.name,
+                entry.permission_type.name,
+                entry.host,
+            )
+        )
+    return text.getvalue()
+
+
+def _header(row: list[str], line: int) -> list[str]:
+    names = [cell.strip() for cell in row]
+    if frozenset(names) not in _HEADERS or len(set(names)) < len(names):
+        raise FormatError(
+            f"header: found {','.join(names)}; expected is {','.join(SECURITY_MANAGER)}, or"
+            f" {KAFKA_UI[0]} for {SECURITY_MANAGER[0]}",
+            line,
+        )
+    return [SECURITY_MANAGER[0] if name == KAFKA_UI[0] else name for name in names]
+
+
+def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
+    if len(row) != len(header):
+        raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
+    cells = dict(zip(header, row, strict=True))
+    try:
+        return binding_of(
+            resource=cells["ResourceType"],
+            name=cells["ResourceName"],
+            pattern=cells["PatternType"],
+            principal=cells["KafkaPrincipal"],
+            host=cells["Host"],
+            does=cells["Operation"],
+            permission=cells["PermissionType"],
+        )
+    except FormatError as error:
+        raise FormatError(str(error), line) from None

@@ -1,0 +1,102 @@
+"""The words of all formats: read in any case, with or without underscores; written as Kafka does.
+
+    Topic, TOPIC, topic        ResourceType.TOPIC
+    TransactionalId            ResourceType.TRANSACTIONAL_ID
+    DescribeConfigs            AclOperation.DESCRIBE_CONFIGS
+
+Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.validation import check_binding
+
+if TYPE_CHECKING:
+    from enum import IntEnum
+
+E = TypeVar("E", bound="IntEnum")
+
+
+class FormatError(ValueError):
+    """A text is not what it should be; ``line`` counts from 1, 0 where there is none."""
+
+    def __init__(self, text: str, line: int = 0) -> None:
+        """Say what is wrong, and where."""
+        super().__init__(f"line {line}: {text}" if line else text)
+        self.line = line
+
+
+def resource_type(text: str) -> ResourceType:
+    """Return the type of a resource.
+
+    Raises:
+        FormatError: there is no such type; so for the others.
+
+    """
+    return _member(ResourceType, text, "resource type")
+
+
+def pattern_type(text: str) -> PatternType:
+    """Return the type of a pattern; MATCH and ANY are for filters."""
+    found = _member(PatternType, text, "pattern type")
+    if found is PatternType.MATCH:
+        raise FormatError(f"pattern type: found {text!r}; allowed: LITERAL, PREFIXED")
+    return found
+
+
+def operation(text: str) -> AclOperation:
+    """Return an operation."""
+    return _member(AclOperation, text, "operation")
+
+
+def permission_type(text: str) -> AclPermissionType:
+    """Return ALLOW or DENY."""
+    return _member(AclPermissionType, text, "permission type")
+
+
+def binding_of(
+    *,
+    resource: str,
+    name: str,
+    pattern: str,
+    principal: str,
+    host: str,
+    does: str,
+    permission: str,
+) -> AclBinding:
+    """Return the binding that these words mean.
+
+    Raises:
+        FormatError: one of them means nothing, or no broker would store the binding.
+
+    """
+    binding = AclBinding(
+        ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
+        AccessControlEntry(principal, host, operation(does), permission_type(permission)),
+    )
+    fault = check_binding(binding)
+    if fault is not None:
+        raise FormatError(fault.message or "no broker would store this")
+    if not host:
+        raise FormatError("the host is empty; allowed: * or the text of an address")
+    return binding
+
+
+def _member(kind: type[E], text: str, what: str) -> E:
+    wanted = text.strip().upper().replace("_", "").replace("-", "")
+    for member in kind:
+        if member > 1 and member.name.replace("_", "") == wanted:
+            return member
+    allowed = ", ".join(member.name for member in kind if member > 1)
+    raise FormatError(f"{what}: found {text!r}; allowed: {allowed}")

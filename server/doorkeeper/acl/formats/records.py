@@ -1,0 +1,156 @@
+"""YAML and JSON of our own: a version, and a list of ACLs with Kafka's words.
+
+    version: 1
+    acls:
+      - {resourceType: TOPIC, name: orders, principal: User:alice, operation: [READ, DESCRIBE]}
+
+``patternType``, ``host`` and ``permissionType`` are LITERAL, * and ALLOW where they are left out.
+Reading takes a list of operations; writing gives each binding a record with all of its words.
+
+Source: ``schemas/records/acl_set.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acl.formats.names import FormatError, binding_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acl.model import AclBinding
+
+VERSION = 1
+NEEDED = ("resourceType", "name", "principal", "operation")
+DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
+_WORDS = (*NEEDED, *DEFAULTS)
+_NOT_IN_YAML = re.compile(
+    "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""What a YAML text escapes: all that is not printable, and what it takes for line breaks."""
+
+
+def read_json(text: str) -> list[AclBinding]:
+    """Return the bindings of a JSON text, in its order.
+
+    Raises:
+        FormatError: it is none of ours; says which record is wrong, counting from 1.
+
+    """
+    try:
+        return from_document(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
+
+
+def read_yaml(text: str) -> list[AclBinding]:
+    """Return the bindings of a YAML text, in its order.
+
+    Raises:
+        FormatError: as for JSON.
+
+    """
+    import yaml  # noqa: PLC0415  few need it
+
+    try:
+        document = yaml.load(text, Loader=_loader(yaml))  # noqa: S506  a safe one
+        return from_document(document)
+    except yaml.MarkedYAMLError as error:
+        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
+        raise FormatError(f"no YAML: {error.problem}", line) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
+
+
+def write_json(bindings: Iterable[AclBinding]) -> str:
+    """Return bindings as JSON, a line each."""
+    rows = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in records(bindings))
+    body = f"[\n{rows}\n  ]" if rows else "[]"
+    return f'{{\n  "version": {VERSION},\n  "acls": {body}\n}}\n'
+
+
+def write_yaml(bindings: Iterable[AclBinding]) -> str:
+    """Return bindings as YAML, a line each; every text that could be read otherwise is quoted."""
+    # JSON's flow is YAML too, but for what YAML does not print; it is written far faster.
+    rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
+    return f"version: {VERSION}\nacls:\n{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+
+
+def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
+    """Yield each binding as a record with all of its words."""
+    for (resource_type, name, pattern_type), entry in bindings:
+        yield {
+            "resourceType": resource_type.name,
+            "name": name,
+            "patternType": pattern_type.name,
+            "principal": entry.principal,
+            "host": entry.host,
+            "operation": entry.operation.name,
+            "permissionType": entry.permission_type.name,
+        }
+
+
+def from_document(document: object) -> list[AclBinding]:
+    """Return the bindings of a document that was read.
+
+    Raises:
+        FormatError: it is none of ours.
+
+    """
+    if not isinstance(document, dict):
+        raise FormatError("expected is a mapping with version and acls")
+    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
+        raise FormatError(f"version: found {document.get('version')!r}; allowed: {VERSION}")
+    others = sorted(map(str, document.keys() - {"version", "acls"}))
+    if others:
+        raise FormatError(f"unknown: {', '.join(others)}; allowed: version, acls")
+    rows = document.get("acls")
+    if not isinstance(rows, list):
+        raise FormatError("acls: expected is a list of records")
+    found: list[AclBinding] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found.extend(_bindings(row))
+        except FormatError as error:
+            raise FormatError(f"acl {number}: {error}") from None
+    return found
+
+
+def _bindings(row: object) -> Iterator[AclBinding]:
+    if not isinstance(row, dict):
+        raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
+    unknown = sorted(map(str, row.keys() - set(_WORDS)))
+    if unknown:
+        raise FormatError(f"unknown: {', '.join(unknown)}; allowed: {', '.join(_WORDS)}")
+    missing = [word for word in NEEDED if word not in row]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}")
+    operations = row["operation"]
+    words: dict[str, Any] = DEFAULTS | {word: row[word] for word in row if word != "operation"}
+    for each in operations if isinstance(operations, list) else [operations]:
+        for word, value in (*words.items(), ("operation", each)):
+            if not isinstance(value, str):
+                raise FormatError(f"{word}: found {value!r}; expected is a text")
+        yield binding_of(
+            resource=words["resourceType"],
+            name=words["name"],
+            pattern=words["patternType"],
+            principal=words["principal"],
+            host=words["host"],
+            does=each,
+            permission=words["permissionType"],
+        )
+
+
+def _yaml_text(record: dict[str, str]) -> str:
+    text = json.dumps(record, ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
+
+
+def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)

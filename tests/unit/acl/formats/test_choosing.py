@@ -1,0 +1,137 @@
+"""All formats: what is written is read back, whatever the names are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.formats.choosing import WRITTEN, Format, format_of, read, write
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from testkit.acl import PREFIXED, READ, allow, deny, group, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+odd = st.sampled_from(
+    [
+        "*",
+        "a, patternType=LITERAL)`:",
+        "a,b",
+        '"',
+        "`",
+        "yes",
+        "~",
+        "1",
+        " a ",
+        "ä\u2028",
+        "\x85",
+        "#",
+    ]
+)
+names = st.one_of(texts, odd)
+bindings = st.builds(
+    AclBinding,
+    st.builds(
+        ResourcePattern,
+        st.sampled_from([each for each in ResourceType if each > ResourceType.ANY]),
+        names,
+        st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
+    ),
+    st.builds(
+        AccessControlEntry,
+        names.map(lambda name: f"User:{name}"),
+        st.sampled_from(["*", "10.0.0.1", "0:0:0:0:0:0:0:1"]),
+        st.sampled_from([each for each in AclOperation if each > AclOperation.ANY]),
+        st.sampled_from([AclPermissionType.ALLOW, AclPermissionType.DENY]),
+    ),
+)
+HEADER = "Principal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+WORLD = [
+    allow("alice", READ, topic("orders")),
+    allow("alice", AclOperation.DESCRIBE_CONFIGS, topic("orders"), "10.0.0.1"),
+    deny("User:*", AclOperation.ALL, group("g-", PREFIXED)),
+]
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@settings(max_examples=60)
+@given(st.lists(bindings, max_size=5, unique=True))
+def test_what_is_written_is_read_back(how: Format, world: Sequence[AclBinding]) -> None:
+    """The same bindings in the same order; a listing refuses what it has no form for."""
+    world = sorted(world)
+    parts = [text for each in world for text in (each.pattern.name, each.entry.principal)]
+    if how is Format.KAFKA and any("\n" in part or "\r" in part for part in parts):
+        with pytest.raises(FormatError, match="line breaks"):
+            write(world, how)
+        return
+
+    assert read(write(world, how), how) == world
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_text_is_recognised(how: Format) -> None:
+    """Without a name, by how it begins; a header of either kind is CSV."""
+    text = write(WORLD, how)
+
+    found = format_of(text)
+
+    assert found is (Format.CSV if how is Format.CSV_KAFKA_UI else how)
+    assert read(text) == WORLD
+    assert read(text, name="acls.unknown") == WORLD
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "expected is a mapping with version and acls"),
+        ("version: 2\nacls: []", "version: found 2; allowed: 1"),
+        ("version: 1\nacls: []\nmore: 1", "unknown: more; allowed: version, acls"),
+        ("version: 1\nacls: {}", "acls: expected is a list of records"),
+        ("version: 1\nacls: [x]", "acl 1: expected is a record with resourceType, name"),
+        ("version: 1\nacls: [{name: a}]", "acl 1: missing: resourceType, principal, operation"),
+        ("version: 1\nacls: [{nome: a}]", "acl 1: unknown: nome; allowed: resourceType, name"),
+        (
+            "version: 1\nacls: [{resourceType: TOPIC, name: 7, principal: 'a:b', operation: READ}]",
+            "acl 1: name: found 7; expected is a text",
+        ),
+        (
+            "version: 1\nacls: [{resourceType: TOPIC, name: a, principal: a, operation: READ}]",
+            "acl 1: Could not parse principal from `a`",
+        ),
+        ("a: [", "line 2: no YAML"),
+        ('{"version": 1,\n', "line 2: no JSON"),
+        ("Principal,ResourceType\n", "line 1: header: found Principal,ResourceType; expected is"),
+        (
+            f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t\r\n",
+            "line 2: found 4 cells; expected are 7",
+        ),
+        (
+            f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t,FLY,ALLOW,*\r\n",
+            "line 2: operation: found 'FLY'; allowed: ALL, READ",
+        ),
+        ("Current ACLs for resource `Topic:a`:\n\tnonsense", "line 2: found 'nonsense'"),
+        (
+            '{"/kafka-acl/Topic/a": {"version": 2}}',
+            "'/kafka-acl/Topic/a': expected is {\"version\"",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:
+    """What was found, what is allowed, and where."""
+    with pytest.raises(FormatError) as raised:
+        read(text)
+
+    assert str(raised.value).startswith(error)

@@ -1,0 +1,33 @@
+"""The text of kafka-acls.sh --list."""
+
+from __future__ import annotations
+
+from doorkeeper.acl.formats import listing
+from doorkeeper.acl.model import AclOperation
+from testkit.acl import PREFIXED, READ, allow, deny, group, topic
+
+
+def test_old_listings() -> None:
+    """Those before 4.0, and those before prefixes were invented."""
+    text = (
+        "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=orders,"
+        " patternType=LITERAL)`: \n"
+        " \t(principal=User:alice, host=*, operation=READ, permissionType=ALLOW) \n\n"
+        "Current ACLs for resource `Topic:PREFIXED:ord`: \n"
+        " \tUser:alice has Allow permission for operations: Read from hosts: * \n\n"
+        "Current ACLs for resource `Group:g`: \n"
+        " \tUser:bob has Deny permission for operations: All from hosts: 10.0.0.1 \n"
+    )
+
+    assert listing.read(text) == [
+        allow("alice", READ, topic("orders")),
+        allow("alice", READ, topic("ord", PREFIXED)),
+        deny("bob", AclOperation.ALL, group("g"), "10.0.0.1"),
+    ]
+
+
+def test_names_that_look_like_the_text_around_them() -> None:
+    """The longest reading is taken, so that what was written is read back."""
+    binding = allow("x, host=*, operation=READ", READ, topic("a, patternType=PREFIXED)`: b"))
+
+    assert listing.read(listing.write([binding])) == [binding]

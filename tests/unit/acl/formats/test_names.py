@@ -1,0 +1,25 @@
+"""The words of all formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.formats import names
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+
+
+@pytest.mark.parametrize("text", ["TRANSACTIONAL_ID", "TransactionalId", "transactional-id"])
+def test_words_are_read_in_all_spellings(text: str) -> None:
+    """As Kafka's tools, its Java classes and people write them."""
+    assert names.resource_type(text) is ResourceType.TRANSACTIONAL_ID
+
+
+def test_what_means_nothing_is_refused() -> None:
+    """UNKNOWN, ANY and MATCH are for the wire and for filters."""
+    assert names.operation("all") is AclOperation.ALL
+    assert names.pattern_type("prefixed") is PatternType.PREFIXED
+    for kind in (names.operation, names.resource_type, names.pattern_type, names.permission_type):
+        for text in ("ANY", "UNKNOWN", "", "MATCH"):
+            with pytest.raises(FormatError, match="allowed: "):
+                kind(text)
