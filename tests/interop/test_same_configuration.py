@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config import jaas
+from doorkeeper.config import jaas, jaas_file
+from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.kafka_dynamic_keys import (
     DYNAMIC,
     OF_LISTENERS_OF_ALL,
@@ -18,10 +20,11 @@ from doorkeeper.config.kafka_dynamic_keys import (
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import is_without_effect
+from doorkeeper.config.sasl import MODULES
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
 from testkit.kafka_keys_list import FILE, asked, written
-from testkit.settings import problems_of
+from testkit.settings import problems_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +118,96 @@ def test_jaas_entries_are_read_alike(kafka: JavaLines) -> None:
             assert theirs is None, text
         else:
             assert ours == theirs, text
+
+
+SECTION_PIECES = (
+    *("m.N", "required", "OPTIONAL", "user_bob", "k", "=", '"', "'", ";", " ", "\n", "\r\n"),
+    *("/", "//", "/*", "*/", "\\", "\\101", "9", "-5", "$", "*", "{", "}", "};", "A", "B {"),
+    *("\xe9", "\u4e2d", '"x y"', "'z'", 'k="v"', "k=v", "k=9", "#", ",", '""', '"${/}"'),
+    *('k="${/}x${"', 'k="${{a}}${/}"', 'k="${no.such}"', 'k="${}"', 'k="a${{b}"'),
+)
+SECTION_NAMES = ("A", "B", "k", "x y", "v", "")
+
+
+def sections(text: str) -> dict[str, list[list[object]] | None] | None:
+    """Return what our parser makes of a file, in the oracle's form."""
+    try:
+        found = jaas_file.parse(text, {"/": "/"})
+    except jaas.JaasError:
+        return None
+    return {
+        name: [[each.name, each.flag, dict(each.options)] for each in found.get(name, ())] or None
+        for name in SECTION_NAMES
+    }
+
+
+def jaas_text(chance: random.Random) -> str:
+    """Return the text of a file with a section or two, likely to have a fault."""
+    text = ""
+    for _ in range(chance.choice((1, 1, 2))):
+        body = "".join(chance.choices(SECTION_PIECES, k=chance.choice((0, 1, 1, 2, 5))))
+        module = f'm.N required {body} k="v";' if chance.random() < 0.7 else body
+        name = chance.choice(("A", "B", '"x y"', "k"))
+        text += f"{name} {{ {module} }};" if chance.random() < 0.8 else f"{name} {module}"
+    return text
+
+
+def test_jaas_files_are_read_alike(kafka: JavaLines) -> None:
+    """Of four thousand random texts each gives the same sections as Java, or is refused by both."""
+    chance = random.Random(13)
+    agreed = {True: 0, False: 0}
+    for _ in range(4000):
+        text = jaas_text(chance)
+        theirs = kafka.ask({"ask": "file", "text": text, "names": list(SECTION_NAMES)})
+        ours = sections(text)
+        assert ours == theirs, text
+        agreed[ours is not None] += 1
+
+    assert min(agreed.values()) > 500, agreed
+
+
+def test_which_login_module_counts(kafka: JavaLines) -> None:
+    """Of random keys and files, ours is what a broker takes for the mechanism, or none as there."""
+    chance = random.Random(17)
+    seen = {"module": 0, "none": 0}
+    for number in range(600):
+        mechanism = chance.choice(("PLAIN", "SCRAM-SHA-256", "GSSAPI"))
+        blocks = chance.sample(("KafkaServer", "sasl.KafkaServer", "SASL.KafkaServer", "Client"), 2)
+        text = ""
+        for block in blocks:
+            own = f'{MODULES[mechanism][0]} required from="{block}";'
+            text += f"{block} {{ {own if chance.random() < 0.7 else ''} }};\n"
+        short = chance.choice(("sasl.jaas.config", f"{mechanism.lower()}.sasl.jaas.config"))
+        given = f"{MODULES[mechanism][0]} required from=key;"
+        keys = {short: given} if chance.random() < 0.5 else {}
+        asked = {"ask": "server", "listener": "SASL", "mechanism": mechanism, "text": text}
+        theirs = kafka.ask({**asked, "keys": keys})
+
+        ours = module_of(mechanism, text, {f"listener.name.sasl.{k}": v for k, v in keys.items()})
+
+        assert ours == (theirs[0][2]["from"] if theirs else None), (number, text, keys)
+        seen["module" if ours else "none"] += 1
+
+    assert min(seen.values()) > 30, seen
+
+
+def module_of(mechanism: str, text: str, keys: dict[str, str]) -> str | None:
+    """Return where our login module comes from."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "jaas.conf")
+        file.write_text(text)
+        lines = (
+            "listeners=SASL://localhost:1\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT",
+            f"sasl.enabled.mechanisms={mechanism}",
+            f"doorkeeper.jaas.file={file}",
+            *(f"{key}={value}" for key, value in keys.items()),
+        )
+        try:
+            (listener,) = settings_of("\n".join(lines)).listeners
+        except ConfigError:
+            return None
+    module = listener.mechanisms[0].login_module
+    return None if module is None else module.options["from"]
 
 
 BROKER = {
