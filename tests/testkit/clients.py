@@ -47,8 +47,11 @@ class Client:
         bootstrap: str,
         *operations: tuple[str, Mapping[str, Any]],
         login: tuple[str, str] | None = None,
+        config: Mapping[str, str] | None = None,
     ) -> list[Any]:
         """Hold one conversation and return its results, as ``conversation.py`` describes it.
+
+        ``config`` are keys of the library's own, for drivers that take them.
 
         Raises:
             Unavailable: the environment cannot be made on this machine.
@@ -59,6 +62,7 @@ class Client:
             "bootstrap": bootstrap,
             "user": user,
             "password": password,
+            "config": config or {},
             "do": operations,
         }
         done = subprocess.run(

@@ -24,7 +24,7 @@ class AuthenticationError(Exception):
 class Session:
     """One AdminClient."""
 
-    def __init__(self, bootstrap, user, password):
+    def __init__(self, bootstrap, user, password, **others):
         self.refusals = []
         config = {"bootstrap.servers": bootstrap, "error_cb": self._note, "log_level": 0}
         if user is not None:
@@ -34,7 +34,7 @@ class Session:
                 "sasl.username": user,
                 "sasl.password": password,
             }
-        self.admin = AdminClient(config)
+        self.admin = AdminClient(config | others)
         self._require_login()
 
     def close(self):

@@ -1,13 +1,15 @@
 """One conversation with a client library: JSON in on standard input, JSON out on standard output.
 
-In:  {"bootstrap": "host:port", "user": null or name, "password": ..., "do": [[operation, {...}]]}
+In:  {"bootstrap": "host:port", "user": null or name, "password": ..., "config": {...},
+      "do": [[operation, {...}]]}
 Out: {"results": [{"value": ...} or {"error": class, "text": ..., "seconds": ..., "log": ...}, ...]}
 
-An operation is a method of the driver's session; all drivers use the same names, arguments and
-values, with Kafka's words: a binding is [resource type, name, pattern type, principal, host,
-operation, permission], null in a filter means any. A client that cannot connect gives its error
-as the only result; "log" is what the library logged till then, since some tell the reason of a
-failure nowhere else. This file runs in each client's own environment and needs no package.
+"config" are keys of the library's own, by its names. An operation is a method of the driver's
+session; all drivers use the same names, arguments and values, with Kafka's words: a binding is
+[resource type, name, pattern type, principal, host, operation, permission], null in a filter means
+any. A client that cannot connect gives its error as the only result; "log" is what the library
+logged till then, since some tell the reason of a failure nowhere else. This file runs in each
+client's own environment and needs no package.
 """
 
 import io
@@ -29,7 +31,8 @@ def run(open_session):
     results = []
     began = time.monotonic()
     try:
-        session = open_session(script["bootstrap"], script["user"], script["password"])
+        login = (script["bootstrap"], script["user"], script["password"])
+        session = open_session(*login, **script.get("config", {}))
     except Exception as error:
         results.append(failure(error, began))
     else:

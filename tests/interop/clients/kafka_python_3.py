@@ -19,7 +19,7 @@ from kafka.admin import (
 class Session:
     """One KafkaAdminClient."""
 
-    def __init__(self, bootstrap, user, password):
+    def __init__(self, bootstrap, user, password, **others):
         sasl = {}
         if user is not None:
             sasl = {
@@ -30,7 +30,7 @@ class Session:
             }
         # It tells of a refused login only by the time-out of its bootstrap, 30 s if not set.
         self.admin = KafkaAdminClient(
-            bootstrap_servers=bootstrap, bootstrap_timeout_ms=3000, **sasl
+            bootstrap_servers=bootstrap, bootstrap_timeout_ms=3000, **(sasl | others)
         )
         self.close = self.admin.close
 
