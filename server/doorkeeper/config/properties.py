@@ -22,11 +22,15 @@ r"""A physical line: it ends with ``\n``, ``\r\n`` or ``\r``."""
 
 
 class Entry(NamedTuple):
-    """A key, its value as written, and where it stands."""
+    """A key, its value as written, and where it stands. The value may be a secret."""
 
     key: str
     value: str
     source: str
+
+    def __repr__(self) -> str:
+        """Leave out the value."""
+        return f"Entry({self.key}, {self.source})"
 
 
 def read(path: Path) -> list[Entry]:

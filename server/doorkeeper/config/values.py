@@ -12,6 +12,28 @@ from enum import IntEnum
 from typing import TypeAlias
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+HIDDEN = "[hidden]"
+"""What is printed in the place of a secret, as Kafka's ``Password`` does."""
+
+
+class Password(str):
+    """A secret: a text for those who use it, and hidden from whoever prints it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Hide the text."""
+        return HIDDEN
+
+    def __str__(self) -> str:
+        """Hide the text."""
+        return HIDDEN
+
+    def __format__(self, _specification: str) -> str:
+        """Hide the text."""
+        return HIDDEN
+
+
 Check: TypeAlias = Callable[[Value], None]
 """Raises ``ValueError`` with what is allowed."""
 
@@ -56,6 +78,8 @@ def typed(key_type: KeyType, text: str) -> Value:
         return _whole(text, *_BOUNDS[key_type])
     if key_type is KeyType.DOUBLE:
         return _double(text)
+    if key_type is KeyType.PASSWORD:
+        return Password(text)
     if key_type is KeyType.LIST:
         return tuple(part.strip() for part in text.split(",")) if text else ()
     return text

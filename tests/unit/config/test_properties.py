@@ -90,3 +90,8 @@ def test_what_is_escaped_comes_back(entries: dict[str, str]) -> None:
 
     found = {entry.key: entry.value for entry in parse(data.encode("ascii"), "f")}
     assert found == entries
+
+
+def test_an_entry_does_not_print_its_value() -> None:
+    """It may be a password."""
+    assert repr([Entry("a", "s3cret", "f line 1")]) == "[Entry(a, f line 1)]"

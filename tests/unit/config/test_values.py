@@ -4,6 +4,7 @@ import pytest
 
 from doorkeeper.config.values import (
     KeyType,
+    Password,
     Value,
     at_least,
     not_blank,
@@ -63,3 +64,23 @@ def test_checks_say_what_is_allowed() -> None:
         one_of("a", "b")("c")
     with pytest.raises(ValueError, match="not empty"):
         not_blank("")
+
+
+def test_a_password_never_prints() -> None:
+    """By itself, in a text, in a log line, in a list, with a width; who uses it has its text."""
+    password = typed(KeyType.PASSWORD, " s3cret ")
+
+    assert isinstance(password, Password)
+    assert (password, password.encode()) == ("s3cret", b"s3cret")
+    printed = (
+        str(password),
+        repr(password),
+        f"{password}",
+        f"{password:>20}",
+        f"{password!r}",
+        "%s" % password,  # noqa: UP031  as logging does
+        "{}".format(password),  # noqa: UP032  another way
+        str([password]),
+        str({"key": password}),
+    )
+    assert all("[hidden]" in text and "s3cret" not in text for text in printed)
