@@ -1,0 +1,220 @@
+"""TLS of the real process: certificates that change while clients are served."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from testkit.certificates import PASSWORD, crl_pem, world
+from testkit.serving import Conversation, Serving
+from testkit.tls import client_context
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_S = 30
+ASKED = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+ACLS = DescribeAclsRequest(
+    resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1
+)
+
+
+class Talk(Conversation):
+    """A conversation over TLS."""
+
+    def __init__(self, port: int, context: ssl.SSLContext) -> None:
+        """Connect and shake hands."""
+        super().__init__(port)
+        self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+
+    @property
+    def server_certificate(self) -> bytes:
+        """Return what the server showed."""
+        assert isinstance(self.socket, ssl.SSLSocket)
+        shown = self.socket.getpeercert(binary_form=True)
+        assert shown is not None
+        return shown
+
+    def ask(self) -> None:
+        """Have a request answered."""
+        assert self.call(ASKED, ApiVersionsResponse, 3).error_code == 0
+
+
+def replaced(file: Path, text: str) -> None:
+    """Write a file as those do who know that others read it."""
+    new = file.with_suffix(".new")
+    new.write_text(text)
+    new.replace(file)
+
+
+def serving(folder: Path, *more: str) -> Serving:
+    """Start a server that asks for certificates; alice may do everything."""
+    world().server.write_pem(folder / "server.pem")
+    (folder / "trusted.pem").write_text(world().authority.pem)
+    (folder / "revoked.pem").write_text(crl_pem(world().authority.revoked(world().bob)))
+    lines = (
+        "listeners=SSL://localhost:0",
+        "security.inter.broker.protocol=SSL",
+        "ssl.keystore.type=PEM",
+        "ssl.keystore.location=server.pem",
+        "ssl.truststore.type=PEM",
+        "ssl.truststore.location=trusted.pem",
+        "ssl.client.auth=requested",
+        "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/",
+        "doorkeeper.ssl.crl.file=revoked.pem",
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users=User:alice",
+        *more,
+    )
+    (folder / "server.properties").write_text("\n".join(lines))
+    return Serving(folder, "--config", "server.properties")
+
+
+def test_principals(tmp_path: Path) -> None:
+    """alice's certificate makes her alice; without one a client is anonymous."""
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        answers = []
+        for context in (client_context(world().alice, tmp_path), client_context()):
+            with Talk(port, context) as talk:
+                talk.ask()
+                answers.append(talk.call(ACLS, DescribeAclsResponse, 3).error_code)
+
+        assert answers == [0, 31]
+        assert server.stop() == 0
+
+
+def test_rotation_under_load(tmp_path: Path) -> None:
+    """While the server's certificate is renewed again and again, no request of anybody fails."""
+    context = client_context(world().alice, tmp_path)
+    failures: list[BaseException] = []
+    stop = threading.Event()
+    counts = {"new": 0, "held": 0}
+
+    def again(port: int) -> None:
+        try:
+            while not stop.is_set():
+                with Talk(port, context) as talk:
+                    talk.ask()
+                counts["new"] += 1
+        except BaseException as error:  # noqa: BLE001 - every failure is the finding
+            failures.append(error)
+
+    def hold(port: int) -> None:
+        try:
+            with Talk(port, context) as talk:
+                while not stop.is_set():
+                    talk.ask()
+                    counts["held"] += 1
+        except BaseException as error:  # noqa: BLE001 - every failure is the finding
+            failures.append(error)
+
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        threads = [threading.Thread(target=each, args=(port,)) for each in (again, again, hold)]
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            renewed = world().authority.server()
+            replaced(tmp_path / "server.pem", renewed.key_pem() + renewed.chain_pem)
+            server.process.send_signal(signal.SIGHUP)
+            wait_for_certificate(port, context, renewed.der)
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+
+        assert failures == []
+        assert min(counts.values()) > 5
+        assert server.stop() == 0
+
+
+def wait_for_certificate(port: int, context: ssl.SSLContext, wanted: bytes) -> None:
+    """Connect until the server shows a certificate."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        with Talk(port, context) as talk:
+            if talk.server_certificate == wanted:
+                return
+    pytest.fail("the new certificate is not used")
+
+
+def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
+    """A list of revoked certificates counts soon; a broken file is told once, and not used."""
+    alice = client_context(world().alice, tmp_path)
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        with Talk(port, alice) as held:
+            held.ask()
+            replaced(tmp_path / "server.pem", "nothing")
+            line = server.line("a changed file is not used")
+            assert line["problem"] == (
+                "ssl.keystore.location: server.pem: found no PEM at all; allowed: PEM with a block"
+                " PRIVATE KEY; what was read before stays in use"
+            )
+            with Talk(port, alice) as other:
+                other.ask()
+            world().server.write_pem(tmp_path / "server.pem")
+            replaced(tmp_path / "revoked.pem", crl_pem(world().authority.revoked(world().alice)))
+            server.line("failed TLS handshake") if refused(port, alice) else pytest.fail("served")
+            held.ask()
+
+        assert len(server.of("a changed file is not used")) == 1
+        assert server.stop() == 0
+
+
+def refused(port: int, context: ssl.SSLContext) -> bool:
+    """Connect until the server refuses that."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            with Talk(port, context) as talk:
+                talk.ask()
+        except (OSError, EOFError):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("ssl.keystore.location", "missing.pem", "missing.pem: No such file or directory"),
+        ("listener.name.ssl.ssl.keystore.type", "PKCS12", "found PEM; give ssl.keystore.type=PEM"),
+        ("ssl.cipher.suites", "TLS_NONE", "ssl.cipher.suites: found 'TLS_NONE'; allowed: TLS_"),
+        ("ssl.principal.mapping.rules", "RULE:(/x/", "Invalid rule: `RULE:(/x/`"),
+        ("ssl.client.auth", "maybe", "found 'maybe'; allowed:"),
+    ],
+)
+def test_what_stops_the_start(tmp_path: Path, key: str, value: str, said: str) -> None:
+    """One line names key and reason; no password is told, and no traceback."""
+    more = (f"{key}={value}", f"ssl.keystore.password={PASSWORD}")
+    with serving(tmp_path, *(more if "type" in key else more[:1])) as server:
+        assert server.process.wait(PATIENCE_S) != 0
+        told = server.errors()
+
+    assert said in told
+    assert PASSWORD not in told
+    assert "Traceback" not in told
+
+
+def test_who_speaks_no_tls(tmp_path: Path) -> None:
+    """A client in clear is closed; the server goes on and says so in one line."""
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as raw:
+            raw.sendall(b"\0\0\0\x10\0\x12\0\0\0\0\0\1\0\4test\0\0")
+            while raw.recv(4096):
+                pass
+        line = server.line("failed TLS handshake")
+
+        assert line["reason"] == "the client does not speak TLS"
+        assert line["level"] == "INFO"
+        assert server.stop() == 0
