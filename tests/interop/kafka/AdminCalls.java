@@ -93,6 +93,8 @@ final class AdminCalls {
                     List<AclBindingFilter> filters = new ArrayList<>();
                     request.get("filters").forEach(words -> filters.add(filter(words)));
                     return words(admin.deleteAcls(filters).all().get(LIMIT_SECONDS, TimeUnit.SECONDS));
+                case "describeClusterFor":
+                    return describing(admin, request.get("seconds").asInt());
                 case "describeCluster":
                     return cluster(admin);
                 case "describeTopics":
@@ -110,6 +112,18 @@ final class AdminCalls {
                     throw new IllegalArgumentException("no call " + name);
             }
         }
+    }
+
+    /** Asks again and again on the connections of one client; returns how often it was answered. */
+    private static JsonNode describing(Admin admin, int seconds) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        int answers = 0;
+        while (System.nanoTime() < end) {
+            admin.describeCluster().nodes().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+            answers++;
+            Thread.sleep(100);
+        }
+        return JSON.getNodeFactory().numberNode(answers);
     }
 
     private static List<String> strings(JsonNode array) {

@@ -1,0 +1,124 @@
+"""Logs in with tokens of OAUTHBEARER and keeps a session busy: JSON in, JSON out.
+
+In:  {"library": "kafka-python" or "confluent-kafka", "bootstrap": ..., "seconds": how long,
+      "tokens": [[from which second on, token, the time it expires at], ...],
+      "principal": ..., "extensions": {...}}
+Out: {"calls": calls that succeeded, "logins": tokens asked for,
+      "error": class or null, "text": ..., "log": what the library logged}
+"""
+
+import io
+import json
+import logging
+import os
+import sys
+import time
+
+LOG = io.StringIO()
+CALL_S = 5
+
+
+class Tokens:
+    """The tokens of a script, by the clock."""
+
+    def __init__(self, tokens):
+        self._tokens = tokens
+        self._began = time.monotonic()
+        self.asked = 0
+
+    def now(self):
+        """Return the token to use now, and when it expires."""
+        self.asked += 1
+        since = time.monotonic() - self._began
+        return [each[1:] for each in self._tokens if each[0] <= since][-1]
+
+
+def kafka_python(script, tokens):
+    """Return a call of kafka-python."""
+    from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - one of the two is installed
+    from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: PLC0415
+
+    class Provider(AbstractTokenProvider):
+        def token(self):
+            return tokens.now()[0]
+
+        def extensions(self):
+            return script["extensions"]
+
+    admin = KafkaAdminClient(
+        bootstrap_servers=script["bootstrap"],
+        bootstrap_timeout_ms=3000,
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="OAUTHBEARER",
+        sasl_oauth_token_provider=Provider(),
+    )
+    return admin.describe_cluster
+
+
+def confluent_kafka(script, tokens):
+    """Return a call of confluent-kafka, which tells of a refusal to its error callback only."""
+    from confluent_kafka import KafkaError  # noqa: PLC0415
+    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+
+    refusals = []
+
+    def noted(error):
+        if error.code() == KafkaError._AUTHENTICATION:
+            refusals.append(error.str())
+
+    def token(_):
+        text, expiry_s = tokens.now()
+        return text, expiry_s, script["principal"], script["extensions"]
+
+    admin = AdminClient(
+        {
+            "bootstrap.servers": script["bootstrap"],
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "oauth_cb": token,
+            "error_cb": noted,
+            "log_level": 0,
+        }
+    )
+
+    def call():
+        future = admin.describe_cluster(request_timeout=CALL_S)
+        while not future.done():
+            admin.poll(0.02)
+            if refusals:
+                raise PermissionError(refusals[0])
+        future.result()
+
+    return call
+
+
+def main():
+    script = json.load(sys.stdin)
+    logging.basicConfig(stream=LOG, level=logging.WARNING, format="%(message)s")
+    answers = os.dup(1)
+    os.dup2(2, 1)  # What a library prints is no answer.
+    tokens = Tokens(script["tokens"])
+    calls, error = 0, None
+    end = time.monotonic() + script["seconds"]
+    try:
+        make = kafka_python if script["library"] == "kafka-python" else confluent_kafka
+        call = make(script, tokens)
+        while calls == 0 or time.monotonic() < end:
+            call()
+            calls += 1
+            time.sleep(0.1)
+    except Exception as raised:
+        error = raised
+    found = {
+        "calls": calls,
+        "logins": tokens.asked,
+        "error": None if error is None else type(error).__name__,
+        "text": "" if error is None else str(error),
+        "log": LOG.getvalue(),
+    }
+    with os.fdopen(answers, "w") as out:
+        json.dump(found, out)
+    os._exit(0)  # librdkafka would wait for what it still tries.
+
+
+main()

@@ -1,0 +1,385 @@
+"""OAUTHBEARER with Kafka's tools, kafka-python and confluent-kafka, on a broker and on Doorkeeper.
+
+Both have the same keys: OAUTH takes tokens that nobody has signed, of the scope read, and JWT takes
+those of one key set. Who a client is shows in what it may do: only User:alice and User:b,c=d may
+see ACLs.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from testkit.clients import CLIENTS, DRIVERS
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.kafka_broker import KafkaBroker, free_port
+from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
+from testkit.kafka_target import STANDARD
+from testkit.kafka_tools import CallFailed, Done, KafkaTools, run_process
+from testkit.tokens import encoded, key_of, key_set, signed, unsigned
+
+REFERENCE = VERSIONS[0]
+_PACKAGE = "org.apache.kafka.common.security.oauthbearer"
+LOGIN_MODULE = f"{_PACKAGE}.OAuthBearerLoginModule required"
+UNSECURED = f"{_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+SIGNED = f"{_PACKAGE}.OAuthBearerValidatorCallbackHandler"
+ALLOWED_URLS = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
+HANDLER = "sasl.server.callback.handler.class"
+CLIENT_S = 60
+SHORT_S = 13
+"""A token's life: librdkafka fetches the next at 80 percent, and logs in again at 90."""
+KEY = key_of("RSA", "k")
+INVALID = '{"status":"invalid_token"}'
+NO_SCOPE = '{"status":"insufficient_scope", "scope":"[read]"}'
+
+
+class Doors(NamedTuple):
+    """A running server, and where its listeners are."""
+
+    server: KafkaBroker | DoorkeeperServer
+    plain: str
+    oauth: str
+    jwt: str
+    files: Path
+
+    @property
+    def connections(self) -> int:
+        """How many connections Doorkeeper has accepted."""
+        return self.server.log.read_text().count('"connection accepted"')
+
+
+def keys_of(kind: str, ports: dict[str, int], files: Path) -> dict[str, str]:
+    """Return the keys of the server: Kafka's, and what each kind needs besides."""
+    oauth, jwt = "listener.name.oauth.", "listener.name.jwt."
+    open_ = [f"{name}://localhost:{port}" for name, port in ports.items() if name != "CONTROLLER"]
+    common = {
+        "listeners": ",".join([*open_, f"CONTROLLER://localhost:{ports['CONTROLLER']}"]),
+        "advertised.listeners": ",".join(open_),
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+        "SASL:SASL_PLAINTEXT,OAUTH:SASL_PLAINTEXT,JWT:SASL_PLAINTEXT",
+        f"{oauth}sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{jwt}sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{oauth}oauthbearer.{HANDLER}": UNSECURED,
+        f"{oauth}oauthbearer.sasl.jaas.config": (
+            f'{LOGIN_MODULE} unsecuredLoginStringClaim_sub="broker"'
+            ' unsecuredValidatorRequiredScope="read" unsecuredValidatorScopeClaimName="scp";'
+        ),
+        f"{jwt}oauthbearer.{HANDLER}": SIGNED,
+        f"{jwt}oauthbearer.sasl.jaas.config": f"{LOGIN_MODULE};",
+        f"{jwt}oauthbearer.sasl.oauthbearer.jwks.endpoint.url": (files / "keys.json").as_uri(),
+        f"{jwt}oauthbearer.sasl.oauthbearer.expected.audience": "doorkeeper",
+        f"{jwt}oauthbearer.sasl.oauthbearer.expected.issuer": "https://idp",
+        f"{jwt}oauthbearer.sasl.oauthbearer.sub.claim.name": "client_id",
+    }
+    if kind == "kafka":
+        return common
+    return common | {
+        "node.id": "1",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": (
+            "org.apache.kafka.common.security.plain.PlainLoginModule required;"
+        ),
+        "authorizer.class.name": STANDARD,
+        "super.users": "User:ANONYMOUS",
+        "doorkeeper.log.levels": "doorkeeper.net=DEBUG",
+    }
+
+
+def started(kind: str, files: Path) -> Doors:
+    names = ("PLAINTEXT", "SASL", "OAUTH", "JWT", "CONTROLLER")
+    if kind == "doorkeeper":
+        ports = {name: free_port() for name in names}
+        server: KafkaBroker | DoorkeeperServer = DoorkeeperServer(
+            keys_of(kind, ports, files), ports=tuple(ports.values())
+        )
+    else:
+        server = KafkaBroker(jars(REFERENCE), users={}, overrides={})
+        fixed = (server.plain_port, server.sasl_port, free_port(), free_port())
+        ports = dict(zip(names, (*fixed, server.controller_port), strict=True))
+        server._properties |= keys_of(kind, ports, files)
+    plain, oauth, jwt = (f"localhost:{ports[name]}" for name in ("PLAINTEXT", "OAUTH", "JWT"))
+    try:
+        server.start()
+    except BaseException:
+        stop(server)
+        raise
+    return Doors(server, plain, oauth, jwt, files)
+
+
+def stop(server: KafkaBroker | DoorkeeperServer) -> None:
+    if isinstance(server, DoorkeeperServer):
+        server.close()
+    else:
+        server.stop()
+
+
+def now_s() -> int:
+    return time.time_ns() // 10**9
+
+
+def claims(**others: Any) -> dict[str, Any]:
+    at_s = now_s()
+    good = {"aud": "doorkeeper", "iss": "https://idp", "iat": at_s, "exp": at_s + 900}
+    return good | {"sub": "x", "client_id": "alice"} | others
+
+
+@pytest.fixture(scope="module", params=["doorkeeper", "kafka"])
+def doors(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    kafka_tools: Callable[[str], KafkaTools],
+) -> Iterator[Doors]:
+    """Each kind of server in turn, with the two ACLs."""
+    files = tmp_path_factory.mktemp("oauth")
+    (files / "keys.json").write_bytes(key_set(KEY))
+    (files / "good.jwt").write_text(signed(claims(), KEY, "RS256"))
+    (files / "bad.jwt").write_text(signed(claims(), key_of("RSA"), "RS256", kid="k"))
+    urls = ",".join((files / name).as_uri() for name in ("keys.json", "good.jwt", "bad.jwt"))
+    with pytest.MonkeyPatch.context() as patch:
+        # The broker and the tools are other processes: this is how they get the property.
+        patch.setenv("JAVA_TOOL_OPTIONS", ALLOWED_URLS + urls)
+        try:
+            found = started(request.param, files)
+        except Unavailable as missing:
+            cannot(str(missing))
+        for name in ("User:alice", "User:b,c=d"):
+            binding = ["CLUSTER", "kafka-cluster", "LITERAL", name, "*", "DESCRIBE", "ALLOW"]
+            tools = kafka_tools(REFERENCE)
+            tools.call("createAcls", {"bootstrap.servers": found.plain}, bindings=[binding])
+        yield found
+    stop(found.server)
+
+
+def java_client(**options: str) -> dict[str, str]:
+    """Return the keys of Kafka's client that makes its own tokens."""
+    words = " ".join(f'unsecuredLogin{name}="{text}"' for name, text in options.items())
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f"{LOGIN_MODULE} {words};",
+    }
+
+
+def listed(tools: KafkaTools, doors: Doors, address: str, config: dict[str, str]) -> Done:
+    """Return what kafka-acls --list says."""
+    file = doors.files / "client.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+    words = ("--bootstrap-server", address, "--command-config", str(file), "--list")
+    return tools.run("kafka-acls", *words)
+
+
+SCOPE = {"ListClaim_scp": "|read|write"}
+GOOD: dict[str, dict[str, str]] = {
+    "a text": {"StringClaim_sub": "alice"} | SCOPE,
+    "a scope that is a text": {"StringClaim_sub": "alice", "StringClaim_scp": "read"},
+    "odd characters": {"StringClaim_sub": "b,c=d"} | SCOPE,
+    "numbers, lists and texts": {
+        "StringClaim_sub": "alice",
+        "NumberClaim_level": "1.5e3",
+        "ListClaim_teams": ",a,b,,",
+        "StringClaim_dept": "x y",
+    }
+    | SCOPE,
+    "a claim of another name": {
+        "PrincipalClaimName": "user",
+        "StringClaim_user": "someone",
+        "StringClaim_sub": "alice",
+    }
+    | SCOPE,
+    "a claim for the scope": {"StringClaim_sub": "alice", "ScopeClaimName": "scp"} | SCOPE,
+    "a lifetime": {"StringClaim_sub": "alice", "LifetimeSeconds": "60"} | SCOPE,
+    "extensions": {
+        "StringClaim_sub": "alice",
+        "Extension_traceId": "42 x",
+        "Extension_logicalCluster": "lkc-1",
+    }
+    | SCOPE,
+}
+
+
+@pytest.mark.parametrize("options", GOOD.values(), ids=GOOD)
+def test_tokens_of_kafkas_client(
+    doors: Doors, kafka_tools: Callable[[str], KafkaTools], options: dict[str, str]
+) -> None:
+    """With each of its options the tool is the principal of the claim sub, which may see ACLs."""
+    done = listed(kafka_tools(REFERENCE), doors, doors.oauth, java_client(**options))
+
+    assert done.status == 0, done.text
+    assert "principal=User:b,c=d" in done.stdout
+
+
+def test_another_principal_sees_nothing(
+    doors: Doors, kafka_tools: Callable[[str], KafkaTools]
+) -> None:
+    """Who logs in as somebody else is that one."""
+    config = java_client(StringClaim_sub="bob", **SCOPE)
+
+    done = listed(kafka_tools(REFERENCE), doors, doors.oauth, config)
+
+    assert done.status == 1
+    assert "ClusterAuthorizationException" in done.text
+
+
+def test_a_missing_scope_is_told_to_kafkas_client(
+    doors: Doors, kafka_tools: Callable[[str], KafkaTools]
+) -> None:
+    """The client's error is the text of the first step, letter by letter."""
+    config = {"bootstrap.servers": doors.oauth, **java_client(StringClaim_sub="alice")}
+
+    with pytest.raises(CallFailed) as failed:
+        kafka_tools(REFERENCE).call("describeCluster", config)
+
+    assert str(failed.value) == f"SaslAuthenticationException: {NO_SCOPE}"
+
+
+def with_token(doors: Doors, file: str) -> Done:
+    """Return what kafka-acls --list says with a token of a file, in a JVM of its own."""
+    config = java_client() | {
+        "sasl.login.callback.handler.class": f"{_PACKAGE}.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": (doors.files / file).as_uri(),
+    }
+    path = doors.files / "jwt.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+    words = ("--bootstrap-server", doors.jwt, "--command-config", str(path), "--list")
+    return run_process(jars(REFERENCE), "kafka-acls", *words)
+
+
+def test_a_signed_token_of_kafkas_client(doors: Doors) -> None:
+    """The principal is the claim of the listener; a token of another key is refused."""
+    good, bad = with_token(doors, "good.jwt"), with_token(doors, "bad.jwt")
+
+    assert good.status == 0, good.text
+    assert "principal=User:b,c=d" in good.stdout
+    assert bad.status == 1
+    assert f"SaslAuthenticationException: {INVALID}" in bad.text
+
+
+def in_place(tools: KafkaTools, doors: Doors) -> tuple[int, int]:
+    """Hold a session of Kafka's client for twice its token; return its calls and connections."""
+    options = {"StringClaim_sub": "alice", "LifetimeSeconds": "4"} | SCOPE
+    config = {
+        "bootstrap.servers": doors.oauth,
+        "sasl.login.refresh.buffer.seconds": "0",
+        "sasl.login.refresh.min.period.seconds": "0",
+        **java_client(**options),
+    }
+    before = doors.connections
+    calls = tools.call("describeClusterFor", config, seconds=9)
+    return calls, doors.connections - before
+
+
+def test_kafkas_client_authenticates_again(
+    doors: Doors, kafka_tools: Callable[[str], KafkaTools]
+) -> None:
+    """Its session goes on, on the same connections, when its first token has expired."""
+    calls, connections = in_place(kafka_tools(REFERENCE), doors)
+
+    assert calls > 20
+    if isinstance(doors.server, DoorkeeperServer):
+        # One to the address that it was given, one to the node that it was told of.
+        assert 1 <= connections <= 2
+
+
+LIBRARIES = {"kafka-python": "kafka-python-3", "confluent-kafka": "confluent-kafka"}
+
+
+def held(library: str, address: str, *tokens: tuple[float, str, float], seconds: float = 0) -> Any:
+    """Return how a session of a library went, which uses its tokens one after the other."""
+    [client] = [each for each in CLIENTS if each.name == LIBRARIES[library]]
+    script = {
+        "library": library,
+        "bootstrap": address,
+        "seconds": seconds,
+        "tokens": tokens,
+        "principal": "alice",
+        "extensions": {"traceId": "42"},
+    }
+    try:
+        python = client._environment() / "bin" / "python"
+    except Unavailable as missing:
+        cannot(str(missing))
+    done = subprocess.run(
+        [python, DRIVERS / "oauthbearer.py"],
+        input=json.dumps(script),
+        capture_output=True,
+        text=True,
+        timeout=CLIENT_S,
+        check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def plain_token(lifetime_s: float, **others: Any) -> tuple[str, float]:
+    """Return an unsigned token of alice, and its end."""
+    end_s = now_s() + lifetime_s
+    return unsigned({"sub": "alice", "scp": ["read"], "exp": end_s} | others), end_s
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_other_clients_log_in_and_are_refused(doors: Doors, library: str) -> None:
+    """With tokens of both kinds; a refusal has the text of the broker, in the library's words."""
+    end_s = now_s() + 600
+    good = held(library, doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
+    plain = held(library, doors.oauth, (0, *plain_token(600)))
+    refused = {
+        INVALID: held(library, doors.jwt, (0, signed(claims(aud="x"), KEY, "RS256"), end_s)),
+        NO_SCOPE: held(library, doors.oauth, (0, *plain_token(600, scp="write"))),
+    }
+
+    for found in (good, plain):
+        assert (found["error"], found["calls"]) == (None, 1), found
+    for text, found in refused.items():
+        assert found["calls"] == 0
+        assert text in found["text"] + found["log"], found
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_other_clients_authenticate_again(doors: Doors, library: str) -> None:
+    """A session goes on, on the same connections, with a second token."""
+    soon_s, late_s = now_s() + SHORT_S, now_s() + 600
+    first = signed(claims(exp=soon_s), KEY, "RS256")
+    second = signed(claims(exp=late_s), KEY, "RS256")
+    before = doors.connections
+
+    found = held(library, doors.jwt, (0, first, soon_s), (2, second, late_s), seconds=SHORT_S + 2)
+
+    assert found["error"] is None, found
+    assert found["calls"] > 20
+    if isinstance(doors.server, DoorkeeperServer):
+        assert 1 <= doors.connections - before <= 3
+
+
+def test_a_rotation_needs_no_restart(doors: Doors) -> None:
+    """The next key is in the file before tokens name it; the old one is gone afterwards."""
+    new = key_of("P-384", "new")
+    try:
+        (doors.files / "keys.json").write_bytes(key_set(new))
+        end_s = now_s() + 600
+        time.sleep(1.1 if isinstance(doors.server, KafkaBroker) else 0)
+        good = held("kafka-python", doors.jwt, (0, signed(claims(), new, "ES384"), end_s))
+        old = held("kafka-python", doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
+    finally:
+        (doors.files / "keys.json").write_bytes(key_set(KEY))
+
+    assert good["error"] is None, good
+    assert old["error"] is not None
+
+
+def test_no_log_holds_a_token(doors: Doors) -> None:
+    """After all that: neither a signature nor the claims of any token are in Doorkeeper's log."""
+    if isinstance(doors.server, KafkaBroker):
+        pytest.skip("what a broker logs is its own affair")
+    text = doors.server.log.read_text()
+    token = (doors.files / "good.jwt").read_text()
+
+    assert text
+    assert not any(part in text for part in token.split("."))
+    assert encoded({"alg": "none"}) not in text
