@@ -1,0 +1,139 @@
+"""Users of SCRAM as real tools and clients make them, log in as them, and delete them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testkit.clients import Client, WrongPython
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_tools import Done, KafkaTools, run_on_terminal, write_scripts
+
+if TYPE_CHECKING:
+    from testkit.kafka_target import Target
+
+MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+ALICE = "--entity-type users --entity-name alice"
+PRINTED = f"bin/kafka-configs.sh --bootstrap-server localhost:9092 {{}} {ALICE}"
+
+CLIENTS = (
+    Client(name="confluent-kafka", driver="confluent_kafka_users.py"),
+    Client(name="kafka-python-3", driver="kafka_python_3_users.py"),
+)
+
+
+@pytest.fixture
+def door(start_target: Callable[..., Target]) -> Iterator[Target]:
+    """A server with PLAIN and both kinds of SCRAM; its open listener is an administrator's."""
+    found = start_target(sasl_enabled_mechanisms=MECHANISMS)
+    yield found
+    found.close()
+
+
+def login(
+    tools: KafkaTools,
+    door: Target,
+    folder: Path,
+    mechanism: str,
+    password: str,
+    user: str = "alice",
+) -> Done:
+    """List ACLs as somebody, with Kafka's own client."""
+    file = folder / "client.properties"
+    file.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\n"
+        f'sasl.jaas.config={MODULE} required username="{user}" password="{password}";\n'
+    )
+    where = ("--bootstrap-server", door.sasl, "--command-config", str(file))
+    return tools.run("kafka-acls", *where, "--list")
+
+
+def test_the_documentations_commands_run_as_printed(
+    tools: KafkaTools, door: Target, tmp_path: Path
+) -> None:
+    """Add with iterations, both mechanisms, describe, delete one; alice logs in accordingly."""
+    write_scripts(tools.jars, tmp_path / "bin", plain=door.plain, sasl=door.sasl)
+
+    def run(options: str) -> str:
+        done = run_on_terminal(["bash", "-c", PRINTED.format(options)], answers=[], folder=tmp_path)
+        assert done.status == 0, done
+        return done.stdout
+
+    def described() -> set[str]:
+        return set(re.findall(r"SCRAM-SHA-\d+=iterations=\d+", run("--describe")))
+
+    add = "--alter --add-config '{}=[iterations=8192,password=alice-secret]'"
+    assert run(add.format("SCRAM-SHA-256")) == "Completed updating config for user alice.\n"
+    assert run(add.format("SCRAM-SHA-512")) == "Completed updating config for user alice.\n"
+    both = {"SCRAM-SHA-256=iterations=8192", "SCRAM-SHA-512=iterations=8192"}
+    assert described() == both
+    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        done = login(tools, door, tmp_path, mechanism, "alice-secret")
+        assert "ClusterAuthorizationException" in done.text, done
+        wrong = login(tools, door, tmp_path, mechanism, "another")
+        assert "invalid credentials with SASL mechanism" in wrong.text, wrong
+
+    deleted = run("--alter --delete-config 'SCRAM-SHA-512'")
+
+    assert deleted == "Completed updating config for user alice.\n"
+    assert described() == {"SCRAM-SHA-256=iterations=8192"}
+    gone = login(tools, door, tmp_path, "SCRAM-SHA-512", "alice-secret")
+    assert "invalid credentials with SASL mechanism SCRAM-SHA-512" in gone.text, gone
+    there = login(tools, door, tmp_path, "SCRAM-SHA-256", "alice-secret")
+    assert "ClusterAuthorizationException" in there.text, there
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
+def test_clients_make_users_and_log_in_as_them(
+    client: Client, kafka_tools: Callable[[str], KafkaTools], door: Target
+) -> None:
+    """A user of Java's making makes another, who then logs in, may nothing, and is deleted."""
+    made = kafka_tools("4.3.1").run(
+        "kafka-configs",
+        *("--bootstrap-server", door.plain, "--alter", "--entity-type", "users"),
+        *("--entity-name", "admin", "--add-config", "SCRAM-SHA-512=[password=admin-secret]"),
+    )
+    assert made.status == 0, made
+    bob = {"user": "bob", "mechanism": "SCRAM-SHA-512"}
+    admin, as_bob = ("admin", "admin-secret"), ("bob", "bob-s\u00e9cret")
+
+    try:
+        results = client.talk(
+            door.sasl,
+            ("put", bob | {"iterations": 8192, "password": as_bob[1]}),
+            ("put", bob | {"mechanism": "SCRAM-SHA-256", "iterations": 4096, "password": "x"}),
+            ("put", bob | {"iterations": 4095, "password": "x"}),
+            ("users", {}),
+            login=admin,
+        )
+        # Asked for all users, confluent-kafka's process dies of the refusal.
+        refused = client.talk(
+            door.sasl, ("put", bob | {"iterations": 4096, "password": "x"}), login=as_bob
+        )
+        deleted = client.talk(
+            door.sasl, ("delete", bob), ("delete", bob), ("users", {}), login=admin
+        )
+        gone = client.talk(door.sasl, ("users", {}), login=as_bob)
+    except WrongPython as wrong:
+        pytest.skip(str(wrong))
+    except Unavailable as missing:
+        cannot(str(missing))
+
+    first, second, third, users = results
+    assert first == second == {"value": None}
+    assert "few iterations" in third["text"].lower(), third
+    assert users["value"] == {
+        "admin": {"SCRAM-SHA-512": 4096},
+        "bob": {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192},
+    }
+    assert "needs ALTER permission." in refused[0]["text"], refused
+    assert deleted[0] == {"value": None}
+    assert "does not exist" in deleted[1]["text"], deleted
+    assert deleted[2]["value"]["bob"] == {"SCRAM-SHA-256": 4096}
+    assert "error" in gone[0], gone
+    assert gone[0]["error"] != refused[0]["error"], gone
