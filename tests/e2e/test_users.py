@@ -10,9 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from doorkeeper_wire.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from doorkeeper_wire.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit.certificates import PASSWORD, trust_store, world
 from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.frames import Closed, FrameClient
 from testkit.kafka_broker import free_port
 from testkit.kafka_tools import run_on_terminal
+from testkit.scram import ScramClient
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 DENIED = "CLUSTER_AUTHORIZATION_FAILED"
@@ -35,6 +47,7 @@ class Site:
                     "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
                 ),
                 "super.users": "User:admin",
+                "connections.max.reauth.ms": "3600000",
             },
             ports=(port,),
         )
@@ -42,7 +55,7 @@ class Site:
     def offline(self, *words: str, password: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the store."""
         config = ["--config", str(self.server.folder / "server.properties")]
-        return self._run(*words, *config, password=password)
+        return users(*words, *config, password=password)
 
     def online(
         self,
@@ -60,17 +73,19 @@ class Site:
             f'sasl.jaas.config={SCRAM} required username="{user}" password="{login}";\n'
         )
         where = ["--bootstrap-server", self.address, "--command-config", str(file)]
-        return self._run(*words, *where, password=password)
+        return users(*words, *where, password=password)
 
-    def _run(self, *words: str, password: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "doorkeeper", "users", *words],
-            input=password,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+
+def users(*words: str, password: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command, with this on its standard input."""
+    return subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "users", *words],
+        input=password,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -155,3 +170,111 @@ def test_a_password_is_typed_unseen(site: Site) -> None:
     assert "admin: added" in done.stdout
     site.server.start()
     assert site.online("list", login="typed-secret").returncode == 0
+
+
+def test_a_change_counts_for_the_next_proof_and_open_sessions_go_on(site: Site) -> None:
+    """A deleted user's connection serves on, and ends when the user has to prove it again."""
+    site.offline("add", "admin", password="admin-secret\n")
+    site.offline("add", "bob", password="bob-secret\n")
+    site.server.start()
+    staying, leaving, late = talkers = [Talker(site.address) for _ in range(3)]
+    assert staying.proves("bob", "bob-secret")
+    assert leaving.proves("bob", "bob-secret")
+
+    changed = site.online("set-password", "bob", password="new-secret\n")
+    with_the_new = staying.proves("bob", "new-secret")
+    deleted = site.online("delete", "bob")
+
+    assert changed.returncode == deleted.returncode == 0
+    assert with_the_new
+    assert staying.is_served()
+    assert leaving.is_served()
+    assert not leaving.proves("bob", "bob-secret")
+    assert not late.proves("bob", "new-secret")
+    assert staying.is_served()
+    for each in talkers:
+        each.close()
+
+
+class Talker:
+    """A connection that proves who it is by SCRAM-SHA-256, again and again if need be."""
+
+    def __init__(self, address: str) -> None:
+        self._client = FrameClient(address)
+
+    def proves(self, user: str, password: str) -> bool:
+        """Log in, or authenticate again."""
+        mechanism = "SCRAM-SHA-256"
+        shaken = self._client.ask(
+            SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, 1
+        )
+        assert shaken.error_code == 0
+        scram = ScramClient(mechanism, user, password)
+        first = self._step(scram.first())
+        if first.error_code:
+            return False
+        final = self._step(scram.final(first.auth_bytes))
+        return final.error_code == 0 and scram.is_server(final.auth_bytes)
+
+    def _step(self, token: bytes) -> SaslAuthenticateResponse:
+        request = SaslAuthenticateRequest(auth_bytes=token)
+        answer = self._client.ask(request, SaslAuthenticateResponse, 2)
+        assert isinstance(answer, SaslAuthenticateResponse)
+        return answer
+
+    def close(self) -> None:
+        """End the connection."""
+        self._client.close()
+
+    def is_served(self) -> bool:
+        """Say whether a request is answered."""
+        request = DescribeClusterRequest()
+        return not isinstance(self._client.ask(request, DescribeClusterResponse, 0), Closed)
+
+
+def test_a_server_behind_tls_is_asked_too(tmp_path: Path) -> None:
+    """SASL_SSL, with the authority in PEM and in PKCS12; an authority is needed."""
+    port = free_port()
+    pem = world().server.write_pem(tmp_path / "server.pem")
+    server = DoorkeeperServer(
+        {
+            "listeners": f"DOOR://localhost:{port}",
+            "listener.security.protocol.map": "DOOR:SASL_SSL",
+            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(pem),
+            "super.users": "User:admin",
+        },
+        ports=(port,),
+    )
+    config = ("--config", str(server.folder / "server.properties"))
+    assert users("add", "admin", *config, password="admin-secret\n").returncode == 0
+    ca, store = tmp_path / "ca.pem", tmp_path / "trust.p12"
+    ca.write_text(world().authority.pem)
+    trust_store(store, "PKCS12", world().authority)
+    file = tmp_path / "client.properties"
+    base = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+        f'sasl.jaas.config={SCRAM} required username="admin" password="admin-secret";\n'
+    )
+    where = ("--bootstrap-server", f"localhost:{port}", "--command-config", str(file))
+
+    server.start()
+    try:
+        for kind, path in (("PEM", ca), ("PKCS12", store)):
+            password = f"ssl.truststore.password={PASSWORD}\n" if kind == "PKCS12" else ""
+            location = f"ssl.truststore.location={path}\n"
+            file.write_text(f"{base}ssl.truststore.type={kind}\n{location}{password}")
+            listed = users("list", *where)
+            assert (listed.returncode, listed.stderr) == (0, "")
+            assert listed.stdout.startswith("admin  SCRAM-SHA-256  4096")
+        file.write_text(base)
+        strange = users("list", *where)
+        file.write_text(base.replace("SASL_SSL", "SASL_PLAINTEXT"))
+        in_clear = users("list", *where)
+    finally:
+        server.close()
+
+    assert strange.returncode == in_clear.returncode == 1
+    assert "certificate verify failed" in strange.stderr
+    assert strange.stderr.count("\n") == in_clear.stderr.count("\n") == 1
