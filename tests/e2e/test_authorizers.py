@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsRequest,
@@ -167,6 +167,41 @@ def test_closed_once(tmp_path: Path, number: int) -> None:
         assert server.stop(number) == 0
         assert not server.of("threads outlive the authorizer")
         assert printed(server)[1:] == ["plug-in: closed"]
+
+
+def late(number: int) -> CreateAclsRequest:
+    """Return a request whose items threads complete, four at a time, a moment later."""
+    (row,) = creation("User:a").creations
+    names = (f"late-{each}" for each in range(number))
+    return CreateAclsRequest(creations=tuple(row.replace(resource_name=name) for name in names))
+
+
+def test_closed_after_the_last_answer(tmp_path: Path) -> None:
+    """What was asked before the signal is answered, and only then it is closed."""
+    with serving(tmp_path, "Unhurried") as server, server.connect() as conversation:
+        conversation.call(EVERYTHING, DescribeAclsResponse, 3)
+        conversation.send(late(40), 3)
+        assert [_first_error(server) for _ in "12"][1] == "plug-in: asked\n"
+        server.process.send_signal(signal.SIGTERM)
+        answer = conversation.answer(CreateAclsResponse, 3)
+        assert {row.error_code for row in answer.results} == {0}
+        assert server.process.wait(30) == 0
+        assert printed(server) == ["plug-in: closed"]
+        assert not server.of("connections cut off")
+
+
+def test_closed_when_the_drains_time_is_over(tmp_path: Path) -> None:
+    """An update that never ends keeps it no longer than doorkeeper.shutdown.drain.ms."""
+    (row,) = creation("User:a").creations
+    never = CreateAclsRequest(creations=(row.replace(resource_name="never-x"),))
+    with serving(tmp_path, "Unhurried", "doorkeeper.shutdown.drain.ms=200") as server:
+        with server.connect() as conversation:
+            conversation.call(EVERYTHING, DescribeAclsResponse, 3)
+            conversation.send(never, 3)
+            assert [_first_error(server) for _ in "12"][1] == "plug-in: asked\n"
+            assert server.stop() == 0
+        assert printed(server) == ["plug-in: closed"]
+        assert server.line("connections cut off")["connections"] == 1
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ class Unhurried(InMemory):
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
     ) -> Sequence[Eventually[AclCreateResult]]:
+        print_line("asked")
         made: list[Any] = []
         others = asyncio.get_running_loop().create_future()
         for binding in bindings:
