@@ -15,7 +15,7 @@ help:  ## show this list
 setup:  ## make .venv with all that serving, testing and checking need
 	@scripts/environment check
 
-setup-system:  ## install Java, Maven, Node.js for the interop suites (apt-get, as root)
+setup-system:  ## install Java, Node.js, Kerberos for the interop suites (apt-get, as root)
 	@scripts/setup-system
 
 serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=value"

@@ -72,7 +72,9 @@ class KafkaBroker:
         """Format the storage folder, start, and wait until the broker takes connections."""
         properties = self._folder / "server.properties"
         properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties.items()))
-        cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        # The first byte is below 0xF8: the tool takes an id that begins with - for an option.
+        drawn = bytes([secrets.randbelow(0xF8)]) + secrets.token_bytes(15)
+        cluster_id = base64.urlsafe_b64encode(drawn).decode().rstrip("=")
         tool = ["java", "-cp", self._jars.classpath, "kafka.tools.StorageTool", "format"]
         subprocess.run(
             [*tool, "-t", cluster_id, "-c", str(properties)],

@@ -116,8 +116,8 @@ class Kdc:
             self._admin(f"addprinc -randkey {_quoted(principal)}")
 
     def change_key(self, principal: str) -> None:
-        """Give a principal another key: keytabs written before hold an old one."""
-        self._admin(f"cpw -randkey {_quoted(principal)}")
+        """Give a principal another key: keytabs written before hold only the old one."""
+        self._admin(f"cpw -randkey -keepold {_quoted(principal)}")
 
     def keytab(self, name: str, *principals: str) -> Path:
         """Write a keytab with the keys of principals, which stay as they are."""

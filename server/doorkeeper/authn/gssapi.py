@@ -41,8 +41,8 @@ STEPS_MAX: Final = 8
 """Kerberos needs one step of proof, or two; a client that wants more wants something else."""
 
 NO_LAYER: Final = 1
-OFFERED_LAYERS: Final = bytes((NO_LAYER, 0, 0, 0))
-"""No layer of protection, and so no size of what it would protect."""
+OFFERED_LAYERS: Final = bytes((NO_LAYER, 1, 0, 0))
+"""No layer of protection. The RFC wants a size of 0 with it; Java's servers send 65536."""
 
 _ERRORS_OF_KERBEROS: Final = 2529638912
 RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34))
