@@ -171,7 +171,10 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.jwt.validator.class",
         type=KeyType.CLASS,
         default="org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
-        doc="The class that validates a token, where no callback handler is named.",
+        doc=(
+            "Kafka's name for what validates a token; its own two names are allowed. A check of"
+            " your own is a callback handler."
+        ),
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
     ),
@@ -179,7 +182,10 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.expected.audience",
         type=KeyType.LIST,
         default="",
-        doc="A token must be meant for one of these; empty takes every one.",
+        doc=(
+            "A token must be meant for one of these. Where none is given, a token that names an"
+            " audience is refused, and one that names none is taken."
+        ),
         importance="HIGH",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,

@@ -7,6 +7,6 @@ unsecured    tokens that nobody has signed: for development
 signed       tokens with a signature, and their claims
 jwks         the keys that signatures are checked with
 jwks_file    ... kept in a file
-jwks_url     ... fetched from an identity provider
+jwks_url     ... fetched from an identity provider; https_trust says which one
 provider     which of these a listener uses, from its configuration
 """

@@ -130,12 +130,13 @@ class UrlKeys:
     async def _fetch(self) -> str | None:
         try:
             self.keys = parse(await self._read())
-        except ValueError as error:
-            return f"{self._shown}: {error}"
         except TimeoutError:
             return f"{self._shown}: no answer in {FETCH_S:g} s"
         except (aiohttp.ClientError, OSError) as error:
+            # First: some of them are ValueErrors too.
             return f"{self._shown}: {_cause(error)}"
+        except ValueError as error:
+            return f"{self._shown}: {error}"
         return None
 
     async def _read(self) -> bytes:
@@ -168,7 +169,8 @@ def shown(url: str) -> str:
 def _cause(error: Exception) -> str:
     """Return what went wrong below; the text of some errors holds the whole URL."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not trusted: {error.certificate_error}"
+        told = getattr(error.certificate_error, "verify_message", "unknown reason")
+        return f"its certificate is not trusted: {told}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from doorkeeper.authn.handler_loading import KEY as HANDLER
 from doorkeeper.authn.handler_loading import handler_of
 from doorkeeper.authn.handlers_contract import TokenValidator, ValidatedToken
+from doorkeeper.authn.oauth.https_trust import trusted
 from doorkeeper.authn.oauth.mechanism import OAuthBearer
 from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
 from doorkeeper.authn.provider import Provider
@@ -152,19 +153,17 @@ class SignedProvider(Provider):
             await self._keys.start()
         except ValueError as error:
             raise ValueError(f"{_given(self._settings, URL)}: {error}") from None
-        listener = self._settings.listener_name
         for text in self._keys.keys.left_out:
-            self._sources.logger.warning(
-                "a key of the key set is not used", listener=listener, why=text
-            )
-        for key, absent in (
-            (AUDIENCE, not self._rules.audiences),
-            (ISSUER, not self._rules.issuer),
-        ):
-            if absent:
-                self._sources.logger.warning(
-                    "tokens for others are taken too: give this key", listener=listener, key=key
-                )
+            self._warn("a key of the key set is not used", why=text)
+        for key, given in ((AUDIENCE, self._rules.audiences), (ISSUER, self._rules.issuer)):
+            if not given:
+                self._warn("tokens that do not say this are taken: give the key", key=key)
+        if _value(self._settings, URL).lower().startswith("http:"):
+            self._warn("keys are fetched without TLS: who is in between can give others", key=URL)
+
+    def _warn(self, event: str, **fields: object) -> None:
+        listener = self._settings.listener_name
+        self._sources.logger.warning(event, listener=listener, **fields)
 
     async def check(self) -> None:
         """Get the keys of a file; who serves a URL is not asked."""
@@ -259,6 +258,7 @@ def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKey
         refresh_s=refresh_ms / 1000,
         backoff_s=_number(settings, BACKOFF_MS) / 1000,
         backoff_max_s=_number(settings, BACKOFF_MAX_MS) / 1000,
+        tls=trusted(settings) if url.lower().startswith("https:") else None,
     )
     return UrlKeys(endpoint, sources.logger)
 

@@ -1,0 +1,61 @@
+"""Which identity provider is the right one, when its keys are fetched by HTTPS.
+
+Without options it is one that the machine trusts. As on a broker, options of the login module name
+others: ``ssl.truststore.type=PEM``, and ``ssl.truststore.location`` or
+``ssl.truststore.certificates``.
+
+Source: ``JaasOptionsUtils.createSSLSocketFactory`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from doorkeeper.config.mechanisms import MechanismSettings
+
+TYPE: Final = "ssl.truststore.type"
+LOCATION: Final = "ssl.truststore.location"
+CERTIFICATES: Final = "ssl.truststore.certificates"
+_JAAS: Final = "sasl.jaas.config"
+
+
+def trusted(settings: MechanismSettings) -> SSLContext | None:
+    """Return the context for fetching keys; None for that of the machine.
+
+    Raises:
+        ValueError: an option cannot be used.
+
+    """
+    module = settings.login_module
+    given = {
+        name: value.strip()
+        for name, value in ({} if module is None else module.options).items()
+        if name.startswith("ssl.") and value.strip()
+    }
+    if not given:
+        return None
+    key = settings.given_as.get(_JAAS, _JAAS)
+    others = sorted(given.keys() - {TYPE, LOCATION, CERTIFICATES})
+    if others:
+        allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"
+        raise ValueError(f"{key}: found the option {others[0]}; allowed of ssl.: {allowed}")
+    kind = given.get(TYPE, "JKS")
+    if kind.upper() != "PEM":
+        raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
+    if (LOCATION in given) == (CERTIFICATES in given):
+        raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
+    # TLS takes a while to import, and few fetch anything.
+    import ssl  # noqa: PLC0415
+
+    try:
+        return ssl.create_default_context(
+            cafile=given.get(LOCATION), cadata=given.get(CERTIFICATES)
+        )
+    except (ssl.SSLError, TypeError):
+        # Of a text that is not ASCII it says that its type is wrong.
+        raise ValueError(f"{key}: {given.get(LOCATION, CERTIFICATES)}: no PEM") from None
+    except OSError as error:
+        raise ValueError(f"{key}: {given[LOCATION]}: {error.strerror}") from None

@@ -1,0 +1,115 @@
+"""Which identity provider is the right one."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+
+from doorkeeper.authn.contract import AuthenticationContext, Success
+from doorkeeper.authn.oauth.https_trust import trusted
+from doorkeeper.authn.oauth.provider import provider
+from doorkeeper.authn.provider import MechanismSettings
+from doorkeeper.config.jaas import LoginModule
+from testkit.certificates import world
+from testkit.plain import NO_SOURCES
+from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = key_of("EC", "k")
+
+
+def settings(url: str = "", **options: str) -> MechanismSettings:
+    """Return settings; ``truststore_type`` stands for the option ``ssl.truststore.type``."""
+    given = {f"ssl.{name.replace('_', '.')}": value for name, value in options.items()}
+    return MechanismSettings(
+        name="OAUTHBEARER",
+        listener_name="A",
+        login_module=LoginModule("M", "REQUIRED", given),
+        values={
+            "sasl.oauthbearer.jwks.endpoint.url": url,
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": "1",
+        },
+    )
+
+
+def test_without_options_it_is_the_machine_that_trusts() -> None:
+    """Nothing is made; options that are not of TLS do not count."""
+    assert trusted(settings()) is None
+    assert trusted(MechanismSettings(name="OAUTHBEARER", listener_name="A")) is None
+
+
+async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
+    """One that is certified by another authority is told at the start, without a traceback."""
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(world().server.write_pem(tmp_path / "server.pem"))
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=key_set(KEY))
+
+    app = web.Application()
+    app.router.add_get("/keys", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "localhost", 0, ssl_context=served).start()
+    url = f"https://localhost:{runner.addresses[0][1]}/keys"
+    (tmp_path / "ca.pem").write_text(world().authority.pem)
+    location = str(tmp_path / "ca.pem")
+    sources = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+    right = provider(settings(url, truststore_type="PEM", truststore_location=location), sources)
+    wrong = provider(settings(url), sources)
+
+    try:
+        await right.start()
+        with pytest.raises(ValueError, match="its certificate is not trusted"):
+            await wrong.start()
+        mechanism = right.begin(AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1"))
+        token = signed({"sub": "alice", "iat": NOW_S, "exp": NOW_S + 9}, KEY, "ES256")
+        assert isinstance(mechanism.step(first_message(token)), Success)
+    finally:
+        await right.close()
+        await runner.cleanup()
+
+
+def test_certificates_may_stand_in_the_option() -> None:
+    """As a broker takes them."""
+    context = trusted(
+        settings(truststore_type="pem", truststore_certificates=world().authority.pem)
+    )
+
+    assert context is not None
+    assert context.check_hostname
+    assert len(context.get_ca_certs()) == 1
+
+
+WRONG = {
+    "another type": (
+        {"truststore_location": "x"},
+        "ssl.truststore.type: found JKS; allowed here: PEM",
+    ),
+    "two of them": (
+        {"truststore_type": "PEM", "truststore_location": "x", "truststore_certificates": "y"},
+        "give either",
+    ),
+    "none of them": ({"truststore_type": "PEM"}, "give either"),
+    "another option": ({"keystore_location": "x"}, r"found the option ssl\.keystore\.location"),
+    "no file": (
+        {"truststore_type": "PEM", "truststore_location": "none.pem"},
+        "none.pem: No such file",
+    ),
+    "no PEM": ({"truststore_type": "PEM", "truststore_certificates": "hush"}, "no PEM"),
+    "no ASCII": ({"truststore_type": "PEM", "truststore_certificates": "ä"}, "no PEM"),
+}
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG.values(), ids=WRONG)
+def test_other_options_are_refused(options: dict[str, str], text: str) -> None:
+    """The error begins with the key, and shows no secret."""
+    with pytest.raises(ValueError, match=rf"^sasl\.jaas\.config: .*{text}") as error:
+        trusted(settings(**options))
+
+    assert "hush" not in str(error.value)
