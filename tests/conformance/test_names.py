@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doorkeeper.authn.distinguished_name import name_of
 from doorkeeper.authn.java_regex import PatternError
 from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import PROJECT, Unavailable, cannot
 from testkit.oracle_names import NAMES, RULES, SUBJECTS, NamesOracle
 from testkit.oracle_totals import Totals
 
@@ -89,6 +89,11 @@ def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:
     assert [SslRules(DOCUMENTED).name(text) for text in cases] == list(cases.values())
     assert names.mapped(DOCUMENTED, list(cases)) == list(cases.values())
     totals.compared["names made by principal mapping rules"] += len(cases)
+
+
+def test_the_accepted_difference_is_documented() -> None:
+    """docs/compatibility.md names it."""
+    assert f"`{SPLIT}`" in (PROJECT / "docs" / "compatibility.md").read_text()
 
 
 def test_what_is_not_supported_is_little() -> None:

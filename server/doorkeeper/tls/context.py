@@ -228,7 +228,7 @@ def _issues(certificate: Certificate) -> bool:
 
     try:
         return certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
-    except (ExtensionNotFound, ValueError):
+    except ExtensionNotFound:
         return False
 
 

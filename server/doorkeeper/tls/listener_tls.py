@@ -10,7 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from doorkeeper.authn.distinguished_name import name_of
-from doorkeeper.tls.context import made_of
+from doorkeeper.tls.context import Made, made_of
 from doorkeeper.tls.settings import TlsError
 from doorkeeper.tls.sources import KEY_STORE, files_of
 
@@ -40,7 +40,7 @@ class ListenerTls:
         """
         self.settings = settings
         files = files_of(settings)
-        self._made = made_of(settings, files)
+        self._made = _made(settings, files)
         self._digests = _digests(files)
 
     @property
@@ -60,21 +60,21 @@ class ListenerTls:
             digests = _digests(files)
             if digests == self._digests:
                 return ()
-            made = made_of(self.settings, files)
-            self._check_same_name(made.certificate)
+            made = _made(self.settings, files)
+            self._check_same_name(made)
         except TlsError as error:
             return (f"{error}; what was read before stays in use",)
         self._made, self._digests = made, digests
         return ()
 
-    def _check_same_name(self, new: Certificate) -> None:
+    def _check_same_name(self, made: Made) -> None:
         """Refuse a certificate for somebody else.
 
         Raises:
             TlsError: name or alternative names have changed.
 
         """
-        settings, old = self.settings, self._made.certificate
+        settings, old, new = self.settings, self._made.certificate, made.certificate
         names = [name_of(each.subject.public_bytes()) for each in (old, new)]
         if names[0] != names[1] and not settings.flag("ssl.allow.dn.changes"):
             raise settings.problem(
@@ -92,6 +92,23 @@ class ListenerTls:
             )
 
 
+def _made(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
+    """Make a context.
+
+    Raises:
+        TlsError: whatever goes wrong: some certificates are read when they are first looked at,
+            and what is odd about them raises what nobody has foreseen.
+
+    """
+    try:
+        return made_of(settings, files)
+    except TlsError:
+        raise
+    except Exception as error:
+        what = f"a certificate or key cannot be used ({type(error).__name__})"
+        raise settings.problem(KEY_STORE, f"{settings.text(KEY_STORE)}: {what}") from error
+
+
 def _alternative_names(certificate: Certificate) -> set[str]:
     from cryptography.x509 import (  # noqa: PLC0415 - TLS only
         ExtensionNotFound,
@@ -100,7 +117,7 @@ def _alternative_names(certificate: Certificate) -> set[str]:
 
     try:
         names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
-    except (ExtensionNotFound, ValueError):
+    except ExtensionNotFound:
         return set()
     return {str(each.value) for each in names}
 

@@ -75,7 +75,7 @@ def certificates_of(data: bytes) -> list[Certificate]:
     for number, block in enumerate(_of_kind(data, "CERTIFICATE"), 1):
         try:
             found.append(load_der_x509_certificate(block.der))
-        except ValueError:
+        except Exception:  # noqa: BLE001 - of a version of X.509 that is none, no ValueError
             raise PemError(f"the certificate number {number} is malformed") from None
     return found
 
@@ -95,7 +95,7 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
     for number, der in enumerate(lists, 1):
         try:
             found.append(load_der_x509_crl(der))
-        except ValueError:
+        except Exception:  # noqa: BLE001 - as with certificates
             raise PemError(f"the revocation list number {number} is malformed") from None
     return found
 

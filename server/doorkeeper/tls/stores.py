@@ -193,7 +193,7 @@ def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) 
         return pkcs12.load_pkcs12(data, None if password is None else password.encode())
     except UnsupportedAlgorithm:
         raise _told(settings, key, "the store is encrypted in a way not known") from None
-    except ValueError:
+    except Exception:  # noqa: BLE001 - ValueError, or what a certificate within raises
         password_key = key.replace("location", "password")
         what = "the password is missing" if password is None else "the password is wrong"
         raise _told(
@@ -255,7 +255,7 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Ident
     try:
         key = load_der_private_key(entry.pkey_pkcs8, None)
         chain = tuple(load_der_x509_certificate(der) for _, der in entry.cert_chain)
-    except (ValueError, TypeError):
+    except Exception:  # noqa: BLE001 - as in pem
         raise _told(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
     return Identity(key, chain)
 
@@ -270,7 +270,7 @@ def _trusted_in_jks(
     found += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
     try:
         return [load_der_x509_certificate(der) for der in found]
-    except ValueError:
+    except Exception:  # noqa: BLE001 - as in pem
         raise _told(settings, TRUST_STORE, "a certificate of the store is malformed") from None
 
 

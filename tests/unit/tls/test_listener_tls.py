@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.tls import listener_tls
 from doorkeeper.tls.listener_tls import ListenerTls
 from testkit.certificates import Authority, crl_pem, world
 from testkit.tls import client_context, in_pem, shaken
@@ -110,6 +111,23 @@ def test_a_certificate_for_somebody_else(tmp_path: Path) -> None:
 
     assert "the certificate is for 'CN=other', the one before was for 'CN=localhost'" in said[0]
     assert "lacks the alternative names localhost of the one before" in said[1]
+
+
+def test_what_nobody_has_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An odd certificate may raise anything when it is looked at: that is a problem as others."""
+    tls = ListenerTls(in_pem(tmp_path))
+    before = tls.context
+
+    def odd(*_given: object) -> None:
+        raise TypeError("odd")
+
+    monkeypatch.setattr(listener_tls, "made_of", odd)
+    world().authority.server().write_pem(tmp_path / "server.pem")
+
+    (problem,) = tls.refresh()
+
+    assert "server.pem: a certificate or key cannot be used (TypeError); what was" in problem
+    assert tls.context is before
 
 
 def test_what_people_should_hear(tmp_path: Path) -> None:

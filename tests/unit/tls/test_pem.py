@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -76,6 +78,14 @@ def test_certificates_that_are_none() -> None:
 
     with pytest.raises(PemError, match="the certificate number 3 is malformed"):
         certificates_of((CHAIN + wrong).encode())
+
+
+def test_a_certificate_of_no_version() -> None:
+    """Whatever the library raises is the one error."""
+    der = world().server.der.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x0d", 1)
+
+    with pytest.raises(PemError, match="the certificate number 1 is malformed"):
+        certificates_of(ssl.DER_cert_to_PEM_cert(der).encode())
 
 
 def test_revocation_lists() -> None:
