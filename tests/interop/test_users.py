@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 
+from testkit.checkout import ROOT
 from testkit.clients import Client, WrongPython
+from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_tools import Done, KafkaTools, run_on_terminal, write_scripts
 
@@ -137,3 +142,43 @@ def test_clients_make_users_and_log_in_as_them(
     assert deleted[2]["value"]["bob"] == {"SCRAM-SHA-256": 4096}
     assert "error" in gone[0], gone
     assert gone[0]["error"] != refused[0]["error"], gone
+
+
+def test_the_security_pages_example_runs(
+    kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
+) -> None:
+    """Its files and commands, as they stand, but for the port."""
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    section = page.partition("\n## SCRAM\n")[2].partition("\n## ")[0]
+    blocks = [dedent(block) for block in re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)]
+    server_file, first, client_file, commands = blocks
+    port = free_port()
+    address = f"localhost:{port}"
+    (tmp_path / "server.properties").write_text(server_file.replace("localhost:9092", address))
+    (tmp_path / "admin.properties").write_text(client_file)
+    write_scripts(kafka_tools("4.3.1").jars, tmp_path / "bin", plain=address, sasl=address)
+    doorkeeper = tmp_path / "bin" / "doorkeeper"
+    doorkeeper.write_text(f'#!/bin/sh\nexec {sys.executable} -m doorkeeper "$@"\n')
+    doorkeeper.chmod(0o755)
+    start = f"export PATH={tmp_path / 'bin'}:$PATH; "
+    answers = [("New password: ", "admin-secret"), ("confirmation: ", "admin-secret")]
+
+    made = run_on_terminal(["bash", "-c", start + first], answers=answers, folder=tmp_path)
+    server = subprocess.Popen(
+        [str(doorkeeper), "serve", "--config", "server.properties"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_for_port(port, server, tmp_path / "server.properties")
+        text = f"{start}set -e; {commands}".replace("localhost:9092", address)
+        done = run_on_terminal(["bash", "-c", text], answers=answers, folder=tmp_path)
+    finally:
+        server.terminate()
+        server.wait()
+
+    assert made.status == 0, made
+    assert done.status == 0, done
+    assert "user-principal 'alice' are SCRAM-SHA-256=iterations=8192" in done.stdout
+    assert "alice  SCRAM-SHA-256  8192 iterations" in done.stdout
+    assert "bob: deleted for SCRAM-SHA-256 and SCRAM-SHA-512" in done.stdout
