@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +11,7 @@ import click
 from doorkeeper.authn.password_records import SALT_BYTES
 from doorkeeper.authn.users_file_changes import delete_user, set_user, user_names
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.passwords import new_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,8 @@ def command() -> None:
     name="set",
     epilog="""
 \b
-The password is asked for, or read from the first line of stdin. FILE is made where it is missing.
-A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
+The password is never an argument: it would be in the shell's history. FILE is made where it is
+missing. A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
 
 \b
 Examples:
@@ -42,9 +42,15 @@ Examples:
 )
 @_file
 @_name
-def set_password(file: Path, name: str) -> None:
+@click.option(
+    "--password-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="Its first line is the password; - is standard input. Else you are asked.",
+)
+def set_password(file: Path, name: str, password_file: Path | None) -> None:
     """Give the user NAME a password in FILE."""
-    password = _password(name)
+    password = _or_fail(lambda: new_password(password_file))
     is_new = _or_fail(lambda: set_user(file, name, password, os.urandom(SALT_BYTES)))
     click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
 
@@ -64,15 +70,6 @@ def list_names(file: Path) -> None:
     """List the names of the users in FILE."""
     for name in _or_fail(lambda: user_names(file)):
         click.echo(name)
-
-
-def _password(name: str) -> str:
-    if sys.stdin.isatty():
-        asked: str = click.prompt(
-            f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True
-        )
-        return asked
-    return sys.stdin.readline().rstrip("\r\n")
 
 
 def _or_fail(do: Callable[[], T]) -> T:

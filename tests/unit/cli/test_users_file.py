@@ -41,13 +41,13 @@ def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
     """On stderr, with status 1."""
     file = tmp_path / "users.txt"
-    for words, said in (
-        (("list", file), "cannot be read: No such file or directory"),
-        (("delete", file, "x"), "cannot be read: No such file or directory"),
-        (("set", file, "x"), "found an empty password"),
-        (("set", file, " x"), "found the name ' x'; allowed: "),
+    for words, password, said in (
+        (("list", file), "", "cannot be read: No such file or directory"),
+        (("delete", file, "x"), "", "cannot be read: No such file or directory"),
+        (("set", file, "x"), "", "the first line is the password; it is empty"),
+        (("set", file, " x"), "hush", "found the name ' x'; allowed: "),
     ):
-        failed = run(*words)
+        failed = run(*words, password=password)
 
         assert failed.exit_code == 1
         assert failed.stderr.startswith("doorkeeper: ")
