@@ -1,8 +1,11 @@
 """GSSAPI with a real KDC: clients of others log in, and a broker with the same realm agrees."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from testkit.frame_recorder import FrameRecorder
-from testkit.kafka_jars import Unavailable, cannot, jars
+from testkit.kafka_broker import free_port
+from testkit.kafka_jars import PROJECT, Unavailable, cannot, jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.kdc import Kdc, missing_packages
 from testkit.oracle_totals import Totals
+from testkit.serving import Serving
 
 gssapi = pytest.importorskip("gssapi", reason="the extra kerberos is not installed")
 
@@ -387,6 +392,39 @@ def test_no_ticket_for_the_service(
     totals.compared["exchanges of GSSAPI, with a broker"] += 1
 
     assert said == ["SaslAuthenticationException"] * 2
+
+
+def test_the_documented_example_works(
+    realm: Realm, java: KafkaTools, tmp_path: Path, totals: Totals
+) -> None:
+    """The two files of docs/security.md, with other places and another port."""
+    page = (PROJECT / "docs" / "security.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## GSSAPI (Kerberos)")
+    blocks = re.findall(r"(?:^    .*\n)+", section.partition("\n## ")[0], re.MULTILINE)
+    port = free_port()
+    places = {
+        "/etc/security/keytabs/kafka_server.keytab": str(realm.keytab),
+        "/etc/security/keytabs/alice.keytab": str(realm.clients),
+        "/etc/krb5.conf": str(realm.kdc.configuration),
+        "localhost:9092": f"localhost:{port}",
+    }
+    for place, here in places.items():
+        blocks = [block.replace(place, here) for block in blocks]
+    server, client = (textwrap.dedent(block) for block in blocks[1:3])
+    (command,) = (block for block in blocks if "kafka-acls.sh" in block)
+    config = tmp_path / "server.properties"
+    config.write_text(f"{server}doorkeeper.data.dir={tmp_path / 'data'}\n")
+    (tmp_path / "client.properties").write_text(client)
+    with Serving(tmp_path, "--config", "server.properties") as serving:
+        serving.port("CLIENTS")
+        _, *words = shlex.split(
+            command.replace("client.properties", str(tmp_path / "client.properties"))
+        )
+
+        done = java.run("kafka-acls", *words)
+
+    assert (done.status, done.stderr) == (0, ""), done.text
+    totals.compared["documented examples of Kerberos"] += 1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """JoinGroup (11), versions 0-1: says that there is no coordinator.
 
 Needs READ on the group (30). Doorkeeper has no groups that one can join; an error that clients try
-again is all that it answers (15, COORDINATOR_NOT_AVAILABLE). librdkafka before 2.1 offers GSSAPI
-only to servers that list this API: `doorkeeper.clients.join.group=true` lists and answers it.
+again is all that it answers (15, COORDINATOR_NOT_AVAILABLE). An old librdkafka (2.0.2, of Debian
+12) offers GSSAPI only to servers that list this API: `doorkeeper.clients.join.group=true` does.
 
 Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of the broker 4.3.1;
 ``RD_KAFKA_FEATURE_SASL_GSSAPI`` of librdkafka 2.0.2.
