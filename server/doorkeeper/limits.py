@@ -144,8 +144,15 @@ class Limits:
         " thrown away. It counts as a handshake under way.",
     )
     tls_shutdown_ms: int = _bound(
-        3_000,
-        "How long the end of a TLS connection waits for the peer's own.",
+        600_000,
+        "How long answers may take to leave after the end of a TLS connection: as in clear, where"
+        " a connection that moves nothing is closed after the idle time. The peer's own goodbye is"
+        " not waited for.",
+    )
+    tls_read_ahead_bytes: int = _bound(
+        65_536,
+        "What may be received and not yet decrypted while a TLS connection is not read from. It is"
+        " not counted with the bytes that wait to be answered; a TLS record has 16 kB.",
     )
 
 

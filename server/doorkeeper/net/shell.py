@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.spec import Logger, Services
 
+TLS_PIECE_BYTES: Final = 65_536
+"""A long answer goes to TLS in pieces of this size."""
+
 ENCODING_DER: Final = 2
 """OpenSSL's number for DER, which Python gives no public name."""
 
@@ -117,8 +120,13 @@ class Shell(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
         self._transport = cast("asyncio.Transport", transport)
-        # Where TLS is spoken, a buffer is full that has reached the limit; with 0 it always is.
-        self._transport.set_write_buffer_limits(high=int(is_encrypted(transport)), low=0)
+        if is_encrypted(transport):
+            # Here a buffer is full that has reached the limit; with 0 it always would be.
+            self._transport.set_write_buffer_limits(high=1, low=0)
+            read_ahead = self._around.limits.tls_read_ahead_bytes
+            cast("Any", transport).set_read_buffer_limits(high=read_ahead)
+        else:
+            self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.established(peer_certificates(transport))
         if self._end is not None:
             self._tell_notes()
@@ -142,10 +150,7 @@ class Shell(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop to answer: the peer does not take what there is."""
         self._write_full = True
-        assert self._transport is not None
-        size = self._transport.get_write_buffer_size()
-        if self._around.outgoing.hold(self, size):
-            self._relieve(self._around.outgoing, "answers that peers do not take")
+        self._count_outgoing()
 
     def resume_writing(self) -> None:
         """Go on: everything has left."""
@@ -366,8 +371,27 @@ class Shell(asyncio.Protocol):
         self._work(self._around.clock())
 
     def _write(self, answers: list[bytes]) -> None:
-        if self._transport is not None:
-            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+        transport = self._transport
+        if transport is None:
+            return
+        data = answers[0] if len(answers) == 1 else b"".join(answers)
+        if len(data) <= TLS_PIECE_BYTES or not is_encrypted(transport):
+            transport.write(data)
+            return
+        # What TLS has handed on at once it does not count: only in pieces does it notice that the
+        # socket takes no more.
+        for at in range(0, len(data), TLS_PIECE_BYTES):
+            transport.write(memoryview(data)[at : at + TLS_PIECE_BYTES])
+        if self._write_full:
+            self._count_outgoing()
+
+    def _count_outgoing(self) -> None:
+        """Count what the peer has not taken; close somebody where that is too much."""
+        if self._transport is None:
+            return
+        size = self._transport.get_write_buffer_size()
+        if self._around.outgoing.hold(self, size):
+            self._relieve(self._around.outgoing, "answers that peers do not take")
 
     # --- between two pieces of work
 

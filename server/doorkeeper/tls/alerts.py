@@ -1,15 +1,19 @@
-"""The alert that tells a client why its handshake failed.
+"""What TLS says at the end: why a handshake failed, and goodbye.
 
-OpenSSL writes one; asyncio and uvloop close the connection without sending it. In TLS 1.3 a client
-is done before the server has seen its certificate: without the alert it takes the refusal for a
-server that is down, and tries again for ever. A context of this kind gives the alert to whoever
-has asked for it.
+OpenSSL writes an alert for a handshake that fails; asyncio and uvloop close the connection without
+sending it. In TLS 1.3 a client is done before the server has seen its certificate: without the
+alert it takes the refusal for a server that is down, and tries again for ever. A context of this
+kind gives the alert to whoever has asked for it.
+
+At the end of a connection both loops wait for the peer's goodbye. A client that looks at its
+connection only when it needs it would hold up every stop: we say ours and leave, as a broker does.
 """
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 
 Tell = Callable[[bytes], None]
@@ -41,6 +45,11 @@ class _TellingObject(ssl.SSLObject):
             raise
         # A connection that goes on needs neither.
         self._outgoing = self._tell = None
+
+    def unwrap(self) -> None:
+        """Say goodbye; nobody waits for the answer."""
+        with suppress(ssl.SSLWantReadError):
+            super().unwrap()
 
 
 class TellingContext(ssl.SSLContext):
