@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, effects
 
 if TYPE_CHECKING:
@@ -17,17 +17,33 @@ if TYPE_CHECKING:
 
 
 def hints(bindings: Iterable[AclBinding]) -> Iterator[str]:
-    """Return one line for each binding whose operation does not belong to its resource type."""
+    """Return one line for each binding whose operation does not belong to its resource type.
+
+    And for each on a user that is no whole principal: delegation tokens are asked about with
+    ``User:owner1``, where ``kafka-acls.sh --user-principal owner1`` says the name alone.
+    """
     for binding in bindings:
         (resource_type, name, pattern_type), entry = binding
         supported = SUPPORTED_OPERATIONS.get(resource_type, ())
-        if entry.operation is AclOperation.ALL or entry.operation in supported:
-            continue
         acl = (
             f"{entry.permission_type.name} {entry.operation.name} for {entry.principal}"
             f" on {resource_type.name}:{pattern_type.name}:{name}"
         )
+        if _names_no_principal(binding):
+            yield (
+                f"the ACL {acl} has no effect: a user is asked about by its whole principal,"
+                f" as User:{name}"
+            )
+            continue
+        if entry.operation is AclOperation.ALL or entry.operation in supported:
+            continue
         left = ", ".join(each.name for each in effects(binding))
         consequence = f"allows {left} only" if left else "has no effect"
         allowed = ", ".join(each.name for each in supported)
         yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"
+
+
+def _names_no_principal(binding: AclBinding) -> bool:
+    resource_type, name, pattern_type = binding.pattern
+    literal = pattern_type is PatternType.LITERAL and name != "*"
+    return resource_type is ResourceType.USER and literal and ":" not in name

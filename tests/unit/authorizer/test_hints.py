@@ -12,7 +12,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.authorizer.hints import hints
-from testkit.acl import READ, WRITE, allow, deny, group, topic
+from testkit.acl import READ, WRITE, allow, deny, group, topic, user
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LITERAL)
 GROUP_OPERATIONS = (
@@ -58,5 +58,20 @@ def test_what_fits_is_passed_over() -> None:
             " operations of"
             " TOPIC are READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS,"
             " ALTER_CONFIGS"
+        )
+    ]
+
+
+def test_a_user_without_a_type_is_told() -> None:
+    """As the documented --user-principal "owner1" names it: nothing is ever asked about that."""
+    tokens = AclOperation.CREATE_TOKENS
+    by_name = allow("requester", tokens, user("owner1"))
+    prefixed = ResourcePattern(ResourceType.USER, "own", PatternType.PREFIXED)
+    whole = [allow("requester", tokens, user(name)) for name in ("User:owner1", "*")]
+
+    assert list(hints([by_name, *whole, allow("requester", tokens, prefixed)])) == [
+        (
+            "the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1 has no effect: a"
+            " user is asked about by its whole principal, as User:owner1"
         )
     ]
