@@ -204,7 +204,12 @@ def test_a_login_is_kafkas(ask: Ask, totals: Totals, data: st.DataObject) -> Non
 
 
 @FEW
-@given(MECHANISMS, st.text(min_size=1, max_size=12), st.integers(1, 5000), st.binary(min_size=1, max_size=40))
+@given(
+    MECHANISMS,
+    st.text(min_size=1, max_size=12),
+    st.integers(1, 5000),
+    st.binary(min_size=1, max_size=40),
+)
 def test_a_credential_is_kafkas(
     ask: Ask, totals: Totals, mechanism: str, password: str, iterations: int, salt: bytes
 ) -> None:

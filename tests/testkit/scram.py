@@ -5,8 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authn.credentials import DIGESTS, ScramCredential, credential_of
+from doorkeeper_wire.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from testkit.frames import FrameClient
 
 
 class ScramClient:
@@ -63,3 +72,20 @@ def stored(mechanism: str, password: str, iterations: int = 4096) -> ScramCreden
 def salted_password(mechanism: str, password: str, salt: bytes, iterations: int = 4096) -> bytes:
     """Return what a client sends of a password to have it stored."""
     return hashlib.pbkdf2_hmac(DIGESTS[mechanism], password.encode(), salt, iterations)
+
+
+def scram_login(
+    connection: FrameClient, mechanism: str, name: str, password: str, extensions: str = ""
+) -> Any:
+    """Log in over a connection; return the last answer of the server, good or bad."""
+    client = ScramClient(mechanism, name, password, extensions=extensions)
+    hand = connection.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, 1)
+    assert hand.error_code == 0, hand
+    first = SaslAuthenticateRequest(auth_bytes=client.first())
+    answer = connection.ask(first, SaslAuthenticateResponse, 2)
+    if answer.error_code:
+        return answer
+    final = SaslAuthenticateRequest(auth_bytes=client.final(answer.auth_bytes))
+    answer = connection.ask(final, SaslAuthenticateResponse, 2)
+    assert answer.error_code or client.is_server(answer.auth_bytes)
+    return answer

@@ -1,0 +1,276 @@
+"""Delegation tokens beside a real broker: the same rules, errors, times and texts."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.frame_cases import CLUSTER, DESCRIBE, USER, create, creation, describe
+from testkit.frames import Closed
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import USERS, Target
+from testkit.kafka_tools import Done, KafkaTools
+from testkit.oracle_totals import Totals
+from testkit.pairs import Pair
+from testkit.side_by_side import Side, unequal
+from testkit.token_cases import (
+    CHANGES,
+    CREATIONS,
+    DESCRIPTIONS,
+    FIRST,
+    Ask,
+    TokenSide,
+    random_asks,
+)
+
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+CREATE_TOKENS, DESCRIBE_TOKENS = 13, 14
+
+GRANTS = (
+    creation(
+        resource_type=USER,
+        resource_name="User:alice",
+        principal="User:bob",
+        operation=CREATE_TOKENS,
+    ),
+    creation(
+        resource_type=USER, resource_name="alice", principal="User:zoe", operation=CREATE_TOKENS
+    ),
+    creation(
+        resource_type=USER,
+        resource_name="User:admin",
+        principal="User:alice",
+        operation=DESCRIBE_TOKENS,
+    ),
+    creation(
+        resource_type=CLUSTER,
+        resource_name="kafka-cluster",
+        principal="User:alice",
+        operation=DESCRIBE,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def token_pair(totals: Totals) -> Iterator[Pair]:
+    """Give a broker and a Doorkeeper with the same secret, and some ACLs about tokens."""
+    modules = {
+        f"listener.name.sasl.{mechanism.lower()}.sasl.jaas.config": f"{SCRAM_MODULE};"
+        for mechanism in MECHANISMS
+    }
+    try:
+        pair = Pair.start(
+            totals,
+            delegation_token_secret_key="a-secret-of-both",
+            sasl_enabled_mechanisms=",".join(("PLAIN", *MECHANISMS)),
+            **modules,
+        )
+    except Unavailable as missing:
+        cannot(str(missing))
+    for side in (pair.reference, pair.ours):
+        side.ask(create(*GRANTS))
+    yield pair
+    pair.close()
+
+
+@pytest.fixture(scope="module")
+def sides(token_pair: Pair) -> Iterator[tuple[TokenSide, TokenSide]]:
+    """Give both servers, each with a token called first."""
+    both = TokenSide(token_pair.reference.target), TokenSide(token_pair.ours.target)
+    for side in both:
+        side.ask(FIRST)
+    yield both
+    for side in both:
+        side.close()
+
+
+def compare(sides: tuple[TokenSide, TokenSide], asks: Any, totals: Totals) -> set[int]:
+    """Ask both, one request after the other; fail when an answer differs.
+
+    Returns the error codes that came.
+    """
+    different = []
+    codes = set()
+    for ask in asks:
+        expected, found = (side.ask(ask) for side in sides)
+        totals.compared["exchanges about delegation tokens with a broker"] += 1
+        different += [str(ask), *unequal("", expected, found)] if expected != found else []
+        codes.add(expected["error_code"])
+    assert not different, "\n".join(different[:40])
+    return codes
+
+
+def test_creations_are_a_brokers(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
+    """Every caller, owner, renewer and lifetime, in every version."""
+    assert compare(sides, CREATIONS, totals) == {-1, 0, 64, 65, 67}
+
+
+def test_descriptions_are_a_brokers(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
+    """Every caller, and every kind of list of owners."""
+    assert compare(sides, DESCRIPTIONS, totals) == {0, 64}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_requests_are_a_brokers(
+    sides: tuple[TokenSide, TokenSide], totals: Totals, seed: int
+) -> None:
+    """Sequences of chance over tokens that they make, renew and end."""
+    assert {0, 62, 64} <= compare(sides, random_asks(seed, 60), totals)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_token_logs_in_for_its_time(
+    sides: tuple[TokenSide, TokenSide], totals: Totals, mechanism: str
+) -> None:
+    """As its owner, for what is left of it; then the next request closes the connection."""
+    seen = []
+    for side in sides:
+        name = f"short-{mechanism}"
+        side.ask(Ask("create", "alice", 3, token=name))
+        side.ask(Ask("expire", "alice", 2, hours=2000, token=name))
+        client, answer = side.login(name, mechanism)
+        with client:
+            whole = round(answer.session_lifetime_ms / 60_000)
+            rows = client.ask(describe().request, DescribeAclsResponse, 3)
+            seen.append((whole, rows.error_code, len(rows.resources)))
+    totals.compared["logins with a token, with a broker"] += 1
+    assert seen[0] == seen[1]
+    assert seen[0][1] == 0
+
+
+def test_a_session_ends_with_its_token(sides: tuple[TokenSide, TokenSide]) -> None:
+    """Whoever logs in after the end, but before the sweep, gets no request through."""
+    for side in sides:
+        side.ask(Ask("create", "alice", 3, token="ends"))
+        client, answer = side.login("ends", "SCRAM-SHA-512")
+        assert answer.session_lifetime_ms > 0
+        side.ask(Ask("expire", "alice", 2, hours=0, token="ends"))
+        late, answer = side.login("ends", "SCRAM-SHA-512")
+        asked = describe().request
+        with client, late:
+            assert answer.error_code == 0
+            assert answer.session_lifetime_ms == 0
+            assert late.ask(asked, DescribeAclsResponse, 3) == Closed()
+            assert client.ask(asked, DescribeAclsResponse, 3).error_code == 0
+
+
+def test_changes_are_a_brokers(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
+    """Every caller, every token, every period; what has expired; what has gone."""
+    assert compare(sides, CHANGES, totals) == {0, 62, 63, 64, 66}
+
+
+IDS = re.compile(r"(?<=tokenId : )[A-Za-z0-9_-]{22}|[A-Za-z0-9_-]{22}(?=\s+<hmac>)")
+HMACS = re.compile(r"[A-Za-z0-9+/]{86}==")
+TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+TRACES = re.compile(r"^\s+(at |\.\.\. \d+ more).*$", re.MULTILINE)
+
+
+class Commands:
+    """kafka-delegation-tokens.sh as the documentation prints it, for one server."""
+
+    def __init__(self, tools: KafkaTools, target: Target, folder: Path) -> None:
+        self._tools = tools
+        self._target = target
+        self._folder = folder
+
+    def said(self, user: str, line: str) -> tuple[int, str, str]:
+        """Run a line; return status and texts without what each server makes up."""
+        done = self.run(user, line)
+        return done.status, _plain(done.stdout), _plain(done.stderr)
+
+    def run(self, user: str, line: str) -> Done:
+        """Run a line with the properties of a user."""
+        config = self._target.config(user, USERS[user])
+        file = self._folder / f"{self._target.name}-client.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+        words = line.replace("localhost:9092", self._target.sasl)
+        words = words.replace("client.properties", str(file))
+        return self._tools.run("kafka-delegation-tokens", *words.split())
+
+
+def _plain(text: str) -> str:
+    text = HMACS.sub("<hmac>", TIMES.sub("<time>", TRACES.sub("", text)))
+    text = re.sub(r"localhost(/127\.0\.0\.1)?:\d+", "<address>", IDS.sub("<id>", text))
+    lines = re.sub(r"[ \t]+", " ", text).splitlines()
+    return "\n".join(sorted(filter(str.strip, lines)))
+
+
+AT = "--bootstrap-server localhost:9092"
+WITH = "--command-config client.properties"
+OWN = f"{AT} --create --max-life-time-period -1 {WITH} --renewer-principal User:user1"
+LINES = (
+    OWN,
+    f"{OWN} --owner-principal User:owner1",
+    f"{AT} --renew --renew-time-period -1 {WITH} --hmac ABCDEFGHIJK",
+    f"{AT} --expire --expiry-time-period -1 {WITH} --hmac ABCDEFGHIJK",
+    f"{AT} --describe {WITH} --owner-principal User:user1",
+)
+"""The commands of Kafka's security documentation."""
+
+
+@pytest.mark.parametrize("user", ["alice", "admin"])
+def test_the_documented_commands_say_the_same(
+    kafka_tools: Callable[[str], KafkaTools],
+    token_pair: Pair,
+    totals: Totals,
+    tmp_path: Path,
+    user: str,
+) -> None:
+    """All five as printed, by a user without rights and by a super user; then with a real HMAC."""
+    heard: list[list[Any]] = []
+    for side in (token_pair.reference, token_pair.ours):
+        commands = Commands(kafka_tools("4.3.1"), side.target, tmp_path)
+        told = [commands.said(user, line) for line in LINES]
+        _wait_until_told(side, commands)
+        made = commands.run(user, LINES[0]).stdout
+        (hmac,) = HMACS.findall(made)
+        _wait_until_told(side, commands, hmac)
+        told += [
+            commands.said(user, LINES[number].replace("ABCDEFGHIJK", hmac)) for number in (2, 3)
+        ]
+        heard.append(told)
+    totals.compared["commands of kafka-delegation-tokens.sh"] += len(heard[0])
+    assert heard[0] == heard[1]
+    assert heard[1][0][0] == 0
+
+
+def _wait_until_told(side: Side, commands: Commands, hmac: str = "") -> None:
+    """A broker shows its tokens a little later."""
+    deadline = time.monotonic() + 30
+    while side.target.is_kafka and time.monotonic() < deadline:
+        shown = commands.run("admin", LINES[4]).stdout
+        if hmac in shown:
+            return
+
+
+def test_a_java_client_logs_in_with_a_token(
+    kafka_tools: Callable[[str], KafkaTools], token_pair: Pair, tmp_path: Path
+) -> None:
+    """The authorizer sees the owner, who may list ACLs; a token makes no tokens."""
+    heard = []
+    tools = kafka_tools("4.3.1")
+    for side in (token_pair.reference, token_pair.ours):
+        commands = Commands(tools, side.target, tmp_path)
+        made = commands.run("alice", LINES[0]).stdout
+        (hmac,) = HMACS.findall(made)
+        _wait_until_told(side, commands, hmac)
+        (token_id,) = re.findall(r"^([A-Za-z0-9_-]{22})\s", made, re.MULTILINE)
+        file = tmp_path / f"{side.target.name}-token.properties"
+        file.write_text(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
+            f'sasl.jaas.config={SCRAM_MODULE} username="{token_id}" password="{hmac}"'
+            ' tokenauth="true";\n'
+        )
+        at = ("--bootstrap-server", side.target.sasl, "--command-config", str(file))
+        listed = tools.run("kafka-acls", *at, "--list")
+        another = tools.run("kafka-delegation-tokens", *at, *LINES[0].split()[2:5])
+        heard.append((listed.status, _plain(listed.text), another.status, _plain(another.text)))
+    assert heard[0] == heard[1]
+    assert heard[1][0] == 0
+    assert "User:alice" in heard[1][1]
+    assert "Delegation Token requests are not allowed" in heard[1][3]
