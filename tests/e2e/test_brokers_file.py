@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING
 
+from testkit import sasl_doors
 from testkit.certificates import PASSWORD, world
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
+from testkit.scram_conversations import play, right
 from testkit.serving import Conversation
 
 if TYPE_CHECKING:
@@ -134,3 +137,26 @@ def test_a_brokers_file_with_every_door_starts_the_server(tmp_path: Path) -> Non
     assert "sasl.login.refresh.window.factor" in warning
     assert "secret" not in text
     assert PASSWORD not in text
+
+
+def test_a_brokers_file_with_every_door(tmp_path: Path) -> None:
+    """Several mechanisms, TLS and a client's keys: users log in, one warning lists the rest."""
+    doors = sasl_doors.doorkeeper(tmp_path)
+    try:
+        doors.make_users()
+        script = partial(right, mechanism="SCRAM-SHA-512", name="alice")
+        for listener in ("SASL", "SECURE", "TIMED"):
+            assert len(play(script, doors.connect(listener), is_bare=False)) == 5
+        assert isinstance(doors.server, DoorkeeperServer)
+        assert doors.server.stop() == 0
+        lines = [json.loads(line) for line in doors.server.log.read_text().splitlines()]
+    finally:
+        doors.close()
+
+    warning = (
+        "keys of Kafka that have no effect here: process.roles, controller.quorum.voters,"
+        " sasl.mechanism.inter.broker.protocol, sasl.mechanism.controller.protocol,"
+        " sasl.login.refresh.window.factor, ssl.endpoint.identification.algorithm,"
+        " ssl.secure.random.implementation, offsets.topic.replication.factor"
+    )
+    assert [line["event"] for line in lines if line["level"] in ("WARN", "ERROR")] == [warning]

@@ -71,13 +71,14 @@ def play(address: str, turns: tuple[Turn, ...]) -> list[Any]:
     with socket.create_connection((host, int(port)), timeout=ANSWER_S) as peer:
         for turn in turns:
             for number in range(turn.answers):
-                seen.append(_answer(peer, turn, send=number == 0))
+                seen.append(answered(peer, turn, send=number == 0))
                 if seen[-1] in ("closed", "silent"):
                     return seen
     return seen
 
 
-def _answer(peer: socket.socket, turn: Turn, *, send: bool) -> Any:
+def answered(peer: socket.socket, turn: Turn, *, send: bool) -> Any:
+    """Say a turn, where ``send`` says so; return the next answer, "closed" or "silent"."""
     try:
         if send:
             peer.sendall(turn.data)

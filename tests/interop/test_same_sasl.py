@@ -1,0 +1,57 @@
+"""SCRAM in whole conversations, in clear and behind TLS, with the file of a real broker."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testkit import sasl_doors
+from testkit.kafka_jars import VERSIONS, Unavailable, cannot
+from testkit.scram_conversations import CATALOGUE, play
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from testkit.oracle_totals import Totals
+    from testkit.sasl_doors import SaslDoors
+
+TALKERS = 8
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SaslDoors, SaslDoors]]:
+    """Give a broker and a Doorkeeper that the same file has started, with the same users."""
+    folder = tmp_path_factory.mktemp("doors")
+    try:
+        theirs = sasl_doors.broker(folder, VERSIONS[0])
+    except Unavailable as error:
+        cannot(str(error))
+    ours = sasl_doors.doorkeeper(folder)
+    for each in (theirs, ours):
+        each.make_users()
+    yield theirs, ours
+    theirs.close()
+    ours.close()
+
+
+@pytest.mark.parametrize("is_bare", [False, True], ids=["in requests", "bare"])
+@pytest.mark.parametrize("listener", ["SASL", "SECURE", "TIMED"])
+def test_logins(
+    listener: str, doors: tuple[SaslDoors, SaslDoors], totals: Totals, *, is_bare: bool
+) -> None:
+    """What each server answers, and when it closes, is the same."""
+
+    def talk(name: str) -> list[str]:
+        script = CATALOGUE[name]
+        expected, found = (play(script, each.connect(listener), is_bare=is_bare) for each in doors)
+        totals.compared["exchanges with a broker"] += len(expected)
+        if expected == found:
+            return []
+        return [name, f"  kafka: {expected}", f"  we:    {found}"]
+
+    with ThreadPoolExecutor(TALKERS) as pool:
+        differences = [line for lines in pool.map(talk, CATALOGUE) for line in lines]
+
+    assert not differences, "\n".join(differences)
