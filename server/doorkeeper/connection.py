@@ -28,6 +28,7 @@ from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.exchange import UPDATES, Authenticating, Closed, Note, Refused, Update
 from doorkeeper.node import RequestContext
+from doorkeeper.plug_ins import one_line
 from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
@@ -135,7 +136,7 @@ class Connection:
             self._session.established(peer_certificates)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             self._ended = True
-            self.notes.append(self._nobody(error))
+            self.notes.append(_nobody(error))
             return Closed("")
         return None
 
@@ -447,7 +448,7 @@ class Connection:
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
         """Frame what the session answers; ``header`` is None where tokens come bare."""
         if reply.fault is not None:
-            self.notes.append(self._nobody(reply.fault))
+            self.notes.append(_nobody(reply.fault))
         body = reply.body
         if body is None:
             answer = b""
@@ -457,9 +458,6 @@ class Connection:
             assert header is not None, "only bare frames have no header"
             answer = encoded(header, body)
         return answer if reply.failure is None else self._refused(answer, reply.failure)
-
-    def _nobody(self, error: BaseException) -> Note:
-        return Note("no principal could be made for a connection", {}, error)
 
     def _refused(self, answer: bytes, reason: str) -> Refused:
         self._counts.failed_authentications += 1
@@ -485,6 +483,11 @@ class _Body(NamedTuple):
 
     frame: bytes
     offset: int
+
+
+def _nobody(error: BaseException) -> Note:
+    """Say why there is no principal: a builder's own error has its name, rules say the name."""
+    return Note("no principal could be made for a connection", {"cause": one_line(error)})
 
 
 class _End(Exception):

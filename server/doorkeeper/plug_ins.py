@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
 """How names of Java classes begin, by custom, or hold a nested class."""
 
+CAUSE_CHARACTERS_MAX = 200
+
 
 class UnusableClass(ValueError):
     """The configuration names something that cannot be used; the text says key, name and why."""
@@ -33,6 +35,12 @@ def named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object
     if "." in name or ":" in name:
         return _from_path(key, name, kafka_names)
     return _from_entry_point(key, name, group)
+
+
+def one_line(error: BaseException) -> str:
+    """Return class and text of an exception in one line of bounded length."""
+    text = " ".join(str(error).split())[:CAUSE_CHARACTERS_MAX]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def missing_methods(abstract: type) -> str:

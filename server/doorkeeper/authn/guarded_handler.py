@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused
 from doorkeeper.authn.turns import Turns
+from doorkeeper.plug_ins import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 H = TypeVar("H", bound=CallbackHandler)
-
-CAUSE_CHARACTERS_MAX = 200
 
 
 class HandlerFault(Exception):
@@ -157,12 +156,6 @@ def cause_of(error: BaseException, secret: str) -> str:
     if secret and secret in text:
         return f"{type(error).__name__}, whose text holds what was to be checked"
     return text
-
-
-def one_line(error: BaseException) -> str:
-    """Return class and text of an exception without line breaks."""
-    text = " ".join(str(error).split())[:CAUSE_CHARACTERS_MAX]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 async def _contained(call: Callable[[], Awaitable[object]]) -> object:

@@ -16,9 +16,8 @@ from inspect import isabstract
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authn.guarded_handler import one_line
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.plug_ins import UnusableClass, missing_methods, named
+from doorkeeper.plug_ins import UnusableClass, missing_methods, named, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

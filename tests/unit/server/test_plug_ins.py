@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.authn import PlainPasswords
-from doorkeeper.plug_ins import UnusableClass, missing_methods, named
+from doorkeeper.plug_ins import UnusableClass, missing_methods, named, one_line
 from testkit import callback_handlers
 
 
@@ -36,3 +36,10 @@ def test_missing_methods_are_named_in_order() -> None:
     """Those that an abstract class leaves to others."""
     assert missing_methods(PlainPasswords) == "check"
     assert missing_methods(callback_handlers.Roles) == ""
+
+
+def test_an_exception_is_one_short_line() -> None:
+    """Class and text, without line breaks."""
+    assert one_line(ValueError("a\nb")) == "ValueError: a b"
+    assert one_line(ValueError()) == "ValueError"
+    assert len(one_line(ValueError("x" * 1000))) < 300
