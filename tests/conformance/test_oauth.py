@@ -16,7 +16,7 @@ from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_bytes import damaged
 from testkit.oracle_oauth import OAuthOracle, Outcome, our_outcomes
 from testkit.oracle_totals import Totals
-from testkit.tokens import NOW_MS, first_message
+from testkit.tokens import NOW_MS, NOW_S, first_message, signed, unsigned
 
 NO_ALGORITHM = "a token without alg, where Kafka fails"
 OTHER_SCHEME = "a scheme that is not Bearer, where Kafka fails"
@@ -187,3 +187,45 @@ def token_is_shared(token: str) -> bool:
         return "HS256" in str(oracle_oauth.header_of(parse(first_message(token)).token))
     except InvalidMessage:
         return False
+
+
+GOOD = unsigned({"sub": "alice", "exp": NOW_S + 9})
+OF_UNSIGNED = {
+    NO_ALGORITHM: [first_message(unsigned({"sub": "alice", "exp": NOW_S + 9}, {}))],
+    OTHER_SCHEME: [first_message(GOOD).replace(b"Bearer", b"Basic")],
+    TWO_TOKENS: [first_message(GOOD, "auth=Bearer a.b.").replace(b"a.b.", GOOD.encode())],
+    AFTER_REFUSAL: [first_message("a.b."), first_message(GOOD)],
+    HALF_A_PAIR: [first_message(unsigned(b'{"sub":"\\ud800","exp":1e30}'))],
+}
+
+
+@pytest.mark.parametrize(("name", "data"), OF_UNSIGNED.items(), ids=OF_UNSIGNED)
+def test_each_difference_still_occurs(
+    oauth: OAuthOracle, totals: Totals, name: str, data: list[bytes]
+) -> None:
+    """What is accepted is what happens; Kafka lets in three of these clients."""
+    kafka = oauth.unsecured({}, data)
+    before = totals.accepted[name]
+
+    agree(kafka, our_outcomes(UnsecuredTokens({}, lambda: NOW_MS), data), totals, "known steps")
+
+    assert totals.accepted[name] == before + 1
+    assert ("principal" in kafka[-1]) == (name in {TWO_TOKENS, AFTER_REFUSAL, HALF_A_PAIR})
+
+
+def test_each_difference_of_signed_tokens_still_occurs(oauth: OAuthOracle, totals: Totals) -> None:
+    """Kafka takes a shared secret, and fails for two claims."""
+    _, now_ms, _ = oauth.signed({}, [])
+    good = {"sub": "alice", "iat": now_ms // 1000 - 9, "exp": now_ms // 1000 + 900}
+    shared = first_message(signed(good, oracle_oauth.SECRET, "HS256"))
+    key = oracle_oauth.KEYS["k-EC"]
+
+    [taken] = oauth.signed({}, [shared])[0]
+    assert taken["principal"] == "alice"
+    assert "challenge" in ours_signed({}, [shared], now_ms)[0]
+    totals.accepted[SHARED_SECRET] += 1
+    for name, claims in ((ODD_SCOPE, {"scope": [1]}), (END_OF_TIME, {"exp": 1e300})):
+        data = [first_message(signed(good | claims, key, "ES256"))]
+        before = totals.accepted[name]
+        agree(oauth.signed({}, data)[0], ours_signed({}, data, now_ms), totals, "known steps")
+        assert totals.accepted[name] == before + 1

@@ -7,7 +7,10 @@ see ACLs.
 
 import json
 import os
+import re
 import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +21,7 @@ import pytest
 from testkit.clients import CLIENTS, DRIVERS
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import KafkaBroker, free_port
-from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
+from testkit.kafka_jars import PROJECT, VERSIONS, Unavailable, cannot, jars
 from testkit.kafka_target import STANDARD
 from testkit.kafka_tools import CallFailed, Done, KafkaTools, run_process
 from testkit.tokens import key_of, key_set, signed, unsigned
@@ -390,3 +393,52 @@ def test_no_log_holds_a_token(doors: Doors) -> None:
     assert "invalid_token" in text
     assert not any(part in text for token in (*tokens, plain) for part in token.split(".") if part)
     assert "hush-hush" not in text
+
+
+PAGE = PROJECT / "docs" / "security.md"
+
+
+def blocks(heading: str) -> list[str]:
+    """Return the indented blocks of a section of the page."""
+    section = PAGE.read_text().partition(f"\n### {heading}\n")[2].partition("\n### ")[0]
+    found = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
+    return [textwrap.dedent(block).strip("\n") for block in found if block.strip()]
+
+
+@pytest.mark.parametrize("heading", ["Signed tokens", "Unsigned tokens, for development"])
+def test_the_page_can_be_followed(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each block of the page does its part, in another folder and on another port."""
+    port = free_port()
+    found = [
+        block.replace("/etc/doorkeeper", str(tmp_path)).replace(
+            "localhost:9093", f"localhost:{port}"
+        )
+        for block in blocks(heading)
+    ]
+    properties = dict(
+        line.split("=", 1) for line in re.sub(r"\\\n *", "", found[0]).splitlines() if line
+    )
+    if heading == "Signed tokens":
+        _, program, client, tools = found
+        subprocess.run([sys.executable, "-c", program], check=True)
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", tools.splitlines()[0].partition("KAFKA_OPTS=")[2])
+    else:
+        _, client = found
+        tools = blocks("Signed tokens")[-1]
+    words = tools.splitlines()[-1].split()[1:]
+    (tmp_path / "client.properties").write_text(client)
+    words = [str(tmp_path / word) if word == "client.properties" else word for word in words]
+    words = [word.replace("localhost:9093", f"localhost:{port}") for word in words]
+    server = DoorkeeperServer(properties, ports=(port,))
+    try:
+        server.start()
+        try:
+            done = run_process(jars(REFERENCE), "kafka-acls", *words)
+        except Unavailable as missing:
+            cannot(str(missing))
+    finally:
+        server.close()
+
+    assert done.status == 0, done.text
