@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -16,13 +17,22 @@ from testkit.checkout import ROOT
 from testkit.clients import Client, WrongPython
 from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import kafka_target
 from testkit.kafka_tools import Done, KafkaTools, run_on_terminal, write_scripts
 
 if TYPE_CHECKING:
     from testkit.kafka_target import Target
 
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+SCRAM_KEYS = {
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+    "listener.name.sasl.scram-sha-256.sasl.jaas.config": f"{MODULE} required;",
+    "listener.name.sasl.scram-sha-512.sasl.jaas.config": f"{MODULE} required;",
+}
+"""A broker needs a login module for each mechanism."""
+
+SETTLED_S = 20
+
 ALICE = "--entity-type users --entity-name alice"
 PRINTED = f"bin/kafka-configs.sh --bootstrap-server localhost:9092 {{}} {ALICE}"
 
@@ -35,7 +45,7 @@ CLIENTS = (
 @pytest.fixture
 def door(start_target: Callable[..., Target]) -> Iterator[Target]:
     """A server with PLAIN and both kinds of SCRAM; its open listener is an administrator's."""
-    found = start_target(sasl_enabled_mechanisms=MECHANISMS)
+    found = start_target(**SCRAM_KEYS)
     yield found
     found.close()
 
@@ -136,7 +146,7 @@ def test_clients_make_users_and_log_in_as_them(
         "admin": {"SCRAM-SHA-512": 4096},
         "bob": {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192},
     }
-    assert "needs ALTER permission." in refused[0]["text"], refused
+    assert "Request Request(" in refused[0]["text"], refused
     assert deleted[0] == {"value": None}
     assert "does not exist" in deleted[1]["text"], deleted
     assert deleted[2]["value"]["bob"] == {"SCRAM-SHA-256": 4096}
@@ -182,3 +192,58 @@ def test_the_security_pages_example_runs(
     assert "user-principal 'alice' are SCRAM-SHA-256=iterations=8192" in done.stdout
     assert "alice  SCRAM-SHA-256  8192 iterations" in done.stdout
     assert "bob: deleted for SCRAM-SHA-256 and SCRAM-SHA-512" in done.stdout
+
+
+OURS: tuple[tuple[str, str], ...] = (
+    ("- list", ""),
+    ("- add bob", "bob-secret"),
+    ("- add bob", "bob-secret"),
+    ("- list --output json", ""),
+    ("bob list", ""),
+    ("wrong list", ""),
+    ("- set-password bob --iterations 16384", "bob-secret"),
+    ("- set-password nobody", "x"),
+    ("bob add alice", "x"),
+    ("- delete bob --mechanism SCRAM-SHA-512", ""),
+    ("bob list", ""),
+    ("- list", ""),
+    ("- delete bob", ""),
+    ("- delete bob", ""),
+)
+"""Commands of ours: who runs them (``-`` for a super user), and the password on standard input."""
+
+
+def test_our_own_command_says_the_same_of_a_broker(door: Target, tmp_path: Path) -> None:
+    """It speaks Kafka's APIs and nothing else."""
+    try:
+        broker = kafka_target(**SCRAM_KEYS)
+    except Unavailable as missing:
+        cannot(str(missing))
+    file = tmp_path / "client.properties"
+
+    def run(target: Target, line: str, password: str) -> tuple[int, str, str]:
+        who, *words = line.split()
+        where = ["--bootstrap-server", target.plain]
+        if who != "-":
+            where = ["--bootstrap-server", target.sasl, "--command-config", str(file)]
+            word = "another" if who == "wrong" else "bob-secret"
+            file.write_text(
+                "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n"
+                f'sasl.jaas.config={MODULE} required username="bob" password="{word}";\n'
+            )
+        command = [sys.executable, "-m", "doorkeeper", "users", *words, *where]
+        done = subprocess.run(
+            command, input=password, capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.returncode, done.stdout, done.stderr.replace(target.sasl, "<address>")
+
+    try:
+        for line, password in OURS:
+            expected, found = run(broker, line, password), run(door, line, password)
+            # What a broker acknowledges it applies a little later.
+            again = time.monotonic() + SETTLED_S
+            while found != expected and " list" in line and time.monotonic() < again:
+                expected = run(broker, line, password)
+            assert found == expected, line
+    finally:
+        broker.close()
