@@ -49,6 +49,8 @@ class Watched(Provider):
 
     async def start(self) -> None:
         """Start, or not."""
+        if self.name == "broken":
+            raise RuntimeError("hush")
         if self.name == "lame":
             raise ValueError(f"{ISSUER}: lame")
         EVENTS.append(f"{self.name} starts")
@@ -56,6 +58,8 @@ class Watched(Provider):
     def refresh(self) -> Sequence[str]:
         """Say what is wrong."""
         self.refreshes += 1
+        if "raise" in PROBLEMS:
+            raise RuntimeError("hush")
         return tuple(PROBLEMS)
 
     async def close(self) -> None:

@@ -130,13 +130,10 @@ class Doors:
             if door is not None:
                 doors[listener.name] = door
         for provider in made:
-            try:
-                await provider.start()
-            except ValueError as error:
-                problems.append(str(error))
+            problems += await _problems(provider.start())
         if problems:
             for provider in made:
-                await provider.close()
+                await self._close(provider)
             raise StartError(*dict.fromkeys(problems))
         for provider in made:
             self._providers.append(provider)
@@ -149,11 +146,8 @@ class Doors:
         for listener in listeners:
             self._made(listener, originals, made, problems)
         for provider in made:
-            try:
-                await provider.check()
-            except ValueError as error:
-                problems.append(str(error))
-            await provider.close()
+            problems += await _problems(provider.check())
+            await self._close(provider)
         return list(dict.fromkeys(problems))
 
     def use(self, doors: Mapping[str, Door]) -> dict[str, Offers]:
@@ -170,7 +164,7 @@ class Doors:
         """Look whether files have changed, and use them."""
         async with self._refreshing:
             for watched in self._watched():
-                problems = tuple(await asyncio.to_thread(watched.refresh))
+                problems = await asyncio.to_thread(refreshed, watched)
                 for problem in problems:
                     if problem not in self._told.get(id(watched), ()):
                         self._log.error("a changed file is not used", problem=problem)
@@ -186,7 +180,11 @@ class Doors:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._doors = {}
         while self._providers:
-            await self._providers.pop().close()
+            await self._close(self._providers.pop())
+
+    async def _close(self, provider: Provider) -> None:
+        for problem in await _problems(provider.close()):
+            self._log.error("a mechanism did not close", problem=problem)
 
     def _made(
         self,
@@ -260,7 +258,7 @@ class Doors:
         if provider in self._providers:
             self._providers.remove(provider)
             self._told.pop(id(provider), None)
-            self._task(provider.close())
+            self._task(self._close(provider))
 
     def _watched(self) -> list[Watched]:
         """Return what may look after files."""
@@ -280,6 +278,25 @@ class Doors:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _problems(work: Awaitable[None]) -> list[str]:
+    """Do it; return what it raises as a problem. A text that we do not know may hold a secret."""
+    try:
+        await work
+    except ValueError as error:
+        return [str(error)]
+    except Exception as error:  # noqa: BLE001  one listener's fault is told like others
+        return [f"a mechanism fails: {type(error).__name__}"]
+    return []
+
+
+def refreshed(watched: Watched) -> tuple[str, ...]:
+    """Look whether files have changed; return problems, an unexpected one too."""
+    try:
+        return tuple(watched.refresh())
+    except Exception as error:  # noqa: BLE001  the watch goes on
+        return (f"{type(watched).__name__}: {type(error).__name__}",)
 
 
 def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:

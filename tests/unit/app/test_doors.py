@@ -146,7 +146,7 @@ async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> No
     await doors.close()
 
 
-@pytest.mark.parametrize("second", ["wrong", "lame"])
+@pytest.mark.parametrize("second", ["wrong", "lame", "broken"])
 async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str) -> None:
     """Every problem is told, and what was started is closed."""
     doors = Doors(NO_SOURCES, log)
@@ -158,6 +158,7 @@ async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str)
     await turns()
 
     assert len(caught.value.problems) == 2
+    assert "hush" not in str(caught.value)
     assert "new closes" in EVENTS
     assert not [event for event in EVENTS if event == "first closes"]
     await doors.close()
@@ -171,3 +172,20 @@ async def test_checking_starts_nothing(log: RecordingLogger) -> None:
 
     assert problems == [f"{ISSUER}: wrong on B"]
     assert EVENTS == ["a closes", "c closes"]
+
+
+async def test_the_watch_goes_on(log: RecordingLogger) -> None:
+    """What a refresh raises is told by its kind, once; the next refresh is made."""
+    doors = Doors(NO_SOURCES, log)
+    offers = await prepared(doors, settings("a"))
+    PROBLEMS.append("raise")
+    await doors.refresh()
+    await doors.refresh()
+    PROBLEMS.clear()
+    await doors.refresh()
+
+    assert log.lines == [
+        ("error", "a changed file is not used", {"problem": "Watched: RuntimeError"})
+    ]
+    assert await name_of(offers["A"]) == "a"
+    await doors.close()
