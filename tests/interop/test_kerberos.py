@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from doorkeeper.authn.gssapi import LOGIN_MODULE, GssapiProvider
+from doorkeeper.config.jaas import LoginModule
+from doorkeeper.config.mechanisms import MechanismSettings
 from testkit.frame_recorder import FrameRecorder
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import PROJECT, Unavailable, cannot, jars
@@ -20,6 +24,7 @@ from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.kdc import Kdc, missing_packages
 from testkit.oracle_totals import Totals
+from testkit.plain import NO_SOURCES
 from testkit.serving import Serving
 
 gssapi = pytest.importorskip("gssapi", reason="the extra kerberos is not installed")
@@ -294,32 +299,47 @@ def run_kafka_python(realm: Realm, target: Target, cache: Path, seconds: float =
     return done.stdout + done.stderr
 
 
-def test_kafka_python_logs_in_and_again_in_place(
-    realm: Realm, ours: Target, properties: dict[str, str]
-) -> None:
-    """It stays on its connection beyond the life of a session."""
+@pytest.fixture(scope="module")
+def watched(ours: Target, properties: dict[str, str]) -> Iterator[tuple[Target, FrameRecorder]]:
+    """Give a Doorkeeper whose requests are seen on their way."""
     front = FrameRecorder()
     advertised = (
         f"PLAINTEXT://localhost:{ours.plain.rpartition(':')[2]},SASL://localhost:{front.port}"
     )
     behind = doorkeeper_target(**properties, advertised_listeners=advertised)
-    try:
-        front.forward(int(behind.sasl.rpartition(":")[2]))
-        behind.sasl = f"localhost:{front.port}"
+    front.forward(int(behind.sasl.rpartition(":")[2]))
+    behind.sasl = f"localhost:{front.port}"
+    yield behind, front
+    front.close()
+    behind.close()
 
-        said = run_kafka_python(
-            realm, behind, realm.caches["Carol"], seconds=LIFETIME_MS / 1000 + 1
-        )
-    finally:
-        front.close()
-        behind.close()
 
-    assert said.splitlines()[-1] == "done", said
+@pytest.mark.parametrize(("client", "versions_asked"), [("kafka-python", 1), ("Java", 2)])
+def test_clients_log_in_again_in_place(
+    realm: Realm,
+    watched: tuple[Target, FrameRecorder],
+    java: KafkaTools,
+    client: str,
+    versions_asked: int,
+) -> None:
+    """A client stays on its connections, on each of which it asks for versions at first."""
+    target, front = watched
+    front.taken()
+
+    if client == "Java":
+        config = kerberos.client_properties(target, keytab_of(realm, "Carol"))
+        assert java.call("describeClusterFor", config, seconds=LIFETIME_MS // 1000 + 1) > 1
+    else:
+        cache = realm.caches["Carol"]
+        said = run_kafka_python(realm, target, cache, seconds=LIFETIME_MS / 1000 + 1)
+        assert said.splitlines()[-1] == "done", said
+
     seen = [each.api for each in front.taken()]
-    assert seen.count("SaslHandshake") > seen.count("ApiVersions")
+    connections = seen.count("ApiVersions") // versions_asked
+    assert 0 < connections < seen.count("SaslHandshake")
 
 
-def run_kcat(realm: Realm, target: Target, principal: str) -> str:
+def run_kcat(realm: Realm, target: Target, principal: str, patience_s: int) -> str:
     """List what there is with Debian's kcat; return what it wrote."""
     options = {
         "security.protocol": "SASL_PLAINTEXT",
@@ -330,7 +350,7 @@ def run_kcat(realm: Realm, target: Target, principal: str) -> str:
     }
     words = [word for key, value in options.items() for word in ("-X", f"{key}={value}")]
     done = subprocess.run(
-        ["kcat", "-L", "-b", target.sasl, "-m", "8", *words],
+        ["kcat", "-L", "-b", target.sasl, "-m", str(patience_s), *words],
         env={**os.environ, "KRB5CCNAME": f"FILE:{realm.kdc.folder / 'kcat-cache'}"},
         capture_output=True,
         text=True,
@@ -346,11 +366,11 @@ def test_kcat_logs_in_where_join_group_is_listed(
     """An old librdkafka offers GSSAPI to no server without JoinGroup."""
     without = doorkeeper_target(**properties)
     try:
-        refused = run_kcat(realm, without, "alice")
+        refused = run_kcat(realm, without, "alice", patience_s=2)
     finally:
         without.close()
 
-    assert f"broker 1 at {ours.sasl}" in run_kcat(realm, ours, "alice")
+    assert f"broker 1 at {ours.sasl}" in run_kcat(realm, ours, "alice", patience_s=20)
     assert "broker 1 at" not in refused
 
 
@@ -425,6 +445,37 @@ def test_the_documented_example_works(
 
     assert (done.status, done.stderr) == (0, ""), done.text
     totals.compared["documented examples of Kerberos"] += 1
+
+
+async def test_a_keytab_is_looked_after(realm: Realm, tmp_path: Path) -> None:
+    """A change that is well is used; one that is not is told once, until there is another."""
+    keytab = tmp_path / "server.keytab"
+    shutil.copy(realm.keytab, keytab)
+    options = {"useKeyTab": "true", "keyTab": str(keytab), "principal": SERVER}
+    provider = GssapiProvider(
+        MechanismSettings(
+            name="GSSAPI",
+            listener_name="SASL",
+            login_module=LoginModule(LOGIN_MODULE, "REQUIRED", options),
+            values={"sasl.kerberos.service.name": "kafka"},
+            originals={"doorkeeper.kerberos.config.file": str(realm.kdc.configuration)},
+        ),
+        NO_SOURCES,
+    )
+    await provider.start()
+    said = [provider.refresh()]
+    for content in (realm.clients.read_bytes(), b"", realm.keytab.read_bytes()):
+        keytab.write_bytes(content)
+        said += [provider.refresh(), provider.refresh()]
+    keytab.unlink()
+    said += [provider.refresh()]
+    await provider.close()
+
+    unchanged, another, again, empty, still, well, yet, gone = [" ".join(each) for each in said]
+    assert (unchanged, again, still, well, yet) == ("", "", "", "", "")
+    assert f"no key of the principal {SERVER}: " in another
+    assert f"no key of the principal {SERVER}: " in empty
+    assert gone == f"sasl.jaas.config: keyTab {keytab}: No such file or directory"
 
 
 @pytest.mark.parametrize(
