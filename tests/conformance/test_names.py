@@ -44,10 +44,8 @@ def mapped(rules: SslRules, text: str) -> str | None:
         return None
 
 
-@settings(max_examples=300)
-@given(batch=st.lists(NAMES, min_size=1, max_size=20))
-def test_random_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
-    """Every name that Java takes has the text that Java gives it."""
+def agree_on_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
+    """Ask both; fail when they differ."""
     for name, theirs in zip(batch, names.names(batch), strict=True):
         if theirs is None:
             totals.compared["distinguished names that Java refuses"] += 1
@@ -56,10 +54,8 @@ def test_random_names(names: NamesOracle, totals: Totals, batch: list[bytes]) ->
         assert name_of(name) == theirs, name.hex()
 
 
-@settings(max_examples=3000)
-@given(rules=RULES, texts=st.lists(SUBJECTS, min_size=1, max_size=8))
-def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
-    """Rules that we take give Kafka's names; what Kafka refuses, we do not take."""
+def agree_on_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
+    """Ask both; fail when they differ, and where we take what Kafka refuses."""
     theirs = names.mapped(rules, texts)
     try:
         ours = SslRules(rules)
@@ -77,6 +73,36 @@ def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: lis
             continue
         totals.compared["names made by principal mapping rules"] += 1
         assert found == expected, (rules, text)
+
+
+@settings(max_examples=300)
+@given(batch=st.lists(NAMES, min_size=1, max_size=20))
+def test_random_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
+    """Every name that Java takes has the text that Java gives it."""
+    agree_on_names(names, totals, batch)
+
+
+@settings(max_examples=3000)
+@given(rules=RULES, texts=st.lists(SUBJECTS, min_size=1, max_size=8))
+def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
+    """Rules that we take give Kafka's names; what Kafka refuses, we do not take."""
+    agree_on_rules(names, totals, rules, texts)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000)
+@given(batch=st.lists(NAMES, min_size=1, max_size=40))
+def test_many_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
+    """As the short form, with some fifty thousand names."""
+    agree_on_names(names, totals, batch)
+
+
+@pytest.mark.slow
+@settings(max_examples=30000)
+@given(rules=RULES, texts=st.lists(SUBJECTS, min_size=1, max_size=12))
+def test_many_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
+    """As the short form, with some hundred thousand names."""
+    agree_on_rules(names, totals, rules, texts)
 
 
 def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:

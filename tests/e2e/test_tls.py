@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -205,16 +207,82 @@ def test_what_stops_the_start(tmp_path: Path, key: str, value: str, said: str) -
     assert "Traceback" not in told
 
 
+def test_new_keys_after_a_signal(tmp_path: Path) -> None:
+    """SIGHUP changes what is asked of new connections; a wrong value changes nothing."""
+    alice, nobody = client_context(world().alice, tmp_path), client_context()
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        file = tmp_path / "server.properties"
+        requested = file.read_text()
+        with Talk(port, nobody) as held:
+            held.ask()
+            file.write_text(requested.replace("auth=requested", "auth=required"))
+            server.process.send_signal(signal.SIGHUP)
+            server.line("reloaded")
+            with pytest.raises((OSError, EOFError)), Talk(port, nobody) as other:
+                other.ask()
+            with Talk(port, alice) as other:
+                other.ask()
+            held.ask()
+            file.write_text(requested.replace("trusted.pem", "missing.pem"))
+            server.process.send_signal(signal.SIGHUP)
+            problem = server.line("not reloaded")["problem"]
+            with Talk(port, alice) as other:
+                other.ask()
+
+        assert problem == (
+            "server.properties line 6: ssl.truststore.location: missing.pem:"
+            " No such file or directory"
+        )
+        assert server.stop() == 0
+
+
 def test_who_speaks_no_tls(tmp_path: Path) -> None:
     """A client in clear is closed; the server goes on and says so in one line."""
     with serving(tmp_path) as server:
         port = server.port("SSL")
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as raw:
             raw.sendall(b"\0\0\0\x10\0\x12\0\0\0\0\0\1\0\4test\0\0")
-            while raw.recv(4096):
-                pass
+            ended(raw)
         line = server.line("failed TLS handshake")
 
         assert line["reason"] == "the client does not speak TLS"
         assert line["level"] == "INFO"
         assert server.stop() == 0
+        assert server.errors() == ""
+
+
+def test_noise(tmp_path: Path) -> None:
+    """Greetings that are broken anywhere harm nobody, and leave no traceback."""
+    chance = random.Random(7)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    greeting = client_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        greeting.do_handshake()
+    whole = outgoing.read()
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        for number in range(200):
+            data = bytearray(whole if number % 4 else chance.randbytes(200))
+            for _ in range(chance.randrange(4)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as raw:
+                raw.sendall(data[: chance.randrange(len(data) + 1)])
+                raw.shutdown(socket.SHUT_WR)
+                ended(raw)
+        with Talk(port, client_context(world().alice, tmp_path)) as talk:
+            talk.ask()
+
+        assert server.stop() == 0
+        told = [line for line in server.lines if line["level"] in ("WARN", "ERROR")]
+        assert told == []
+        assert len(server.of("failed TLS handshake")) >= 10
+        assert server.of("failed TLS handshakes that were not told")
+        assert server.errors() == ""
+
+
+def ended(raw: socket.socket) -> None:
+    """Wait for the end of a connection, however it comes."""
+    with suppress(ConnectionError):
+        while raw.recv(4096):
+            pass

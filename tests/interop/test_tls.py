@@ -37,7 +37,10 @@ def doors(folder: Path) -> Iterator[TlsDoors]:
     """Give a Doorkeeper; bob's certificate is revoked."""
     running = doorkeeper_doors(folder, world().bob)
     yield running
+    log = running.server.log.read_text()
     running.close()
+    assert "Traceback" not in log
+    assert PASSWORD not in log
 
 
 @pytest.fixture(scope="module")
