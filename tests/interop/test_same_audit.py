@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS, Scenario
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
@@ -121,7 +122,11 @@ def each_forwarded_once(lines: Lines) -> Lines:
     )
 
 
-AUDITED = [each for each in SCENARIOS if any(step.user in ("alice", "bob") for step in each.steps)]
+AUDITED = [
+    each
+    for each in (*SCENARIOS, *CREDENTIAL_SCENARIOS)
+    if any(step.user in ("alice", "bob") for step in each.steps)
+]
 
 
 @pytest.mark.parametrize("scenario", AUDITED, ids=[s.name for s in AUDITED])

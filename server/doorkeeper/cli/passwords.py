@@ -31,7 +31,8 @@ def new_password(file: Path | None) -> str:
             raise ValueError(f"{file}: cannot be read: {error.strerror or error}") from None
     if file is None and sys.stdin.isatty():
         typed = click.prompt("New password", hide_input=True, confirmation_prompt=True)
-        return str(typed)
+        # What is no UTF-8 at a terminal becomes half of a surrogate pair.
+        return _first_line(str(typed).encode(errors="surrogateescape"), "what was typed")
     data = sys.stdin.buffer.read(PASSWORD_BYTES_MAX + 1)
     return _first_line(data, "standard input")
 

@@ -87,3 +87,17 @@ def test_at_a_terminal_it_is_asked_for_and_not_shown() -> None:
     result = CliRunner().invoke(command, input="secret\nsecret\n")
 
     assert result.output == ("New password: \nRepeat for confirmation: \n6 characters\n")
+
+
+def test_what_is_typed_is_held_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte that is no UTF-8 comes from a terminal as half of a surrogate pair."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(click, "prompt", lambda *_words, **_options: "secret\udcff")
+
+    with pytest.raises(ValueError, match="what was typed: the password is no text in UTF-8"):
+        new_password(None)
