@@ -95,8 +95,9 @@ def short_namer(configs: Mapping[str, str]) -> ShortNamer:
     use_configuration(configs)
     text = configs.get(RULES_KEY, "DEFAULT").strip()
     rules = [rule.strip() for rule in text.split(",")] if text else []
+    realm = default_realm()
     try:
-        return ShortNamer(default_realm(), rules)
+        return ShortNamer(realm, rules)
     except ValueError as error:
         raise ValueError(f"{RULES_KEY}: {error}") from error
 
