@@ -31,10 +31,18 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
     ScramCredentialUpsertion,
 )
+from doorkeeper_wire.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
+)
+from doorkeeper_wire.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
 )
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -64,6 +72,7 @@ if TYPE_CHECKING:
 RIGHT = "Right-4f1c-password"
 WRONG = "Wrong-93ab-password"
 KEY_PASSWORD = "Key-77de-password"
+TOKEN_KEY = "Token-5e1a-secret-key"
 COMING_S = 20
 NEVER = "Never-0c2e-used"
 """In what is malformed, and in what a client tries to set."""
@@ -85,22 +94,25 @@ PRIVATE_KEY, ENCRYPTED_KEY = (world().server.key_pem(each) for each in (None, KE
 FOREIGN_TOKEN = signed(CLAIMS, key_of("EC", "other"), "ES256")
 
 
+Secrets = tuple[str | bytes, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One way to prove who one is.
 
-    ``keys`` makes its configuration, and may write files. ``prepare`` is told the administrator's
-    connection. ``tokens`` are first tokens, none of which lets anybody in.
+    ``keys`` makes its configuration, and may write files. ``prepare`` makes users, and returns
+    the secrets that come of it. ``tokens`` are first tokens, none of which lets anybody in.
     """
 
     name: str
     mechanism: str
-    secrets: tuple[str | bytes, ...]
+    secrets: Secrets
     keys: Callable[[Path], Mapping[str, str]]
     login: Callable[[Conversation], SaslAuthenticateResponse]
     tokens: tuple[bytes, ...]
     protocol: str = "SASL_PLAINTEXT"
-    prepare: Callable[[Conversation], None] = field(default=lambda _admin: None)
+    prepare: Callable[[Serving], Secrets] = field(default=lambda _server: ())
 
 
 def plain_tokens(name: str = "alice") -> tuple[bytes, ...]:
@@ -142,11 +154,11 @@ def with_key_set(folder: Path) -> Mapping[str, str]:
     }
 
 
-def make_user(mechanism: str) -> Callable[[Conversation], None]:
+def make_user(mechanism: str) -> Callable[[Serving], Secrets]:
     """Return what gives alice a credential, over the wire."""
     number = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}[mechanism]
 
-    def make(admin: Conversation) -> None:
+    def make(server: Serving) -> Secrets:
         change = ScramCredentialUpsertion(
             name="alice",
             mechanism=number,
@@ -155,10 +167,46 @@ def make_user(mechanism: str) -> Callable[[Conversation], None]:
             salted_password=salted_password(mechanism, RIGHT, SALT),
         )
         request = AlterUserScramCredentialsRequest(upsertions=(change,))
-        answer = admin.call(request, AlterUserScramCredentialsResponse, 0)
+        with server.connect() as admin:
+            answer = admin.call(request, AlterUserScramCredentialsResponse, 0)
         assert [row.error_code for row in answer.results] == [0]
+        return ()
 
     return make
+
+
+class Token:
+    """A delegation token of alice's, and a login with it."""
+
+    def __init__(self) -> None:
+        self.id = self.password = ""
+
+    def make(self, server: Serving) -> Secrets:
+        """Create it; its HMAC is a secret, as it is and as the password that it becomes."""
+        make_user("SCRAM-SHA-256")(server)
+        with server.connect("DOOR") as talk:
+            assert logins.scram(talk, "SCRAM-SHA-256", "alice", RIGHT).error_code == 0
+            made = talk.call(
+                CreateDelegationTokenRequest(max_lifetime_ms=-1), CreateDelegationTokenResponse, 3
+            )
+            assert made.error_code == 0
+            described = talk.call(
+                DescribeDelegationTokenRequest(owners=None), DescribeDelegationTokenResponse, 3
+            )
+            assert [each.hmac for each in described.tokens] == [made.hmac]
+        self.id, self.password = made.token_id, b64encode(made.hmac).decode()
+        with server.connect("DOOR") as talk:
+            wrong = f"{WRONG}{self.password}"
+            refusal = logins.scram(talk, "SCRAM-SHA-256", self.id, wrong, "tokenauth=true")
+            assert refusal.error_code == 58
+        return (made.hmac, self.password)
+
+    def login(self, talk: Conversation) -> SaslAuthenticateResponse:
+        """Log in with it."""
+        return logins.scram(talk, "SCRAM-SHA-256", self.id, self.password, "tokenauth=true")
+
+
+TOKEN = Token()
 
 
 def scram_row(mechanism: str) -> Row:
@@ -248,6 +296,19 @@ ROWS = (
     ),
     scram_row("SCRAM-SHA-256"),
     scram_row("SCRAM-SHA-512"),
+    Row(
+        name="delegation token",
+        mechanism="SCRAM-SHA-256",
+        secrets=(RIGHT, WRONG, TOKEN_KEY),
+        keys=lambda _folder: {"delegation.token.secret.key": TOKEN_KEY},
+        prepare=TOKEN.make,
+        login=TOKEN.login,
+        tokens=(
+            f"n,,n={WRONG},r=x,tokenauth=true".encode(),
+            f"n,,n={TOKEN_KEY},r={RIGHT},tokenauth=".encode(),
+            f"n,a={TOKEN_KEY},n=x,r=x,tokenauth=true".encode(),
+        ),
+    ),
     Row(
         name="oauthbearer, signed",
         mechanism="OAUTHBEARER",
@@ -452,8 +513,7 @@ def test_no_output_holds_a_secret(folder: Path, row: Row) -> None:
     outputs: dict[str, bytes] = {}
     path = f"{os.environ.get('PYTHONPATH', '')}:{Path(__file__).parents[1]}"
     with Serving(folder, "--config", str(file), environment={"PYTHONPATH": path}) as server:
-        with server.connect() as admin:
-            row.prepare(admin)
+        secrets = (*row.secrets, *row.prepare(server), KEY_PASSWORD, NEVER)
         with opened(server, row) as talk:
             assert row.login(talk).error_code == 0
         refused = provoke(server, row)
@@ -475,4 +535,4 @@ def test_no_output_holds_a_secret(folder: Path, row: Row) -> None:
     assert len(server.of("failed authentication")) >= refused
     assert len(server.of("not reloaded")) >= 3
     assert all(outputs[name] for name in outputs if name != "stderr")
-    assert leaks((*row.secrets, KEY_PASSWORD, NEVER), outputs) == []
+    assert leaks(secrets, outputs) == []

@@ -36,11 +36,11 @@ def plain(conversation: Conversation, name: str, password: str) -> SaslAuthentic
 
 
 def scram(
-    conversation: Conversation, mechanism: str, name: str, password: str
+    conversation: Conversation, mechanism: str, name: str, password: str, extensions: str = ""
 ) -> SaslAuthenticateResponse:
-    """Log in with SCRAM; return the last answer."""
+    """Log in with SCRAM, or with a token and ``tokenauth=true``; return the last answer."""
     chosen(conversation, mechanism)
-    client = ScramClient(mechanism, name, password)
+    client = ScramClient(mechanism, name, password, extensions=extensions)
     first = step(conversation, client.first())
     return first if first.error_code else step(conversation, client.final(first.auth_bytes))
 
