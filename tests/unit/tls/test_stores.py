@@ -100,10 +100,12 @@ def test_pkcs12(tmp_path: Path, store_type: str) -> None:
     assert found.chain == (server.certificate, *server.issuers)
 
 
+@pytest.mark.interop
 @needs_keytool
 @pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
 def test_jks(tmp_path: Path, store_type: str) -> None:
     """A true JKS store is read, whatever the type is called, with a password for its key."""
+    pytest.importorskip("jks")
     file = jks(SERVER, tmp_path / "server.jks", key_password="another-0")
 
     found = identity(
@@ -122,10 +124,12 @@ def test_jks(tmp_path: Path, store_type: str) -> None:
     assert trusted(ssl_truststore_location=file, ssl_truststore_password=PASSWORD) == CHAIN[:1]
 
 
+@pytest.mark.interop
 @needs_keytool
 @pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
 def test_trust_stores_of_keytool(tmp_path: Path, store_type: str) -> None:
     """Trusted certificates are read from both; JKS needs no password for them, as in Java."""
+    pytest.importorskip("jks")
     other = Authority("Other")
     file = trust_store(tmp_path / "trusted", store_type, world().authority, other)
     both = {world().authority.own.certificate, other.own.certificate}
@@ -291,8 +295,10 @@ def test_jks_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "install doorkeeper[jks], or convert it to PKCS12: keytool -importkeystore" in said
 
 
+@pytest.mark.interop
 def test_a_damaged_jks_store(tmp_path: Path) -> None:
     """Bytes that only begin like a store are told as damaged."""
+    pytest.importorskip("jks")
     (tmp_path / "old.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\7")
 
     said = refusal(identity, ssl_keystore_location=tmp_path / "old.jks", ssl_keystore_password="x")
