@@ -207,11 +207,9 @@ GOOD: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("options", GOOD.values(), ids=GOOD)
-def test_tokens_of_kafkas_client(
-    doors: Doors, kafka_tools: Callable[[str], KafkaTools], options: dict[str, str]
-) -> None:
+def test_tokens_of_kafkas_client(doors: Doors, tools: KafkaTools, options: dict[str, str]) -> None:
     """With each of its options the tool is the principal of the claim sub, which may see ACLs."""
-    done = listed(kafka_tools(REFERENCE), doors, doors.oauth, java_client(**options))
+    done = listed(tools, doors, doors.oauth, java_client(**options))
 
     assert done.status == 0, done.text
     assert "principal=User:b,c=d" in done.stdout
