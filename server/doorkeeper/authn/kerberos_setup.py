@@ -51,7 +51,9 @@ def use_configuration(originals: Mapping[str, str]) -> None:
         problem = unreadable(Path(named))
         if problem:
             raise ValueError(f"{CONFIG_KEY}: {named}: {problem}")
-        os.environ[VARIABLE] = named
+        # Threads of the library may be reading it: it is not written without need.
+        if os.environ.get(VARIABLE) != named:
+            os.environ[VARIABLE] = named
         return
     files = [file for file in os.environ.get(VARIABLE, DEFAULT_CONFIG).split(":") if file]
     problems = {file: unreadable(Path(file)) for file in files}
