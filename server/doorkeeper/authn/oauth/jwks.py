@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
@@ -127,7 +128,7 @@ def _typed(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
                 return _elliptic(public)
             case _:
                 return _edwards(public)
-    except (JoseError, ValueError, TypeError, KeyError):
+    except (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
         # The errors of the libraries hold pieces of the key.
         raise ValueError(f"it is no {kind} key that can be used") from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -37,7 +37,7 @@ PAUSE_S: Final = 10.0
 class Endpoint:
     """Where keys are fetched, how often, and the waits after a fetch that failed."""
 
-    url: str
+    url: str = field(repr=False)
     refresh_s: float
     backoff_s: float
     backoff_max_s: float
@@ -137,6 +137,8 @@ class UrlKeys:
             return f"{self._shown}: {_cause(error)}"
         except ValueError as error:
             return f"{self._shown}: {error}"
+        except Exception as error:  # noqa: BLE001  whatever it is, the timer goes on
+            return f"{self._shown}: {type(error).__name__}"
         return None
 
     async def _read(self) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
@@ -169,7 +170,7 @@ def _verified(token: str, key: VerificationKey) -> bytes | None:
     """Return the payload of a token, or None where its signature is wrong."""
     try:
         return jws.deserialize_compact(token, key.key, registry=_REGISTRY).payload
-    except (JoseError, ValueError, TypeError):
+    except (JoseError, UnsupportedAlgorithm, ValueError, TypeError):
         return None
 
 

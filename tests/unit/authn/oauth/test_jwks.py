@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from joserfc.jwk import OKPKey
 
 from doorkeeper.authn.oauth.jwks import ALGORITHMS, KEYS_MAX, parse
 from testkit.tokens import encoded, key_of, key_set, public
@@ -94,6 +96,19 @@ def test_other_keys_are_left_out(member: Any) -> None:
 
     assert [each.kid for each in found.keys] == ["good"]
     assert [reason.partition(":")[0] for reason in found.left_out] == ["key 1"]
+
+
+def test_a_key_that_this_machine_cannot_use_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenSSL may be built, or configured, without a curve."""
+
+    def unsupported(_: object) -> None:
+        raise UnsupportedAlgorithm("Ed448")
+
+    monkeypatch.setattr(OKPKey, "import_key", unsupported)
+
+    found = parse(key_set(key_of("Ed25519", "a"), key_of("EC", "b")))
+
+    assert [each.kid for each in found.keys] == ["b"]
 
 
 def test_a_small_key_is_left_out() -> None:

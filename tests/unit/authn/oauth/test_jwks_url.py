@@ -189,6 +189,18 @@ async def test_a_silent_provider_is_not_waited_for(monkeypatch: pytest.MonkeyPat
         found.held.set()
 
 
+async def test_whatever_goes_wrong_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that nobody has thought of stops the start like others, without a traceback."""
+
+    def broken(_: bytes) -> None:
+        raise LookupError("hush")
+
+    monkeypatch.setattr(jwks_url, "parse", broken)
+    async with provider() as found:
+        with pytest.raises(ValueError, match=r"/keys: LookupError$"):
+            await keys_at(found.url, RecordingLogger()).start()
+
+
 async def test_closing_ends_a_fetch() -> None:
     """Nothing runs afterwards; who waits is released."""
     async with provider() as found:
@@ -207,4 +219,7 @@ async def test_closing_ends_a_fetch() -> None:
 
 def test_a_url_is_shown_without_secrets() -> None:
     """Neither a password nor a query is shown."""
+    endpoint = Endpoint(url="https://u:hush@idp", refresh_s=1, backoff_s=1, backoff_max_s=1)
+
+    assert "hush" not in repr(endpoint)
     assert shown("https://u:hush@idp:8443/keys?a=hush#hush") == "https://idp:8443/keys"
