@@ -1,0 +1,95 @@
+"""Logs in with SCRAM and keeps a session busy: JSON in, JSON out.
+
+In:  {"library": "kafka-python" or "confluent-kafka", "bootstrap": ..., "seconds": how long,
+      "mechanism": ..., "user": ..., "password": ...}
+Out: {"calls": calls that succeeded, "error": class or null, "text": ..., "log": what was logged}
+"""
+
+import io
+import json
+import logging
+import os
+import sys
+import time
+
+LOG = io.StringIO()
+CALL_S = 5
+
+
+def kafka_python(script):
+    """Return a call of kafka-python."""
+    from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - one of the two is installed
+
+    admin = KafkaAdminClient(
+        bootstrap_servers=script["bootstrap"],
+        bootstrap_timeout_ms=3000,
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism=script["mechanism"],
+        sasl_plain_username=script["user"],
+        sasl_plain_password=script["password"],
+    )
+    return admin.describe_cluster
+
+
+def confluent_kafka(script):
+    """Return a call of confluent-kafka, which tells of a refusal to its error callback only."""
+    from confluent_kafka import KafkaError  # noqa: PLC0415
+    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+
+    refusals = []
+
+    def noted(error):
+        if error.code() == KafkaError._AUTHENTICATION:
+            refusals.append(error.str())
+
+    admin = AdminClient(
+        {
+            "bootstrap.servers": script["bootstrap"],
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": script["mechanism"],
+            "sasl.username": script["user"],
+            "sasl.password": script["password"],
+            "error_cb": noted,
+            "log_level": 0,
+        }
+    )
+
+    def call():
+        future = admin.describe_cluster(request_timeout=CALL_S)
+        while not future.done():
+            admin.poll(0.02)
+            if refusals:
+                raise PermissionError(refusals[0])
+        future.result()
+
+    return call
+
+
+def main():
+    script = json.load(sys.stdin)
+    logging.basicConfig(stream=LOG, level=logging.WARNING, format="%(message)s")
+    answers = os.dup(1)
+    os.dup2(2, 1)  # What a library prints is no answer.
+    calls, error = 0, None
+    end = time.monotonic() + script["seconds"]
+    try:
+        make = kafka_python if script["library"] == "kafka-python" else confluent_kafka
+        call = make(script)
+        while calls == 0 or time.monotonic() < end:
+            call()
+            calls += 1
+            time.sleep(0.1)
+    except Exception as raised:
+        error = raised
+    found = {
+        "calls": calls,
+        "error": None if error is None else type(error).__name__,
+        "text": "" if error is None else str(error),
+        "log": LOG.getvalue(),
+    }
+    with os.fdopen(answers, "w") as out:
+        json.dump(found, out)
+    os._exit(0)  # librdkafka would wait for what it still tries.
+
+
+main()
