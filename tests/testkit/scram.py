@@ -15,6 +15,8 @@ from doorkeeper_wire.messages.sasl_authenticate import (
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from testkit.frames import FrameClient
 
 
@@ -75,7 +77,13 @@ def salted_password(mechanism: str, password: str, salt: bytes, iterations: int 
 
 
 def scram_login(
-    connection: FrameClient, mechanism: str, name: str, password: str, extensions: str = ""
+    connection: FrameClient,
+    mechanism: str,
+    name: str,
+    password: str,
+    extensions: str = "",
+    *,
+    on_challenge: Callable[[bytes], None] = lambda _: None,
 ) -> Any:
     """Log in over a connection; return the last answer of the server, good or bad."""
     client = ScramClient(mechanism, name, password, extensions=extensions)
@@ -85,6 +93,7 @@ def scram_login(
     answer = connection.ask(first, SaslAuthenticateResponse, 2)
     if answer.error_code:
         return answer
+    on_challenge(answer.auth_bytes)
     final = SaslAuthenticateRequest(auth_bytes=client.final(answer.auth_bytes))
     answer = connection.ask(final, SaslAuthenticateResponse, 2)
     assert answer.error_code or client.is_server(answer.auth_bytes)

@@ -71,8 +71,18 @@ class TokenSide:
     def login(self, token: str, mechanism: str) -> tuple[FrameClient, Any]:
         """Log in with a token; return the connection and the last answer."""
         client = FrameClient(self.target.sasl)
-        word = b64encode(self._hmacs[token]).decode()
-        return client, scram_login(client, mechanism, self._ids[token], word, "tokenauth=true")
+        done = scram_login(
+            client, mechanism, self.id_of(token), self.word_of(token), "tokenauth=true"
+        )
+        return client, done
+
+    def id_of(self, token: str) -> str:
+        """Return the id that the server gave to a token."""
+        return self._ids[token]
+
+    def word_of(self, token: str) -> str:
+        """Return the password of a token."""
+        return b64encode(self._hmacs[token]).decode()
 
     def close(self) -> None:
         """Close all connections."""

@@ -236,7 +236,7 @@ async def test_without_a_secret_there_are_none() -> None:
     assert world.tokens.login("id") is None
     assert world.refused(NEW) is ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
     (line,) = world.log.lines
-    assert (line.level, line.fields) == ("warning", {"token_ids": "id"})
+    assert (line.level, line.fields) == ("warning", {"ids": "id"})
     assert "no delegation.token.secret.key" in line.event
 
 
@@ -249,12 +249,12 @@ async def test_tokens_of_another_secret_are_nothing_to_anybody() -> None:
     for secret in (SECRET, "second-one"):
         wish = Renewal(hmac_of(secret, "old"), -1, ALICE)
         assert world.refused(wish) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
-    assert [line.fields for line in world.log.lines] == [{"token_ids": "old"}]
+    assert [line.fields for line in world.log.lines] == [{"ids": "old"}]
     world.tokens.use(settings_of(TEXT))
     assert len(world.log.lines) == 1
     world.tokens.use(settings_of("delegation.token.secret.key=second-one\n"))
     assert [each.token_id for each in world.live()] == ["old"]
-    assert [line.fields for line in world.log.lines][1:] == [{"token_ids": "id"}]
+    assert [line.fields for line in world.log.lines][1:] == [{"ids": "id"}]
     assert "second-one" not in str(world.log.lines)
 
 
@@ -300,7 +300,7 @@ async def test_what_has_expired_is_swept_away() -> None:
     assert sorted(each.token_id for each in world.live()) == ["id", "just"]
     told = [line.fields for line in world.log.lines if line.event == "delegation token expired"]
     assert len(told) == SWEPT_MAX + 3
-    assert told[0] == {"token_id": "other-0", "owner": "User:alice"}
+    assert told[0] == {"id": "other-0", "owner": "User:alice"}
 
 
 async def test_the_sweep_comes_by_itself() -> None:
@@ -318,7 +318,7 @@ async def test_many_ids_are_told_in_many_lines() -> None:
     """A line stays readable."""
     world = World([stored(f"id-{number:03}", secret="x") for number in range(TOLD_MAX + 1)])
 
-    assert [str(line.fields["token_ids"]).count("id-") for line in world.log.lines] == [TOLD_MAX, 1]
+    assert [str(line.fields["ids"]).count("id-") for line in world.log.lines] == [TOLD_MAX, 1]
 
 
 async def test_a_strange_owner_is_the_same_before_and_after_a_restart() -> None:
