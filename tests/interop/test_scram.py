@@ -6,18 +6,23 @@ is shows in what it may do: only User:alice may see ACLs.
 
 import json
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from testkit.checkout import ROOT
 from testkit.clients import CLIENTS, DRIVERS
 from testkit.frame_cases import CLUSTER, DESCRIBE, create, creation
+from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
-from testkit.kafka_tools import Done, KafkaTools
+from testkit.kafka_tools import Done, KafkaTools, write_scripts
 from testkit.side_by_side import Side
 
 REFERENCE = VERSIONS[0]
@@ -191,3 +196,41 @@ def test_other_clients_authenticate_again(scram_target: Target, library: str) ->
     assert found["calls"] > 20
     if not scram_target.is_kafka:
         assert 1 <= connections(scram_target) - before <= 3
+
+
+def test_the_pages_example_of_tokens_runs(
+    kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
+) -> None:
+    """The files and commands of docs/security.md, as they stand, but for the port."""
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Delegation tokens\n")[2].partition("\n## ")[0]
+    text = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
+    server_file, client_file, commands, _ = (dedent(block) for block in text)
+    port = free_port()
+    address = f"localhost:{port}"
+    (tmp_path / "server.properties").write_text(server_file.replace("localhost:9092", address))
+    (tmp_path / "client.properties").write_text(client_file)
+    write_scripts(kafka_tools(REFERENCE).jars, tmp_path / "bin", plain=address, sasl=address)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "doorkeeper", "serve", "--config", "server.properties"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_for_port(port, server, tmp_path / "server.properties")
+        done = subprocess.run(
+            ["bash", "-c", f"export PATH={tmp_path / 'bin'}:$PATH; set -e; {commands}"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=CLIENT_S,
+        )
+    finally:
+        server.terminate()
+        server.wait()
+
+    assert done.returncode == 0, done
+    assert done.stdout.count("User:user1") >= 4
+    assert "Cluster ID: " in done.stdout
+    assert "expiry" in done.stdout.lower()
