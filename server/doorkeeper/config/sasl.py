@@ -106,7 +106,8 @@ def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Foun
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section is none.
         if modules:
-            return _of_section(given, name, modules, f"{jaas_file.path} section {section}")
+            where = f"{jaas_file.path} section {section}"
+            return _of_section(given, Place(JAAS_KEY, listener, name), modules, where)
     if _needs_module(given, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
@@ -135,11 +136,14 @@ def _of_key(given: Given, name: str, place: Place) -> _Found | None:
 
 
 def _of_section(
-    given: Given, name: str, modules: Sequence[LoginModule], where: str
+    given: Given, place: Place, modules: Sequence[LoginModule], where: str
 ) -> _Found | None:
+    name, listener = place.mechanism, place.listener
+    assert name is not None
+    assert listener is not None
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
-        if name in _OPTIONS:
+        if _needs_module(given, name, listener):
             given.problem(Place(JAAS_KEY), f"{where} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}

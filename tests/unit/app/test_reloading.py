@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,12 +12,16 @@ from doorkeeper.app.reconfiguring import changed_keys, is_reloaded
 from doorkeeper.app.reloading import reload
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
+from testkit import watched_mechanism
+from testkit.conversation_cases import hand
 from testkit.logs import ReadableLogs, readable_logs
 from testkit.stores import NOW_MS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    import pytest
 
 BASE = """
 listeners=SASL://localhost:0
@@ -160,6 +166,34 @@ async def test_what_is_described_is_what_holds(tmp_path: Path) -> None:
         assert settings.log_levels == {"root": 30}
         assert settings.originals["num.partitions"] == "1"
         assert settings.originals["doorkeeper.log.levels"] == "root=WARN"
+
+
+async def test_what_a_connection_began_with_closes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not while it is connected, and at once when it is gone: nobody waits for a collection."""
+    watched_mechanism.use(monkeypatch)
+    events = watched_mechanism.EVENTS
+    mechanisms = f"sasl.enabled.mechanisms={watched_mechanism.MECHANISM}\n"
+    async with running(tmp_path, f"{mechanisms}{watched_mechanism.ISSUER}=one") as server:
+        port = server.assembly.edge.bound_port("SASL")
+        reader, writer = await asyncio.open_connection("localhost", port)
+        writer.write(hand(watched_mechanism.MECHANISM).data)
+        assert await reader.read(1000)
+        gc.disable()
+        try:
+            await server.reload(f"{mechanisms}{watched_mechanism.ISSUER}=two")
+            connected = list(events)
+            writer.close()
+            for _ in range(10_000):
+                if len(events) > len(connected):
+                    break
+                await asyncio.sleep(0.001)
+        finally:
+            gc.enable()
+
+    assert connected == ["one starts", "two starts"]
+    assert events == [*connected, "one closes", "two closes"]
 
 
 def test_which_keys_are_reloaded() -> None:

@@ -143,10 +143,14 @@ def test_a_section_without_the_mechanisms_module(tmp_path: Path) -> None:
     )
 
 
-def test_with_a_handler_plain_needs_no_module() -> None:
+@pytest.mark.parametrize("section", ["", "KafkaServer { a.B required; };"])
+def test_with_a_handler_plain_needs_no_module(tmp_path: Path, section: str) -> None:
     """The handler knows the users."""
+    file = tmp_path / "jaas.conf"
+    file.write_text(section)
     handler = "listener.name.sasl.plain.sasl.server.callback.handler.class=com.example.C"
-    (listener,) = settings_of(f"{ENABLED}{handler}").listeners
+    text = f"{ENABLED}{handler}\ndoorkeeper.jaas.file={file}"
+    (listener,) = settings_of(text).listeners
 
     assert listener.mechanisms[0].callback_handler == "com.example.C"
     assert listener.mechanisms[0].login_module is None
