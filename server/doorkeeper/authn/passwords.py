@@ -97,7 +97,9 @@ class FilePasswords:
         self._timeout_s = timeout_s
         threads = min(HASHING_THREADS_MAX, max(1, (os.cpu_count() or 1) - 1))
         self._turns = Turns(threads)
-        self._threads = ThreadPoolExecutor(threads, "passwords", initializer=_lower_priority)
+        self._threads = ThreadPoolExecutor(
+            threads, "doorkeeper-passwords", initializer=_lower_priority
+        )
 
     def accepts(
         self, name: str, password: str, context: AuthenticationContext
