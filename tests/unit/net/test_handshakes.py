@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 import ssl
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,9 @@ from testkit.tls import client_context, connected, door, offers
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from doorkeeper.acl.model import Principal
+    from doorkeeper.authn.contract import AuthenticationContext
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
@@ -73,6 +77,31 @@ def test_a_client_without_a_certificate_is_anonymous(kind: str, tmp_path: Path) 
             await client.call(versions(), ApiVersionsResponse, 3)
             (shell,) = running.server._shells
             assert shell.connection._session.principal.name == "ANONYMOUS"
+
+    run(kind, main())
+
+
+class Refusing:
+    """Makes no principals."""
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        """Refuse."""
+        raise LookupError(context.peer_certificates[0].hex())
+
+
+@both_loops
+def test_a_certificate_without_a_principal(kind: str, tmp_path: Path) -> None:
+    """Where no principal can be made of a certificate, the connection ends with a line."""
+
+    async def main() -> None:
+        spec = door(tmp_path, ssl_client_auth="required")
+        spec = replace(spec, offers=spec.offers._replace(builder=Refusing()))
+        async with edge(spec) as running:
+            client = await connected(running, client_context(world().alice, tmp_path))
+            assert await client.ended() == b""
+            await until(lambda: running.server.connections == 0)
+            assert [each for each in running.log.lines if each.level in ("warning", "error")]
+            assert FAILED not in running.log.events()
 
     run(kind, main())
 
