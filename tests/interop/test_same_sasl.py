@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testkit import sasl_doors
+from testkit import conversation_cases, sasl_doors
+from testkit.accepted import agreed
+from testkit.conversations import spoken
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot
-from testkit.scram_conversations import CATALOGUE, play
+from testkit.scram_conversations import CATALOGUE, play, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from testkit.conversations import Conversation
     from testkit.oracle_totals import Totals
     from testkit.sasl_doors import SaslDoors
 
@@ -55,3 +58,34 @@ def test_logins(
         differences = [line for lines in pool.map(talk, CATALOGUE) for line in lines]
 
     assert not differences, "\n".join(differences)
+
+
+@pytest.mark.parametrize("kind", ["authentications", "orders", "sizes"])
+def test_behind_tls(kind: str, doors: tuple[SaslDoors, SaslDoors], totals: Totals) -> None:
+    """Every state of an authentication meets everything that can come then, as in clear."""
+
+    def talk(conversation: Conversation) -> list[str]:
+        expected, found = (over_tls(each, conversation) for each in doors)
+        totals.compared["exchanges with a broker"] += len(expected)
+        if len(expected) != len(found):
+            return [conversation.name, f"  kafka: {expected}", f"  we:    {found}"]
+        asked = [turn.name for turn in conversation.turns for _ in range(turn.answers)]
+        lines = [
+            line
+            for name, theirs, our in zip(asked, expected, found, strict=False)
+            for line in agreed(name, theirs, our, met=totals.accepted)
+        ]
+        return [conversation.name, *lines] if lines else []
+
+    conversations = [each for each in conversation_cases.CATALOGUE[kind] if each.listener == "sasl"]
+    with ThreadPoolExecutor(TALKERS) as pool:
+        differences = [line for lines in pool.map(talk, conversations) for line in lines]
+
+    assert conversations
+    assert not differences, "\n".join(differences)
+
+
+def over_tls(doors: SaslDoors, conversation: Conversation) -> list[Any]:
+    """Hold a conversation on the listener behind TLS; return what came back."""
+    with doors.connect("SECURE") as peer:
+        return [shown(each) for each in spoken(peer, conversation.turns)]

@@ -66,14 +66,19 @@ def say(request: Any, response: type[Any], version: int, client: str | None = "t
 
 def play(address: str, turns: tuple[Turn, ...]) -> list[Any]:
     """Return what came back for each turn, up to the end of the connection."""
-    seen: list[Any] = []
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=ANSWER_S) as peer:
-        for turn in turns:
-            for number in range(turn.answers):
-                seen.append(answered(peer, turn, send=number == 0))
-                if seen[-1] in ("closed", "silent"):
-                    return seen
+        return spoken(peer, turns)
+
+
+def spoken(peer: socket.socket, turns: tuple[Turn, ...]) -> list[Any]:
+    """Say turns on a connection; return as ``play`` does."""
+    seen: list[Any] = []
+    for turn in turns:
+        for number in range(turn.answers):
+            seen.append(answered(peer, turn, send=number == 0))
+            if seen[-1] in ("closed", "silent"):
+                return seen
     return seen
 
 
