@@ -118,7 +118,7 @@ def test_a_wrong_file_is_one_line_for_each_error(tmp_path: Path) -> None:
         (f"{STANDARD}super.users=alice", "super.users: expected a string in format"),
         ("doorkeeper.catalog.file=none.yaml", "none.yaml: cannot be read: No such file"),
         ("listeners=PLAINTEXT://192.0.2.1:0", "cannot bind 192.0.2.1:0: this machine has no"),
-        ("listeners=SSL://localhost:0", "listener SSL speaks SSL; this version speaks"),
+        ("listeners=SSL://localhost:0", "listener SSL speaks SSL and needs a certificate"),
     ],
 )
 def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> None:
