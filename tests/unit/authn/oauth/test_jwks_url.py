@@ -53,8 +53,10 @@ async def provider() -> AsyncIterator[Provider]:
         await runner.cleanup()
 
 
-def keys_at(url: str, log: RecordingLogger, *, refresh_s: float = 60.0) -> UrlKeys:
-    endpoint = Endpoint(url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=0.05)
+def keys_at(
+    url: str, log: RecordingLogger, *, refresh_s: float = 60.0, backoff_max_s: float = 0.05
+) -> UrlKeys:
+    endpoint = Endpoint(url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=backoff_max_s)
     return UrlKeys(endpoint, log)
 
 
@@ -168,7 +170,7 @@ async def test_a_provider_that_comes_late_is_waited_for() -> None:
     """The start tries again within the longest wait."""
     async with provider() as found:
         found.status = 503
-        keys = keys_at(found.url, RecordingLogger())
+        keys = keys_at(found.url, RecordingLogger(), backoff_max_s=30)
         starting = asyncio.ensure_future(keys.start())
         await until(lambda: found.fetches >= 1)
         found.status = 200
