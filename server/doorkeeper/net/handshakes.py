@@ -25,17 +25,47 @@ LINGER_BYTES: Final = 65536
 """How much is read at a time of what nobody wants."""
 
 
+class _Handshake:
+    """One of them. ``over`` says that the connection has a transport, or is forgotten."""
+
+    __slots__ = ("accepted", "alerted", "began_s", "over", "pressed", "shell")
+
+    def __init__(self, accepted: socket.socket, shell: Shell, began_s: float) -> None:
+        self.accepted = accepted
+        self.shell = shell
+        self.began_s = began_s
+        self.pressed = False
+        self.over = False
+        self.alerted: socket.socket | None = None
+
+    def tell(self, alert: bytes) -> None:
+        """Send an alert, and keep the connection for who reads it."""
+        with suppress(OSError):
+            self.accepted.send(alert)
+            self.alerted = self.accepted.dup()
+
+    def end(self, error: OSError | None) -> None:
+        """Let the connection be forgotten; it never had a transport, or has one that is new."""
+        self.over = True
+        if self.shell.is_connected:
+            # The transport ends it, and tells it so.
+            self.shell.abort("connection cut off at the end of its handshake")
+            return
+        self.accepted.close()
+        self.shell.connection_lost(error)
+
+
 class Handshakes:
     """Those of one listener."""
 
-    __slots__ = ("_freed", "_limits", "_log", "_pressed", "_running")
+    __slots__ = ("_freed", "_limits", "_logger", "_running", "_told")
 
     def __init__(self, listener_name: str, limits: Limits, logger: Logger) -> None:
         """Begin with none."""
         self._limits = limits
-        self._log = HandshakeLog(listener_name, logger)
-        self._running: dict[asyncio.Task[None], float] = {}
-        self._pressed: set[asyncio.Task[None] | None] = set()
+        self._logger = logger
+        self._told = HandshakeLog(listener_name, logger)
+        self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
 
     def __len__(self) -> int:
@@ -46,16 +76,15 @@ class Handshakes:
         loop = asyncio.get_running_loop()
         while len(self._running) >= self._limits.tls_handshakes_max:
             self._freed.clear()
-            waiting = [each for each in self._running if each not in self._pressed]
-            if not waiting:
-                await self._freed.wait()
-                continue
-            oldest = waiting[0]
-            over_s = self._running[oldest] + self._limits.tls_handshake_pressed_ms / 1000
-            if over_s <= loop.time():
-                self._pressed.add(oldest)
-                oldest.cancel()
-                continue
+            oldest = next((each for each in self._running.items() if not each[1].pressed), None)
+            over_s = None
+            if oldest is not None:
+                task, handshake = oldest
+                over_s = handshake.began_s + self._limits.tls_handshake_pressed_ms / 1000
+                if over_s <= loop.time():
+                    handshake.pressed = True
+                    task.cancel()
+                    continue
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(over_s):
                     await self._freed.wait()
@@ -63,8 +92,9 @@ class Handshakes:
     def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Shell) -> None:
         """Let a connection shake hands."""
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._one(context, accepted, shell))
-        self._running[task] = loop.time()
+        handshake = _Handshake(accepted, shell, loop.time())
+        task = loop.create_task(self._one(context, handshake))
+        self._running[task] = handshake
         task.add_done_callback(self._ended)
 
     async def close(self) -> None:
@@ -73,65 +103,53 @@ class Handshakes:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._log.close()
+        self._told.close()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        del self._running[task]
-        self._pressed.discard(task)
+        """Tidy up, also after a task that was cancelled before it began."""
+        handshake = self._running.pop(task)
         self._freed.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._logger.error(
+                "a TLS handshake ended by an error of ours",
+                connection=handshake.shell.peer_id,
+                exc_info=error,
+            )
+        if handshake.alerted is not None:
+            handshake.alerted.close()
+        if not handshake.over:
+            if handshake.pressed:
+                self._told.failed(handshake.shell.peer_id, "it takes too long")
+            handshake.end(None)
 
-    async def _one(self, context: ssl.SSLContext, accepted: socket.socket, shell: Shell) -> None:
-        left: list[socket.socket] = []
-
-        def tell(alert: bytes) -> None:
-            with suppress(OSError):
-                accepted.send(alert)
-                left.append(accepted.dup())
-
-        tell_alert.set(tell)
-        limits = self._limits
+    async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
+        tell_alert.set(handshake.tell)
+        limits, shell = self._limits, handshake.shell
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: shell,
-                accepted,
+                handshake.accepted,
                 ssl=context,
                 ssl_handshake_timeout=limits.tls_handshake_ms / 1000,
                 ssl_shutdown_timeout=limits.tls_shutdown_ms / 1000,
             )
-        except asyncio.CancelledError:
-            pressed = asyncio.current_task() in self._pressed
-            error = TimeoutError("others were waiting") if pressed else None
-            self._forget(accepted, shell, error)
-            if pressed:
-                return
-            raise
+            handshake.over = True
         except OSError as error:
-            self._forget(accepted, shell, error)
-        for each in left:
-            await self._linger(each)
-
-    def _forget(self, accepted: socket.socket, shell: Shell, error: OSError | None) -> None:
-        if shell.is_connected:
-            # The transport ends it, and tells it so.
-            shell.abort("connection cut off at the end of its handshake")
-            return
-        accepted.close()
-        if error is not None:
-            self._log.failed(shell.peer_id, reason_of(error))
-        shell.connection_lost(error)
+            if not shell.is_connected:
+                self._told.failed(shell.peer_id, reason_of(error))
+            handshake.end(error)
+            if handshake.alerted is not None:
+                await self._linger(handshake.alerted)
 
     async def _linger(self, connection: socket.socket) -> None:
         """Let the peer read its alert: what it still sends must not make the kernel reset."""
         loop = asyncio.get_running_loop()
-        try:
-            with suppress(OSError):
-                connection.setblocking(False)
-                connection.shutdown(socket.SHUT_WR)
-                async with asyncio.timeout(self._limits.tls_linger_ms / 1000):
-                    while await loop.sock_recv(connection, LINGER_BYTES):
-                        pass
-        finally:
-            connection.close()
+        with suppress(OSError):
+            connection.setblocking(False)
+            connection.shutdown(socket.SHUT_WR)
+            async with asyncio.timeout(self._limits.tls_linger_ms / 1000):
+                while await loop.sock_recv(connection, LINGER_BYTES):
+                    pass
 
 
 _NOT_TLS: Final = frozenset(

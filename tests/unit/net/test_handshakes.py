@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.limits import Limits
-from doorkeeper.net.handshakes import reason_of
+from doorkeeper.net.handshakes import Handshakes, reason_of
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.certificates import Authority, world
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import Principal
     from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.net.shell import Shell
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
@@ -234,6 +235,58 @@ def test_a_stop_ends_handshakes(kind: str, tmp_path: Path) -> None:
             assert await slow.ended() == b""
             slow.writer.close()
             assert FAILED not in running.log.events()
+
+    run(kind, main())
+
+
+@both_loops
+def test_a_stop_before_a_handshake_begins(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection of which nothing has happened yet is forgotten like the others."""
+    begin = Handshakes.begin
+
+    def begin_and_stop(
+        handshakes: Handshakes, context: ssl.SSLContext, accepted: socket.socket, shell: Shell
+    ) -> None:
+        begin(handshakes, context, accepted, shell)
+        (task,) = handshakes._running
+        task.cancel()
+
+    async def main() -> None:
+        monkeypatch.setattr(Handshakes, "begin", begin_and_stop)
+        async with edge(door(tmp_path)) as running:
+            client = await silent(running.port)
+            assert await client.ended() == b""
+            assert running.server.connections == 0
+            assert FAILED not in running.log.events()
+            client.leave()
+
+    run(kind, main())
+
+
+@both_loops
+def test_an_error_of_ours(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody has foreseen ends one connection, with a line and its traceback."""
+
+    async def main() -> None:
+        async with edge(door(tmp_path)) as running:
+
+            def faulty(*_given: object, **_named: object) -> ssl.SSLObject:
+                raise RuntimeError("odd")
+
+            context = running.server._offers["DOOR"].tls
+            assert context is not None
+            with monkeypatch.context() as patch:
+                patch.setattr(type(context), "wrap_bio", faulty)
+                client = await silent(running.port)
+                assert await client.ended() == b""
+                await until(lambda: running.server.connections == 0)
+                client.leave()
+            line = running.log.one("a TLS handshake ended by an error of ours")
+            assert line.level == "error"
+            other = await connected(running, client_context())
+            await other.call(versions(), ApiVersionsResponse, 3)
 
     run(kind, main())
 
