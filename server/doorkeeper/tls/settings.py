@@ -39,6 +39,10 @@ class TlsSettings:
         """Return a boolean."""
         return self.values.get(key, "").strip().lower() == "true"
 
+    def is_given(self, key: str) -> bool:
+        """Say whether the configuration names the key, with a prefix or without."""
+        return key in self.given_as
+
     def is_given_here(self, key: str) -> bool:
         """Say whether the configuration names the key for this very listener."""
         return self.given_as.get(key, "").startswith("listener.name.")

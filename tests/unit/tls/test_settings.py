@@ -21,6 +21,7 @@ def test_values() -> None:
 
 def test_where_a_value_comes_from() -> None:
     """A problem names the key as it is given; a listener's own is told from the server's."""
+    assert [SETTINGS.is_given(key) for key in ("a", "words", "b")] == [True, True, False]
     assert [SETTINGS.is_given_here(key) for key in ("a", "words", "b")] == [True, False, False]
     assert str(SETTINGS.problem("a", "wrong")) == "listener.name.door.a: wrong"
     assert str(SETTINGS.problem("b", "wrong")) == "b: wrong"
