@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
+from doorkeeper_wire.messages import (
+    create_delegation_token,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.frame_cases import CLUSTER, DESCRIBE, USER, create, creation, describe
-from testkit.frames import Closed
+from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target
 from testkit.kafka_tools import Done, KafkaTools
@@ -162,6 +168,36 @@ def test_a_session_ends_with_its_token(sides: tuple[TokenSide, TokenSide]) -> No
 def test_changes_are_a_brokers(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
     """Every caller, every token, every period; what has expired; what has gone."""
     assert compare(sides, CHANGES, totals) == {0, 62, 63, 64, 66}
+
+
+REQUESTS = (
+    (create_delegation_token.CreateDelegationTokenRequest(), (1, 2, 3)),
+    (renew_delegation_token.RenewDelegationTokenRequest(hmac=b"x"), (1, 2)),
+    (expire_delegation_token.ExpireDelegationTokenRequest(hmac=b"x"), (1, 2)),
+    (describe_delegation_token.DescribeDelegationTokenRequest(owners=None), (1, 2, 3)),
+)
+RESPONSES = (
+    create_delegation_token.CreateDelegationTokenResponse,
+    renew_delegation_token.RenewDelegationTokenResponse,
+    expire_delegation_token.ExpireDelegationTokenResponse,
+    describe_delegation_token.DescribeDelegationTokenResponse,
+)
+
+
+def test_controllers_answer_the_same(token_pair: Pair, totals: Totals) -> None:
+    """On a listener for controllers, where nobody proves anything."""
+    heard = []
+    for side in (token_pair.reference, token_pair.ours):
+        with FrameClient(side.target.controller) as client:
+            heard.append(
+                [
+                    fields(client.ask(request, response, version))
+                    for (request, versions), response in zip(REQUESTS, RESPONSES, strict=True)
+                    for version in versions
+                ]
+            )
+    totals.compared["exchanges about delegation tokens with a broker"] += len(heard[0])
+    assert heard[0] == heard[1]
 
 
 IDS = re.compile(r"(?<=tokenId : )[A-Za-z0-9_-]{22}|[A-Za-z0-9_-]{22}(?=\s+<hmac>)")

@@ -11,6 +11,7 @@ from typing import Any
 from doorkeeper_wire.messages import (
     api_versions,
     create_acls,
+    create_delegation_token,
     create_topics,
     delete_acls,
     delete_topics,
@@ -29,6 +30,7 @@ from testkit.credential_cases import RandomCredentials, told_users
 from testkit.frame_cases import Step, make_topics, new_topic
 from testkit.random_alterations import RandomAlterations, told
 from testkit.side_by_side import INTERNAL, id_of
+from testkit.token_requests import RandomTokens
 
 USERS = ("alice", "alice", "bob", "bob", "admin", None)
 TOPICS = ("t-one", "t-two", "t-1", "a", "absent", "T-ONE")
@@ -50,6 +52,7 @@ class RandomRequests:
         self._to_tell: list[Step] = []
         alterations = RandomAlterations(self._chance, self._deletable)
         credentials = RandomCredentials(self._chance)
+        tokens = RandomTokens(self._chance)
         self._makers: Sequence[Callable[[], tuple[Any, Any, int, int]]] = (
             *(self._create_acls, self._create_acls, self._delete_acls),
             *(self._describe_acls, self._describe_acls),
@@ -60,6 +63,7 @@ class RandomRequests:
             *(self._find_coordinator, self._describe_configs),
             *(self._api_versions, self._sasl),
             *(alterations.incremental, alterations.incremental, alterations.replacing),
+            *(tokens.create, tokens.renew, tokens.expire, tokens.describe),
             *(credentials.alter, credentials.alter, credentials.describe, credentials.quotas),
         )
 
@@ -329,6 +333,8 @@ def fitting(request: Any, version: int) -> Any:
         return request.replace(coordinator_keys=()) if version < 4 else request.replace(key="")
     if isinstance(request, delete_topics.DeleteTopicsRequest):
         return request.replace(topics=()) if version < 6 else request.replace(topic_names=())
+    if isinstance(request, create_delegation_token.CreateDelegationTokenRequest) and version < 3:
+        return request.replace(owner_principal_type="", owner_principal_name="")
     changes: dict[str, Any] = {}
     if isinstance(request, list_groups.ListGroupsRequest):
         changes = {"states_filter": ()} if version < 4 else {}
