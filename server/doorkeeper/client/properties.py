@@ -13,10 +13,13 @@ Other keys are left alone: a file for Kafka's tools serves here too.
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.logins import Password
 from doorkeeper.config import jaas
 from doorkeeper.config.properties import read
+from doorkeeper.config.values import INT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,54 +35,55 @@ MODULES: Final = {
 }
 """The mechanisms that commands know, and the login module of each."""
 
+NUMBERS: Final = {
+    "request.timeout.ms": "request_timeout_ms",
+    "default.api.timeout.ms": "timeout_ms",
+    "retry.backoff.ms": "retry_ms",
+    "retry.backoff.max.ms": "retry_max_ms",
+}
+"""The keys of times, and the field of each."""
+
 
 class CommandConfigError(ValueError):
     """The file does not say how to reach a server; the text begins with the key."""
 
 
-class Login(NamedTuple):
-    """Who logs in, and how."""
+def client_config(
+    bootstrap: str, path: Path | None = None, *, controllers: bool = False
+) -> ClientConfig:
+    """Return how to reach these servers, by a file of client properties where there is one.
 
-    mechanism: str
-    name: str
-    password: str
-    by_token: bool = False
-
-    def __repr__(self) -> str:
-        return f"Login({self.mechanism}, {self.name!r})"
-
-
-class CommandConfig(NamedTuple):
-    """How to reach a server: in clear without ``tls``, as nobody without ``login``."""
-
-    login: Login | None = None
-    tls: ssl.SSLContext | None = None
-
-
-IN_CLEAR: Final = CommandConfig()
-"""What counts without a file: PLAINTEXT."""
-
-
-def command_config(path: Path) -> CommandConfig:
-    """Read a file of client properties; of a key that stands there twice, the last counts.
+    Of a key that stands in the file twice, the last counts.
 
     Raises:
         CommandConfigError: something in it is wrong.
         ConfigError: it cannot be read.
 
     """
-    values = {entry.key: entry.value.strip() for entry in read(path)}
+    values = {} if path is None else {entry.key: entry.value.strip() for entry in read(path)}
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
             f"security.protocol: found {protocol}; allowed: {', '.join(PROTOCOLS)}"
         )
-    login = _login(values) if protocol.startswith("SASL_") else None
-    tls = _tls(values, protocol) if protocol.endswith("SSL") else None
-    return CommandConfig(login, tls)
+    return ClientConfig(
+        bootstrap=bootstrap,
+        controllers=controllers,
+        login=_login(values) if protocol.startswith("SASL_") else None,
+        tls=_tls(values, protocol) if protocol.endswith("SSL") else None,
+        client_id=values.get("client.id") or "doorkeeper",
+        **{name: _number(values, key) for key, name in NUMBERS.items() if key in values},
+    )
 
 
-def _login(values: Mapping[str, str]) -> Login:
+def _number(values: Mapping[str, str], key: str) -> int:
+    text = values[key]
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= INT_MAX:
+        raise CommandConfigError(f"{key}: found {text!r}; allowed: 1 to {INT_MAX}")
+    return int(text)
+
+
+def _login(values: Mapping[str, str]) -> Password:
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MODULES:
         raise CommandConfigError(
@@ -102,7 +106,7 @@ def _login(values: Mapping[str, str]) -> Login:
     for option in ("username", "password"):
         if not module.options.get(option):
             raise CommandConfigError(f"{key}: the option {option} is missing or empty")
-    return Login(
+    return Password(
         mechanism,
         module.options["username"],
         module.options["password"],

@@ -1,0 +1,170 @@
+"""The client's side of the SASL mechanisms: PLAIN, SCRAM and OAUTHBEARER.
+
+A login is a value; ``exchange`` begins one authentication, which gives the first token and answers
+each of the server's, until it answers None. The last thing that SCRAM does is to check that the
+server knows the password too.
+
+Source: RFC 4616, RFC 5802, RFC 7628; ``ScramSaslClient``, ``OAuthBearerSaslClient`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, base_36
+from doorkeeper.client.errors import LoginRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+_NONCE_BYTES = 17
+_OPTIONS_MAX = 64
+
+
+class Exchange(Protocol):
+    """One authentication under way."""
+
+    def first(self) -> bytes:
+        """Return the first token."""
+        ...
+
+    def answer(self, token: bytes) -> bytes | None:
+        """Answer the server's token; None where nothing is left to say.
+
+        Raises:
+            LoginRefused: the token is none of this mechanism, or does not prove what it should.
+
+        """
+        ...
+
+
+class Login(Protocol):
+    """Who logs in, and how."""
+
+    @property
+    def mechanism(self) -> str:
+        """Return the name of the mechanism."""
+        ...
+
+    async def exchange(self) -> Exchange:
+        """Begin an authentication."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """A name and a password, for PLAIN and SCRAM.
+
+    ``by_token`` says that they are the id and the HMAC, in base 64, of a delegation token.
+    """
+
+    mechanism: str
+    name: str
+    password: str = field(repr=False)
+    by_token: bool = False
+
+    async def exchange(self) -> Exchange:
+        """Begin an authentication."""
+        if self.mechanism == "PLAIN":
+            return _Plain(self)
+        if self.mechanism in DIGESTS:
+            return Scram(self, base_36(os.urandom(_NONCE_BYTES)).decode())
+        raise LoginRefused(f"{self.mechanism}: a password is for PLAIN, {' and '.join(DIGESTS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A token for OAUTHBEARER, asked for at each login; with extensions, mostly none."""
+
+    token: Callable[[], Awaitable[str]] = field(repr=False)
+    extensions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def mechanism(self) -> str:
+        """Return OAUTHBEARER."""
+        return "OAUTHBEARER"
+
+    async def exchange(self) -> Exchange:
+        """Ask for a token, and begin."""
+        return _Bearer(await self.token(), self.extensions)
+
+
+class _Plain:
+    def __init__(self, login: Password) -> None:
+        self._login = login
+
+    def first(self) -> bytes:
+        return f"\0{self._login.name}\0{self._login.password}".encode()
+
+    def answer(self, token: bytes) -> bytes | None:  # noqa: ARG002  it is empty
+        return None
+
+
+class _Bearer:
+    def __init__(self, token: str, extensions: Mapping[str, str]) -> None:
+        self._token = token
+        self._extensions = extensions
+
+    def first(self) -> bytes:
+        pairs = "".join(f"{name}={value}\x01" for name, value in self._extensions.items())
+        return f"n,,\x01auth=Bearer {self._token}\x01{pairs}\x01".encode()
+
+    def answer(self, token: bytes) -> bytes | None:
+        # What the server says of a bad token it repeats as an error, once we have said so.
+        return b"\x01" if token else None
+
+
+class Scram:
+    """One authentication by SCRAM (RFC 5802)."""
+
+    def __init__(self, login: Password, nonce: str) -> None:
+        """Begin; the nonce is ours and used once."""
+        escaped = login.name.replace("=", "=3D").replace(",", "=2C")
+        extension = ",tokenauth=true" if login.by_token else ""
+        self._login = login
+        self._nonce = nonce
+        self._bare = f"n={escaped},r={nonce}{extension}"
+        self._signature: bytes | None = None
+
+    def first(self) -> bytes:
+        """Return who we are."""
+        return f"n,,{self._bare}".encode()
+
+    def answer(self, token: bytes) -> bytes | None:
+        """Return our proof; then check the server's.
+
+        Raises:
+            LoginRefused: the server speaks no SCRAM, asks for too much work, or proves nothing.
+
+        """
+        if self._signature is not None:
+            if not hmac.compare_digest(token, b"v=" + b64encode(self._signature)):
+                raise LoginRefused("the server does not know the password that it accepts")
+            return None
+        try:
+            return self._proof(token)
+        except (ValueError, KeyError) as error:
+            raise LoginRefused(f"the server speaks no {self._login.mechanism}") from error
+
+    def _proof(self, server_first: bytes) -> bytes:
+        text = server_first.decode()
+        parts = {part[:1]: part[2:] for part in text.split(",", _OPTIONS_MAX)}
+        iterations = int(parts["i"])
+        if not parts["r"].startswith(self._nonce) or not 0 < iterations <= ITERATIONS_MAX:
+            raise ValueError("the server's first message")
+        digest = DIGESTS[self._login.mechanism]
+        salt = b64decode(parts["s"])
+        salted = hashlib.pbkdf2_hmac(digest, self._login.password.encode(), salt, iterations)
+        client_key = hmac.digest(salted, b"Client Key", digest)
+        unproved = f"c=biws,r={parts['r']}"
+        signed = f"{self._bare},{text},{unproved}".encode()
+        signature = hmac.digest(hashlib.new(digest, client_key).digest(), signed, digest)
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        server_key = hmac.digest(salted, b"Server Key", digest)
+        self._signature = hmac.digest(server_key, signed, digest)
+        return f"{unproved},p={b64encode(proof).decode()}".encode()
