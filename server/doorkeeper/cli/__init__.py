@@ -7,6 +7,7 @@ acl_options  its options: those of kafka-acls.sh
 store        doorkeeper store backup | restore
 config       doorkeeper config check | show | reset
 users        doorkeeper users add | set-password | delete | list
+live         a client for one command
 failures     how a command that cannot go on says so
 """
 

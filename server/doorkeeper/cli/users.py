@@ -300,16 +300,16 @@ def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
 
 @contextmanager
 def _of_server(addresses: str, file: Path | None) -> Iterator[Users]:
-    from doorkeeper.cli.command_config import IN_CLEAR, command_config  # noqa: PLC0415  ssl
-    from doorkeeper.cli.wire_client import WireClient, WireError  # noqa: PLC0415  as above
+    from doorkeeper.cli.live import opened  # noqa: PLC0415  it is heavy
     from doorkeeper.cli.wire_users import WireUsers  # noqa: PLC0415  as above
+    from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
+    from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as above
 
     try:
-        config = IN_CLEAR if file is None else command_config(file)
-        with WireClient.connect(addresses, config) as client:
-            yield WireUsers(client)
+        with opened(client_config(addresses, file)) as (client, runner):
+            yield WireUsers(client, runner)
     except ConfigError as error:
         fail(error.problems)
-    except WireError as error:
+    except ClientError as error:
         fail([error])

@@ -5,7 +5,8 @@
         for binding in await admin.describe_acls():
             ...
 
-admin        what an administrator asks and changes
+admin        what an administrator asks and changes; scram is its part for users
+nodes        which nodes there are, and what is tried again
 config       where to and how; properties reads it from a Java client's file
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms
@@ -14,8 +15,8 @@ errors       what can go wrong
 This package is public; ``docs/client.md`` says what stays as it is.
 """
 
-from doorkeeper.client.admin import AdminClient, Cluster, Created, Deleted, Removed
-from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.admin import AdminClient, Altered, Created, Deleted, Removed
+from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.errors import (
     ApiFailure,
     ClientError,
@@ -23,12 +24,18 @@ from doorkeeper.client.errors import (
     LoginRefused,
     NotServed,
     TimedOut,
+    TlsFailed,
     Unreachable,
 )
 from doorkeeper.client.logins import Bearer, Login, Password
+from doorkeeper.client.nodes import Cluster
+from doorkeeper.client.properties import client_config
+from doorkeeper.client.scram import ScramDeletion, ScramPassword
 
 __all__ = [
+    "Address",
     "AdminClient",
+    "Altered",
     "ApiFailure",
     "Bearer",
     "ClientConfig",
@@ -42,6 +49,10 @@ __all__ = [
     "NotServed",
     "Password",
     "Removed",
+    "ScramDeletion",
+    "ScramPassword",
     "TimedOut",
+    "TlsFailed",
     "Unreachable",
+    "client_config",
 ]

@@ -1,29 +1,32 @@
 """What an administrator asks of a cluster, and changes in it.
 
-Requests that change something go to the controller, others to any node; where a node is gone or is
-no longer the controller, the nodes are asked for anew and the request is sent again, until the
-call's time is over. Creations and deletions may therefore reach the servers twice: a binding that
-is created twice is there once, and a deletion that is sent again may report fewer bindings.
+Requests that change something go to the controller, others to any node. An item that the server
+asks to try again (it is no longer the controller, or it had no time) is sent again, as is a request
+whose connection was lost. Changes may therefore reach the servers twice: a binding that is created
+twice is there once, and a deletion that is sent again may report fewer bindings than it deleted.
 
-Source: KIP-140, KIP-919; ``KafkaAdminClient`` of kafka-clients 4.3.1.
+Source: KIP-140, KIP-554; ``KafkaAdminClient`` of kafka-clients 4.3.1.
 """
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 from doorkeeper.acl.model import (
     ANY_BINDING,
     AccessControlEntry,
     AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
     ResourcePattern,
+    ResourceType,
 )
-from doorkeeper.client.config import Address
-from doorkeeper.client.connection import Connection
-from doorkeeper.client.errors import ApiFailure, ClientError, ConnectionLost, Unreachable, error_of
+from doorkeeper.client.errors import ApiFailure, ClientError, error_of
+from doorkeeper.client.nodes import Again, Nodes
 from doorkeeper.codes import operation, pattern_type, permission_type, resource_type
-from doorkeeper.errors import ErrorCode
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
     CreateAclsRequest,
@@ -35,35 +38,35 @@ from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsResponse,
 )
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from doorkeeper_wire.messages.describe_cluster import (
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-)
-from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.acl.model import AclBindingFilter
     from doorkeeper.client.config import ClientConfig
-    from doorkeeper.errors import ApiError
+    from doorkeeper.client.nodes import Cluster
+    from doorkeeper.client.scram import ScramDeletion, ScramPassword
     from doorkeeper_wire.message import Message
+    from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
+
+AGAIN = frozenset(
+    {
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
+)
+"""The errors of an item, or of a whole answer, after which it is sent again."""
+
+
+class _Result(Protocol):
+    @property
+    def error(self) -> ApiError | None: ...
+
 
 A = TypeVar("A", bound="Message")
-T = TypeVar("T")
-
-CONTROLLERS = 2
-"""The endpoint type of controllers (KIP-919)."""
-
-_AGAIN = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-
-
-class Cluster(NamedTuple):
-    """The nodes of a cluster by id; ``controller_id`` is -1 where nobody is known to be it."""
-
-    cluster_id: str
-    controller_id: int
-    nodes: Mapping[int, Address]
+I = TypeVar("I")  # noqa: E741  an item
+R = TypeVar("R", bound=_Result)
 
 
 class Created(NamedTuple):
@@ -86,23 +89,25 @@ class Deleted(NamedTuple):
     removed: tuple[Removed, ...] = ()
 
 
+class Altered(NamedTuple):
+    """What became of one change of a user's credentials."""
+
+    error: ApiError | None = None
+
+
 class AdminClient:
     """A client; its connections live as long as it does. Calls may run side by side."""
 
-    def __init__(self, config: ClientConfig) -> None:
-        """Take the configuration; the first call connects.
+    def __init__(
+        self, config: ClientConfig, *, on_retry: Callable[[ClientError], None] | None = None
+    ) -> None:
+        """Take the configuration; the first call connects. ``on_retry`` is told of each retry.
 
         Raises:
-            ValueError: the bootstrap addresses are none.
+            ValueError: there is no bootstrap address, or one is none.
 
         """
-        self._config = config
-        self._bootstrap = config.addresses()
-        if not self._bootstrap:
-            raise ValueError("bootstrap: no address is given; allowed: host:port, ...")
-        self._cluster: Cluster | None = None
-        self._connections: dict[Address, Connection] = {}
-        self._connecting: dict[Address, asyncio.Lock] = {}
+        self._nodes = Nodes(config, on_retry)
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,10 +116,34 @@ class AdminClient:
         await self.close()
 
     async def close(self) -> None:
-        """End all connections."""
-        connections, self._connections = self._connections, {}
-        for connection in connections.values():
-            await connection.close()
+        """End all connections; calls that are under way fail."""
+        await self._nodes.close()
+
+    async def cluster(self) -> Cluster:
+        """Return the nodes as they are now: brokers or, by the configuration, controllers.
+
+        Raises:
+            ClientError: nobody could be asked.
+
+        """
+        return await self._nodes.cluster()
+
+    async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
+        """Send any request to a node, or to the controller, in the newest version of both sides.
+
+        Errors in the answer are the caller's affair.
+
+        Raises:
+            ClientError: there is no answer.
+
+        """
+
+        async def once() -> A:
+            return await self._nodes.call(request, answer, controller=controller)
+
+        return await self._nodes.retried(once)
+
+    # --- ACLs
 
     async def describe_acls(self, wanted: AclBindingFilter = ANY_BINDING) -> list[AclBinding]:
         """Return the bindings that the filter matches, sorted; all of them without one.
@@ -122,10 +151,12 @@ class AdminClient:
         Codes that this version does not know come as UNKNOWN.
 
         Raises:
+            ValueError: the filter has an UNKNOWN in it, for which a server closes the connection.
             ApiFailure: the server refuses, as with 31 and 54.
             ClientError: anything else.
 
         """
+        _check_filter(wanted)
         pattern, entry = wanted
         request = DescribeAclsRequest(
             resource_type_filter=pattern.resource_type,
@@ -139,33 +170,47 @@ class AdminClient:
         answer = await self.call(request, DescribeAclsResponse)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        return sorted(
-            AclBinding(
-                ResourcePattern(
-                    resource_type(each.resource_type),
-                    each.resource_name,
-                    pattern_type(each.pattern_type),
-                ),
-                AccessControlEntry(
-                    acl.principal,
-                    acl.host,
-                    operation(acl.operation),
-                    permission_type(acl.permission_type),
-                ),
+        found = []
+        for each in answer.resources:
+            pattern_ = ResourcePattern(
+                resource_type(each.resource_type),
+                each.resource_name,
+                pattern_type(each.pattern_type),
             )
-            for each in answer.resources
-            for acl in each.acls
-        )
+            found += [
+                AclBinding(
+                    pattern_,
+                    AccessControlEntry(
+                        acl.principal,
+                        acl.host,
+                        operation(acl.operation),
+                        permission_type(acl.permission_type),
+                    ),
+                )
+                for acl in each.acls
+            ]
+        found.sort()
+        return found
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         """Create bindings, in one request; the results are in order.
 
-        A broker takes at most 10,000 at a time, and refuses more of them as a whole.
+        A broker takes at most 10,000 at a time, and refuses more of them as a whole. What only a
+        filter may have in it is refused here, with Kafka's text.
 
         Raises:
             ClientError: nobody knows what became of them.
 
         """
+        results = [Created(_refusal(each)) for each in bindings]
+        sent = [at for at, each in enumerate(results) if each.error is None]
+        if sent:
+            answered = await self._each([bindings[at] for at in sent], self._create)
+            for at, result in zip(sent, answered, strict=True):
+                results[at] = result
+        return results
+
+    async def _create(self, bindings: Sequence[AclBinding]) -> list[Created]:
         request = CreateAclsRequest(
             creations=tuple(
                 AclCreation(
@@ -180,22 +225,22 @@ class AdminClient:
                 for pattern, entry in bindings
             )
         )
-
-        def codes(answer: CreateAclsResponse) -> list[int]:
-            return [each.error_code for each in answer.results]
-
-        answer = await self.call(request, CreateAclsResponse, controller=True, codes=codes)
-        if len(answer.results) != len(bindings):
-            raise ClientError(f"{len(answer.results)} results came for {len(bindings)} creations")
+        answer = await self._nodes.call(request, CreateAclsResponse, controller=True)
         return [Created(error_of(each.error_code, each.error_message)) for each in answer.results]
 
     async def delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         """Delete what filters match, in one request; the results are in order.
 
         Raises:
+            ValueError: a filter has an UNKNOWN in it, for which a server closes the connection.
             ClientError: nobody knows what became of it.
 
         """
+        for each in filters:
+            _check_filter(each)
+        return await self._each(filters, self._delete) if filters else []
+
+    async def _delete(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         request = DeleteAclsRequest(
             filters=tuple(
                 DeleteAclsFilter(
@@ -210,171 +255,123 @@ class AdminClient:
                 for pattern, entry in filters
             )
         )
+        answer = await self._nodes.call(request, DeleteAclsResponse, controller=True)
+        return [_deleted(each) for each in answer.filter_results]
 
-        def codes(answer: DeleteAclsResponse) -> list[int]:
-            return [each.error_code for each in answer.filter_results]
+    # --- users of SCRAM
 
-        answer = await self.call(request, DeleteAclsResponse, controller=True, codes=codes)
-        if len(answer.filter_results) != len(filters):
-            raise ClientError(
-                f"{len(answer.filter_results)} results came for {len(filters)} filters"
-            )
-        return [
-            Deleted(
-                error_of(result.error_code, result.error_message),
-                tuple(
-                    Removed(
-                        AclBinding(
-                            ResourcePattern(
-                                resource_type(each.resource_type),
-                                each.resource_name,
-                                pattern_type(each.pattern_type),
-                            ),
-                            AccessControlEntry(
-                                each.principal,
-                                each.host,
-                                operation(each.operation),
-                                permission_type(each.permission_type),
-                            ),
-                        ),
-                        error_of(each.error_code, each.error_message),
-                    )
-                    for each in result.matching_acls
+    async def scram_credentials(self) -> dict[str, dict[str, int]]:
+        """Return the iterations of each user by mechanism; users are sorted.
+
+        Mechanisms that this version does not know are left out.
+
+        Raises:
+            ApiFailure: the server refuses.
+            ClientError: anything else.
+
+        """
+        from doorkeeper.client.scram import described  # noqa: PLC0415  for whom it concerns
+
+        return await described(self)
+
+    async def alter_scram_credentials(
+        self, changes: Sequence[ScramPassword | ScramDeletion]
+    ) -> list[Altered]:
+        """Give passwords and take them away; the results are in order.
+
+        A request may change one credential of a user: those of one user go one after the other.
+
+        Raises:
+            ValueError: a mechanism is none of SCRAM.
+            ClientError: nobody knows what became of it.
+
+        """
+        from doorkeeper.client.scram import altered, rounds  # noqa: PLC0415  as above
+
+        results = [Altered()] * len(changes)
+        for round_ in rounds(changes):
+            made = [changes[at] for at in round_]
+            answered = await self._each(made, lambda rest: altered(self._nodes, rest))
+            for at, result in zip(round_, answered, strict=True):
+                results[at] = result
+        return results
+
+    async def _each(
+        self, items: Sequence[I], ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]]
+    ) -> list[R]:
+        """Ask for items, for some of them again where their results say so."""
+        results: dict[int, R] = {}
+        waiting = list(range(len(items)))
+
+        async def once() -> None:
+            nonlocal waiting
+            found = await ask([items[at] for at in waiting])
+            if len(found) != len(waiting):
+                raise ClientError(f"{len(found)} results came for {len(waiting)} items")
+            results.update(zip(waiting, found, strict=True))
+            waiting = [at for at in waiting if _is_again(results[at])]
+            if waiting:
+                raise Again(str(results[waiting[0]].error))
+
+        # Where there is no time for another try, the items' own errors say it best.
+        with contextlib.suppress(Again):
+            await self._nodes.retried(once)
+        return [results[at] for at in range(len(items))]
+
+
+def _is_again(result: _Result) -> bool:
+    return result.error is not None and result.error.code in AGAIN
+
+
+def _deleted(result: DeleteAclsFilterResult) -> Deleted:
+    removed = (
+        Removed(
+            AclBinding(
+                ResourcePattern(
+                    resource_type(each.resource_type),
+                    each.resource_name,
+                    pattern_type(each.pattern_type),
                 ),
-            )
-            for result in answer.filter_results
-        ]
-
-    async def cluster(self) -> Cluster:
-        """Return the nodes as they are now.
-
-        Raises:
-            ClientError: nobody could be asked.
-
-        """
-        self._cluster = None
-        return await self._retried(self._found)
-
-    async def call(
-        self,
-        request: Message,
-        answer: type[A],
-        *,
-        controller: bool = False,
-        codes: Callable[[A], Sequence[int]] | None = None,
-    ) -> A:
-        """Send any request to a node, or to the controller, in the newest version of both sides.
-
-        ``codes`` are the error codes of the answer's items: where one of them says that the node
-        is not the controller, the request is sent again to the one that is.
-
-        Raises:
-            ClientError: there is no answer.
-
-        """
-
-        async def once() -> A:
-            connection = await self._connection(controller=controller)
-            found = await connection.call(request, answer)
-            if codes is not None and not _AGAIN.isdisjoint(codes(found)):
-                self._cluster = None
-                raise _Again(found)
-            return found
-
-        try:
-            return await self._retried(once)
-        except _Again as given_up:
-            # The items' own errors say it best.
-            found = given_up.answer
-            assert isinstance(found, answer)
-            return found
-
-    # --- nodes
-
-    async def _connection(self, *, controller: bool) -> Connection:
-        cluster = self._cluster or await self._found()
-        if controller or self._config.controllers:
-            address = cluster.nodes.get(cluster.controller_id)
-            if address is None:
-                raise ConnectionLost("the cluster has no controller at the moment")
-            return await self._to(address)
-        problems = []
-        for address in cluster.nodes.values():
-            try:
-                return await self._to(address)
-            except Unreachable as error:
-                problems.append(str(error))
-        raise Unreachable("; ".join(problems) or "the cluster has no nodes")
-
-    async def _to(self, address: Address) -> Connection:
-        async with self._connecting.setdefault(address, asyncio.Lock()):
-            connection = self._connections.get(address)
-            if connection is None or not connection.alive:
-                if connection is not None:
-                    await connection.close()
-                connection = await Connection.connect(address, self._config)
-                self._connections[address] = connection
-            return connection
-
-    async def _found(self) -> Cluster:
-        """Ask the bootstrap addresses, one after the other, who is there."""
-        problems = []
-        for address in self._bootstrap:
-            try:
-                connection = await self._to(address)
-                found = (
-                    await _controllers(connection)
-                    if self._config.controllers
-                    else await _brokers(connection)
-                )
-            except (Unreachable, ConnectionLost) as error:
-                problems.append(str(error))
-                continue
-            self._cluster = found
-            return found
-        raise Unreachable("; ".join(problems))
-
-    async def _retried(self, once: Callable[[], Awaitable[T]]) -> T:
-        """Do something until it is done, or the time of a call is over."""
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + self._config.timeout_ms / 1000
-        pause_ms = self._config.retry_ms
-        while True:
-            try:
-                return await once()
-            except (Unreachable, ConnectionLost, _Again):
-                self._cluster = None
-                if loop.time() + pause_ms / 1000 >= deadline_s:
-                    raise
-            await asyncio.sleep(pause_ms / 1000)
-            pause_ms = min(2 * pause_ms, self._config.retry_max_ms)
-
-
-class _Again(ClientError):
-    """An answer that asks for another try; it is kept in case there is none."""
-
-    def __init__(self, answer: Message) -> None:
-        super().__init__("the node is not the controller any more")
-        self.answer = answer
-
-
-async def _brokers(connection: Connection) -> Cluster:
-    request = MetadataRequest(topics=(), allow_auto_topic_creation=True)
-    answer = await connection.call(request, MetadataResponse)
-    return Cluster(
-        answer.cluster_id or "",
-        answer.controller_id,
-        {each.node_id: Address(each.host, each.port) for each in answer.brokers},
+                AccessControlEntry(
+                    each.principal,
+                    each.host,
+                    operation(each.operation),
+                    permission_type(each.permission_type),
+                ),
+            ),
+            error_of(each.error_code, each.error_message),
+        )
+        for each in result.matching_acls
     )
+    return Deleted(error_of(result.error_code, result.error_message), tuple(removed))
 
 
-async def _controllers(connection: Connection) -> Cluster:
-    request = DescribeClusterRequest(endpoint_type=CONTROLLERS)
-    answer = await connection.call(request, DescribeClusterResponse)
-    if answer.error_code:
-        raise ApiFailure(answer.error_code, answer.error_message)
-    return Cluster(
-        answer.cluster_id,
-        answer.controller_id,
-        {each.broker_id: Address(each.host, each.port) for each in answer.brokers},
-    )
+def _check_filter(wanted: AclBindingFilter) -> None:
+    pattern, entry = wanted
+    if (
+        pattern.resource_type is ResourceType.UNKNOWN
+        or pattern.pattern_type is PatternType.UNKNOWN
+        or entry.operation is AclOperation.UNKNOWN
+        or entry.permission_type is AclPermissionType.UNKNOWN
+    ):
+        raise ValueError("The AclBindingFilter must not contain UNKNOWN elements.")
+
+
+def _refusal(binding: AclBinding) -> ApiError | None:
+    """Return what Kafka's client says of a binding that only a filter may be; None for a good one.
+
+    Source: ``AclBindingFilter.findIndefiniteField``.
+    """
+    pattern, entry = binding
+    found = None
+    if pattern.resource_type in (ResourceType.ANY, ResourceType.UNKNOWN):
+        found = f"Resource type is {pattern.resource_type.name}"
+    elif pattern.pattern_type in (PatternType.ANY, PatternType.MATCH, PatternType.UNKNOWN):
+        found = f"Resource pattern type is {pattern.pattern_type.name}"
+    elif entry.operation in (AclOperation.ANY, AclOperation.UNKNOWN):
+        found = f"Operation is {entry.operation.name}"
+    elif entry.permission_type in (AclPermissionType.ANY, AclPermissionType.UNKNOWN):
+        found = f"Permission type is {entry.permission_type.name}"
+    if found is None:
+        return None
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {found}")

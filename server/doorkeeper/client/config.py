@@ -32,7 +32,10 @@ class ClientConfig:
     ``controllers``, of controllers. Without ``login`` a client is anonymous, without ``tls`` it
     speaks in clear. ``request_timeout_ms`` is for one answer, ``timeout_ms`` for a whole call with
     all that is tried again in it, ``retry_ms`` the first pause, which doubles up to
-    ``retry_max_ms``. ``answer_bytes_max`` bounds what one answer may hold.
+    ``retry_max_ms``. A ``patient`` client waits for servers that are not there yet; else its first
+    call fails at once where no address answers. ``answer_bytes_max`` bounds what one answer may
+    hold: by default more than any list of ACLs needs, and less than the first bytes of TLS or HTTP
+    would mean as a size.
     """
 
     bootstrap: str
@@ -40,11 +43,12 @@ class ClientConfig:
     login: Login | None = None
     tls: SSLContext | None = field(default=None, repr=False)
     client_id: str = "doorkeeper"
+    patient: bool = False
     request_timeout_ms: int = 30_000
     timeout_ms: int = 60_000
     retry_ms: int = 100
     retry_max_ms: int = 1_000
-    answer_bytes_max: int = 512 * 1024 * 1024
+    answer_bytes_max: int = 256 * 1024 * 1024
 
     def addresses(self) -> list[Address]:
         """Return the addresses of ``bootstrap``.

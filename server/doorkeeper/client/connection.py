@@ -8,7 +8,8 @@ the next request waits until all before it are answered and the login is done ag
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import os
+import ssl
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
@@ -19,7 +20,10 @@ from doorkeeper.client.errors import (
     LoginRefused,
     NotServed,
     TimedOut,
+    TlsFailed,
     Unreachable,
+    code_name,
+    stock_text,
 )
 from doorkeeper.errors import ErrorCode
 from doorkeeper.version import __version__
@@ -51,6 +55,8 @@ _VERSIONS_ASKED: Final = 4
 _RENEWED_AT: Final = 0.85
 """The part of a session's time after which it is renewed; Java clients draw from 0.85 to 0.95."""
 _STEPS_MAX: Final = 16
+_FAREWELL_S: Final = 1.0
+"""How long a peer may take to take leave; the connection goes without it then."""
 
 
 class Connection:
@@ -75,26 +81,13 @@ class Connection:
         """Connect, ask the versions, log in.
 
         Raises:
-            Unreachable: nobody listens there, or TLS does not come about.
+            Unreachable: nobody listens there.
+            TlsFailed: the two do not trust each other, or one of them speaks no TLS.
             LoginRefused: we are not let in.
             ClientError: anything else.
 
         """
-        try:
-            async with asyncio.timeout(config.request_timeout_ms / 1000):
-                streams = await asyncio.open_connection(
-                    address.host,
-                    address.port,
-                    ssl=config.tls,
-                    server_hostname=address.host if config.tls is not None else None,
-                    limit=_READ_BYTES,
-                )
-        except TimeoutError as error:
-            waited_ms = config.request_timeout_ms
-            raise Unreachable(f"{address}: no connection in {waited_ms} ms") from error
-        except OSError as error:
-            raise Unreachable(f"{address}: {error.strerror or error}") from error
-        made = cls(address, config, streams)
+        made = cls(address, config, await _streams(address, config))
         try:
             await made._agree()
             if config.login is not None:
@@ -145,10 +138,13 @@ class Connection:
         """End the connection; requests without an answer fail."""
         self._ended(ConnectionLost(f"{self.address}: the connection was closed"))
         self._reading.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reading
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
+        leaving = asyncio.ensure_future(self._writer.wait_closed())
+        await asyncio.wait([self._reading, leaving], timeout=_FAREWELL_S)
+        self._writer.transport.abort()
+        leaving.cancel()
+        if leaving.done() and not leaving.cancelled():
+            # How the other side left does not matter any more.
+            leaving.exception()
 
     # --- requests and answers
 
@@ -191,9 +187,7 @@ class Connection:
                 TimedOut(f"{self.address}: no answer to {name} in {timeout_ms} ms")
             ) from None
         except OSError as error:
-            raise self._ended(
-                ConnectionLost(f"{self.address}: {error.strerror or error}")
-            ) from error
+            raise self._ended(self._broken(error)) from error
 
     def _decoded(self, frame: bytes, at: int, answer: type[A], version: int) -> A:
         try:
@@ -214,7 +208,15 @@ class Connection:
         except InvalidFrame:
             self._ended(ConnectionLost(f"{self.address}: this is no Kafka server"))
         except OSError as error:
-            self._ended(ConnectionLost(f"{self.address}: {error.strerror or error}"))
+            self._ended(self._broken(error))
+        finally:
+            self._ended(ConnectionLost(f"{self.address}: the connection was closed"))
+
+    def _broken(self, error: OSError) -> ClientError:
+        """Return what an error of the transport means; TLS 1.3 refuses certificates that late."""
+        if isinstance(error, ssl.SSLError):
+            return TlsFailed(f"{self.address}: {told(error)}")
+        return ConnectionLost(f"{self.address}: {told(error)}")
 
     def _hand_out(self, frame: bytes) -> None:
         if not self._waiting:
@@ -261,6 +263,8 @@ class Connection:
         return self._decoded(frame, at, ApiVersionsResponse, 0 if refused else version)
 
     async def _log_in(self, login: Login) -> None:
+        # It may ask somebody for a token, which takes its time: before anything is said.
+        exchange = await login.exchange()
         shaken = await self._ask(
             SaslHandshakeRequest(mechanism=login.mechanism), SaslHandshakeResponse, 1
         )
@@ -269,7 +273,6 @@ class Connection:
             raise LoginRefused(
                 f"{self.address}: {login.mechanism} is not offered; offered are {offered}"
             )
-        exchange = await login.exchange()
         lifetime_ms = await self._authenticate(exchange, exchange.first())
         loop = asyncio.get_running_loop()
         self._renew_at_s = loop.time() + lifetime_ms / 1000 * _RENEWED_AT if lifetime_ms else None
@@ -282,10 +285,12 @@ class Connection:
                 SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, version
             )
             if answer.error_code:
-                raise LoginRefused(
-                    f"{self.address}: {answer.error_message or 'no reason is given'}"
-                )
-            following = exchange.answer(answer.auth_bytes)
+                text = answer.error_message or stock_text(answer.error_code)
+                raise LoginRefused(f"{self.address}: {code_name(answer.error_code)}: {text}")
+            try:
+                following = exchange.answer(answer.auth_bytes)
+            except LoginRefused as error:
+                raise LoginRefused(f"{self.address}: {error}") from error
             if following is None:
                 return answer.session_lifetime_ms
             token = following
@@ -302,4 +307,43 @@ class Connection:
             if loop.time() >= self._renew_at_s:
                 if self._waiting:
                     await asyncio.wait(tuple(self._waiting))
-                await self._log_in(self._config.login)
+                try:
+                    await self._log_in(self._config.login)
+                except BaseException:
+                    # Half a login is none: nothing else can be asked on this connection.
+                    self._ended(ConnectionLost(f"{self.address}: the session was not renewed"))
+                    raise
+
+
+async def _streams(address: Address, config: ClientConfig) -> Streams:
+    tls = {} if config.tls is None else {"ssl_shutdown_timeout": _FAREWELL_S}
+    try:
+        async with asyncio.timeout(config.request_timeout_ms / 1000):
+            return await asyncio.open_connection(
+                address.host,
+                address.port,
+                ssl=config.tls,
+                server_hostname=address.host if config.tls is not None else None,
+                limit=_READ_BYTES,
+                **tls,
+            )
+    except TimeoutError as error:
+        waited_ms = config.request_timeout_ms
+        raise Unreachable(f"{address}: no connection in {waited_ms} ms") from error
+    except ssl.SSLError as error:
+        raise TlsFailed(f"{address}: {told(error)}") from error
+    except (OSError, OverflowError, ValueError) as error:
+        # A server may name itself in ways that are no host or port.
+        raise Unreachable(f"{address}: {told(error)}") from error
+
+
+def told(error: Exception) -> str:
+    """Return an error of the system as people know it, on one line."""
+    if isinstance(error, ssl.SSLError):
+        reason = (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
+        verified = getattr(error, "verify_message", "")
+        return f"TLS: {reason}: {verified}" if verified else f"TLS: {reason}"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        # asyncio puts its own words in the place of the system's.
+        return os.strerror(error.errno)
+    return " ".join(str(error).split()) or type(error).__name__

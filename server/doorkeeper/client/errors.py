@@ -2,6 +2,7 @@
 
     ClientError
         Unreachable       no server answers at any of the addresses
+        TlsFailed         client and server do not trust each other, or one speaks no TLS
         ConnectionLost    a connection ended before its answers came
         TimedOut          no answer in time
         LoginRefused      the server does not let us in
@@ -22,6 +23,10 @@ class ClientError(Exception):
 
 class Unreachable(ClientError):
     """No server answers."""
+
+
+class TlsFailed(ClientError):
+    """TLS does not come about; another try would end alike."""
 
 
 class ConnectionLost(ClientError):

@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, base_36
+from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import LoginRefused
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _NONCE_BYTES = 17
 _OPTIONS_MAX = 64
+_TOKEN = re.compile(r"[\x21-\x7E]+")
+_NAME = re.compile(r"[A-Za-z]+")
+_VALUE = re.compile(r"[\x21-\x7E \t\r\n]+")
 
 
 class Exchange(Protocol):
@@ -90,8 +94,19 @@ class Bearer:
         return "OAUTHBEARER"
 
     async def exchange(self) -> Exchange:
-        """Ask for a token, and begin."""
-        return _Bearer(await self.token(), self.extensions)
+        """Ask for a token, and begin.
+
+        Raises:
+            LoginRefused: token or extensions hold what would end them on the wire.
+
+        """
+        token = await self.token()
+        if _TOKEN.fullmatch(token) is None:
+            raise LoginRefused("OAUTHBEARER: the token is empty or holds what no token may")
+        for name, value in self.extensions.items():
+            if name == "auth" or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+                raise LoginRefused(f"OAUTHBEARER: the extension {name} has a wrong name or value")
+        return _Bearer(token, self.extensions)
 
 
 class _Plain:
@@ -139,7 +154,8 @@ class Scram:
         """Return our proof; then check the server's.
 
         Raises:
-            LoginRefused: the server speaks no SCRAM, asks for too much work, or proves nothing.
+            LoginRefused: the server speaks no SCRAM, asks for too much work or too little, or
+                proves nothing.
 
         """
         if self._signature is not None:
@@ -155,7 +171,9 @@ class Scram:
         text = server_first.decode()
         parts = {part[:1]: part[2:] for part in text.split(",", _OPTIONS_MAX)}
         iterations = int(parts["i"])
-        if not parts["r"].startswith(self._nonce) or not 0 < iterations <= ITERATIONS_MAX:
+        if not parts["r"].startswith(self._nonce) or not (
+            ITERATIONS_MIN <= iterations <= ITERATIONS_MAX
+        ):
             raise ValueError("the server's first message")
         digest = DIGESTS[self._login.mechanism]
         salt = b64decode(parts["s"])

@@ -13,7 +13,7 @@ Other keys are left alone: a file for Kafka's tools serves here too.
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.logins import Password
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from doorkeeper.client.logins import Login
     from doorkeeper.tls.settings import TlsSettings
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -32,6 +33,7 @@ MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
 """The mechanisms that commands know, and the login module of each."""
 
@@ -72,8 +74,12 @@ def client_config(
         login=_login(values) if protocol.startswith("SASL_") else None,
         tls=_tls(values, protocol) if protocol.endswith("SSL") else None,
         client_id=values.get("client.id") or "doorkeeper",
-        **{name: _number(values, key) for key, name in NUMBERS.items() if key in values},
+        **_times(values),
     )
+
+
+def _times(values: Mapping[str, str]) -> dict[str, Any]:
+    return {name: _number(values, key) for key, name in NUMBERS.items() if key in values}
 
 
 def _number(values: Mapping[str, str], key: str) -> int:
@@ -83,7 +89,7 @@ def _number(values: Mapping[str, str], key: str) -> int:
     return int(text)
 
 
-def _login(values: Mapping[str, str]) -> Password:
+def _login(values: Mapping[str, str]) -> Login:
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MODULES:
         raise CommandConfigError(
@@ -103,6 +109,8 @@ def _login(values: Mapping[str, str]) -> Password:
         raise CommandConfigError(
             f"{key}: found {module.name}; {mechanism} needs {MODULES[mechanism]}"
         )
+    if mechanism == "OAUTHBEARER":
+        return _bearer(module.options, values)
     for option in ("username", "password"):
         if not module.options.get(option):
             raise CommandConfigError(f"{key}: the option {option} is missing or empty")
@@ -112,6 +120,18 @@ def _login(values: Mapping[str, str]) -> Password:
         module.options["password"],
         by_token=module.options.get("tokenauth", "").lower() == "true",
     )
+
+
+def _bearer(options: Mapping[str, str], values: Mapping[str, str]) -> Login:
+    from doorkeeper.client.bearer_tokens import (  # noqa: PLC0415  OAUTHBEARER only
+        ENDPOINT_KEY,
+        bearer_of,
+    )
+
+    try:
+        return bearer_of(options, values.get(ENDPOINT_KEY))
+    except ValueError as error:
+        raise CommandConfigError(str(error)) from None
 
 
 def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:

@@ -1,98 +1,75 @@
-"""Users of a server that runs: what is asked, and what is made of the answers."""
+"""Users of a server that runs, as the command has them."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.authn.credentials import credential_of, salted_credential_of
-from doorkeeper.cli.wire_client import WireError
 from doorkeeper.cli.wire_users import WireUsers
-from doorkeeper_wire.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-    AlterUserScramCredentialsResult,
-)
-from doorkeeper_wire.messages.describe_user_scram_credentials import (
-    CredentialInfo,
-    DescribeUserScramCredentialsResponse,
-    DescribeUserScramCredentialsResult,
-)
+from doorkeeper.client.admin import Altered
+from doorkeeper.client.errors import ClientError
+from doorkeeper.client.scram import ScramDeletion, ScramPassword
+from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
-    from doorkeeper.cli.wire_client import WireClient
+    from doorkeeper.client.admin import AdminClient
 
-DONE = AlterUserScramCredentialsResponse(results=(AlterUserScramCredentialsResult(user="alice"),))
-REFUSED = AlterUserScramCredentialsResponse(
-    results=(AlterUserScramCredentialsResult(user="alice", error_code=93, error_message="no"),)
-)
+REFUSED = Altered(ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "no"))
 
 
-class Answers:
-    """A connection with answers of the test's own."""
+class Client:
+    """A client with results of the test's own."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *results: Altered) -> None:
         self.asked: list[Any] = []
-        self._answers = list(answers)
+        self._results = list(results)
 
-    def ask(self, request: Any, kind: type[Any], version: int) -> Any:
-        assert version == 0
-        self.asked.append(request)
-        answer = self._answers.pop(0)
-        assert isinstance(answer, kind)
-        return answer
+    async def scram_credentials(self) -> dict[str, dict[str, int]]:
+        return {"a": {"SCRAM-SHA-256": 4096}}
 
-    def users(self) -> WireUsers:
-        return WireUsers(cast("WireClient", self))
+    async def alter_scram_credentials(self, changes: list[Any]) -> list[Altered]:
+        self.asked += changes
+        return [self._results.pop(0) for _ in changes]
 
 
-def test_users_are_found_in_order() -> None:
-    """A server answers in an order of its own; a mechanism that nobody knows is left out."""
-    kind = DescribeUserScramCredentialsResult
-    infos = tuple(CredentialInfo(mechanism=code, iterations=4096 + code) for code in (9, 2, 1))
-    answer = DescribeUserScramCredentialsResponse(
-        results=(kind(user="b", credential_infos=infos), kind(user="a"))
-    )
-
-    found = Answers(answer).users().found()
-
-    assert list(found) == ["a", "b"]
-    assert dict(found["b"]) == {"SCRAM-SHA-256": 4097, "SCRAM-SHA-512": 4098}
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    """Give a loop."""
+    with asyncio.Runner() as found:
+        yield found
 
 
-def test_a_refusal_is_told_in_words() -> None:
-    """With the stock text where the server has none."""
-    answer = DescribeUserScramCredentialsResponse(error_code=31, error_message=None)
-
-    with pytest.raises(WireError, match="CLUSTER_AUTHORIZATION_FAILED: Cluster authorization"):
-        Answers(answer).users().found()
+def users(client: Client, runner: asyncio.Runner) -> WireUsers:
+    return WireUsers(cast("AdminClient", client), runner)
 
 
-def test_each_mechanism_is_a_request_of_its_own() -> None:
-    """The server can check the password with what it gets, and does not get it."""
-    answers = Answers(DONE, DONE)
+def test_each_mechanism_is_a_change(runner: asyncio.Runner) -> None:
+    """Passwords with their iterations, and what goes."""
+    client = Client(*[Altered()] * 3)
+    ours = users(client, runner)
 
-    answers.users().put("alice", {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}, "s\u00e9cret")
+    ours.put("a", {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}, "x")
+    ours.delete("b", ["SCRAM-SHA-512"])
 
-    salts = set()
-    for request, mechanism in zip(answers.asked, ("SCRAM-SHA-256", "SCRAM-SHA-512"), strict=True):
-        assert isinstance(request, AlterUserScramCredentialsRequest)
-        (sent,) = request.upsertions
-        assert salted_credential_of(
-            mechanism, sent.salted_password, sent.iterations, sent.salt
-        ) == credential_of(mechanism, "s\u00e9cret", sent.iterations, sent.salt)
-        assert "s\u00e9cret".encode() not in request.encode(0)
-        salts.add(sent.salt)
-    assert len(salts) == 2
+    assert client.asked == [
+        ScramPassword("a", "SCRAM-SHA-256", "x", 4096),
+        ScramPassword("a", "SCRAM-SHA-512", "x", 8192),
+        ScramDeletion("b", "SCRAM-SHA-512"),
+    ]
+    assert ours.found() == {"a": {"SCRAM-SHA-256": 4096}}
 
 
-def test_what_was_changed_before_a_refusal_is_told() -> None:
+def test_what_was_changed_before_a_refusal_is_told(runner: asyncio.Runner) -> None:
     """Two requests are no transaction."""
-    with pytest.raises(WireError) as put:
-        Answers(DONE, REFUSED).users().put("alice", {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 1}, "x")
-    with pytest.raises(WireError) as deleted:
-        Answers(REFUSED).users().delete("alice", ["SCRAM-SHA-512"])
+    with pytest.raises(ClientError) as put:
+        users(Client(Altered(), REFUSED), runner).put(
+            "alice", {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 1}, "x"
+        )
+    with pytest.raises(ClientError) as deleted:
+        users(Client(REFUSED), runner).delete("alice", ["SCRAM-SHA-512"])
 
     assert str(put.value) == (
         "SCRAM-SHA-512: UNACCEPTABLE_CREDENTIAL: no; changed before: SCRAM-SHA-256"

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.cli.command_config import IN_CLEAR, CommandConfigError, Login, command_config
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.logins import Bearer, Password
+from doorkeeper.client.properties import CommandConfigError, client_config
 from doorkeeper.config.errors import ConfigError
 from testkit.certificates import world
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+ADDRESS = "localhost:9092"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
@@ -35,33 +39,33 @@ def sasl(mechanism: str, jaas: str) -> tuple[str, str, str]:
 @pytest.mark.parametrize("lines", [(), ("security.protocol=plaintext", "sasl.mechanism=PLAIN")])
 def test_nothing_said_is_in_clear(tmp_path: Path, lines: tuple[str, ...]) -> None:
     """The protocol decides, in any case of letters; other keys do not matter."""
-    assert command_config(written(tmp_path, *lines)) == IN_CLEAR
+    assert client_config(ADDRESS, written(tmp_path, *lines)) == ClientConfig(bootstrap=ADDRESS)
 
 
 @pytest.mark.parametrize(
     ("mechanism", "jaas", "login"),
     [
-        ("PLAIN", f'{PLAIN} required username="a" password="b";', Login("PLAIN", "a", "b")),
+        ("PLAIN", f'{PLAIN} required username="a" password="b";', Password("PLAIN", "a", "b")),
         (
             "SCRAM-SHA-512",
             f'{SCRAM} required username="a=,b" password="p\\\\"q";',
-            Login("SCRAM-SHA-512", "a=,b", 'p"q'),
+            Password("SCRAM-SHA-512", "a=,b", 'p"q'),
         ),
         (
             "SCRAM-SHA-256",
             f'{SCRAM} required username="id" password="hmac" tokenauth="true";',
-            Login("SCRAM-SHA-256", "id", "hmac", by_token=True),
+            Password("SCRAM-SHA-256", "id", "hmac", by_token=True),
         ),
     ],
 )
 def test_who_logs_in_is_read_as_java_reads_it(
-    tmp_path: Path, mechanism: str, jaas: str, login: Login
+    tmp_path: Path, mechanism: str, jaas: str, login: Password
 ) -> None:
     """Quotes and options of the JAAS text count; the password is not shown."""
-    config = command_config(written(tmp_path, *sasl(mechanism, jaas)))
+    config = client_config(ADDRESS, written(tmp_path, *sasl(mechanism, jaas)))
 
-    assert config == (login, None)
-    assert login.password not in repr(config).replace(mechanism, "").replace(login.name, "")
+    assert (config.login, config.tls) == (login, None)
+    assert "pass" not in repr(login)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,7 @@ def test_who_logs_in_is_read_as_java_reads_it(
         ),
         (
             ("security.protocol=SASL_PLAINTEXT",),
-            "sasl.mechanism: found GSSAPI; this command knows PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+            "sasl.mechanism: found GSSAPI; this command knows PLAIN, SCRAM-SHA-256, ",
         ),
         (
             ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN"),
@@ -92,6 +96,12 @@ def test_who_logs_in_is_read_as_java_reads_it(
             sasl("PLAIN", f"{PLAIN} required username=a;"),
             "sasl.jaas.config: the option password is missing or empty",
         ),
+        (
+            sasl("OAUTHBEARER", f"{OAUTH} required;"),
+            "sasl.jaas.config: OAUTHBEARER needs unsecuredLoginStringClaim_sub, or",
+        ),
+        (("request.timeout.ms=0",), "request.timeout.ms: found '0'; allowed: 1 to 2147483647"),
+        (("retry.backoff.ms=x",), "retry.backoff.ms: found 'x'; allowed: "),
         (("security.protocol=SSL", "ssl.truststore.location=/absent"), "ssl.truststore.location: "),
     ],
 )
@@ -100,7 +110,7 @@ def test_what_is_wrong_is_told_with_its_key(
 ) -> None:
     """One line that begins with the key."""
     with pytest.raises(CommandConfigError) as raised:
-        command_config(written(tmp_path, *lines))
+        client_config(ADDRESS, written(tmp_path, *lines))
 
     assert str(raised.value).startswith(text)
     assert "\n" not in str(raised.value)
@@ -109,7 +119,7 @@ def test_what_is_wrong_is_told_with_its_key(
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     """As for the server's own file."""
     with pytest.raises(ConfigError):
-        command_config(tmp_path / "absent")
+        client_config(ADDRESS, tmp_path / "absent")
 
 
 def test_tls_checks_the_server(tmp_path: Path) -> None:
@@ -122,12 +132,49 @@ def test_tls_checks_the_server(tmp_path: Path) -> None:
         f"ssl.truststore.location={pem}",
     )
 
-    strict = command_config(written(tmp_path, *lines)).tls
+    strict = client_config(ADDRESS, written(tmp_path, *lines)).tls
     named = "ssl.endpoint.identification.algorithm="
-    lax = command_config(written(tmp_path, *lines, named)).tls
+    lax = client_config(ADDRESS, written(tmp_path, *lines, named)).tls
 
     assert strict is not None
     assert lax is not None
     assert (strict.verify_mode, strict.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert (lax.verify_mode, lax.check_hostname) == (ssl.CERT_REQUIRED, False)
     assert len(strict.get_ca_certs()) == 1
+
+
+def test_times_are_javas(tmp_path: Path) -> None:
+    """Request, call and pauses, each by the key that Java clients know; the last of two counts."""
+    config = client_config(
+        ADDRESS,
+        written(
+            tmp_path,
+            "request.timeout.ms=1",
+            "default.api.timeout.ms=2",
+            "retry.backoff.ms=3",
+            "retry.backoff.max.ms=4",
+            "client.id=ci",
+            "client.id=cd",
+        ),
+        controllers=True,
+    )
+
+    assert config == ClientConfig(
+        bootstrap=ADDRESS,
+        controllers=True,
+        client_id="cd",
+        request_timeout_ms=1,
+        timeout_ms=2,
+        retry_ms=3,
+        retry_max_ms=4,
+    )
+
+
+def test_a_token_needs_no_code(tmp_path: Path) -> None:
+    """OAUTHBEARER by the options of the login module."""
+    jaas = f'{OAUTH} required unsecuredLoginStringClaim_sub="alice";'
+
+    login = client_config(ADDRESS, written(tmp_path, *sasl("OAUTHBEARER", jaas))).login
+
+    assert isinstance(login, Bearer)
+    assert login.mechanism == "OAUTHBEARER"

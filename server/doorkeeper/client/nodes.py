@@ -1,0 +1,207 @@
+"""The nodes of a cluster: which there are, a connection to each, and what is tried again.
+
+Where a node is gone or does not answer, the nodes are asked for anew and the request is sent again,
+after a pause that grows, until the time of the call is over. A client that has not reached any
+server yet does not wait for one, unless it is told to: the address may be wrong.
+
+Source: KIP-919; ``AdminMetadataManager`` and ``KafkaAdminClient`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.client.config import Address
+from doorkeeper.client.connection import Connection
+from doorkeeper.client.errors import (
+    ApiFailure,
+    ClientError,
+    ConnectionLost,
+    TimedOut,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from doorkeeper.client.config import ClientConfig
+    from doorkeeper_wire.message import Message
+
+A = TypeVar("A", bound="Message")
+T = TypeVar("T")
+
+CONTROLLERS = 2
+"""The endpoint type of controllers (KIP-919)."""
+
+
+class Cluster(NamedTuple):
+    """The nodes of a cluster by id; ``controller_id`` is -1 where nobody is known to be it."""
+
+    cluster_id: str
+    controller_id: int
+    nodes: Mapping[int, Address]
+
+
+class Again(ClientError):
+    """What was answered asks for another try."""
+
+
+class Nodes:
+    """The nodes behind some bootstrap addresses."""
+
+    def __init__(
+        self, config: ClientConfig, on_retry: Callable[[ClientError], None] | None = None
+    ) -> None:
+        """Take the configuration; the first call connects.
+
+        Raises:
+            ValueError: there is no bootstrap address, or one is none.
+
+        """
+        self._config = config
+        self._bootstrap = config.addresses()
+        if not self._bootstrap:
+            raise ValueError("no address is given; an address is host:port")
+        self._on_retry = on_retry
+        self._cluster: Cluster | None = None
+        self._connections: dict[Address, Connection] = {}
+        self._connecting: dict[Address, asyncio.Lock] = {}
+        self._reached = config.patient
+        self._closed = False
+
+    async def close(self) -> None:
+        """End all connections; calls that are under way fail."""
+        self._closed = True
+        self.forget()
+        connections, self._connections = self._connections, {}
+        await asyncio.gather(*(each.close() for each in connections.values()))
+
+    def forget(self) -> None:
+        """Ask for the nodes anew before the next request."""
+        self._cluster = None
+
+    async def cluster(self) -> Cluster:
+        """Return the nodes as they are now.
+
+        Raises:
+            ClientError: nobody could be asked.
+
+        """
+        self.forget()
+        return await self.retried(self._found)
+
+    async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
+        """Send a request once, to any node or to the controller.
+
+        Raises:
+            ClientError: there is no answer.
+
+        """
+        connection = await self._connection(controller=controller)
+        return await connection.call(request, answer)
+
+    async def retried(self, once: Callable[[], Awaitable[T]]) -> T:
+        """Do something until it is done, or the time of a call is over.
+
+        Raises:
+            ClientError: what the last try met; ``TimedOut`` where the time ended within it.
+
+        """
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self._config.timeout_ms / 1000
+        pause_ms = self._config.retry_ms
+        met: ClientError | None = None
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline_s):
+                    return await once()
+            except TimeoutError:
+                before = f"; before that: {met}" if met is not None else ""
+                raise TimedOut(f"not done in {self._config.timeout_ms} ms{before}") from None
+            except (Unreachable, ConnectionLost, TimedOut, Again) as error:
+                met = error
+                self.forget()
+                if self._closed or not self._reached or loop.time() + pause_ms / 1000 >= deadline_s:
+                    raise
+                if self._on_retry is not None:
+                    self._on_retry(error)
+            await asyncio.sleep(pause_ms / 1000)
+            pause_ms = min(2 * pause_ms, self._config.retry_max_ms)
+
+    async def _connection(self, *, controller: bool) -> Connection:
+        cluster = self._cluster or await self._found()
+        if controller or self._config.controllers:
+            address = cluster.nodes.get(cluster.controller_id)
+            if address is None:
+                raise ConnectionLost("the cluster has no controller at the moment")
+            return await self._to(address)
+        problems = []
+        for address in dict.fromkeys(cluster.nodes.values()):
+            try:
+                return await self._to(address)
+            except (Unreachable, ConnectionLost, TimedOut) as error:
+                problems.append(str(error))
+        raise Unreachable("; ".join(problems) or "the cluster has no nodes")
+
+    async def _to(self, address: Address) -> Connection:
+        async with self._connecting.setdefault(address, asyncio.Lock()):
+            connection = self._connections.get(address)
+            if connection is not None and connection.alive:
+                return connection
+            if connection is not None:
+                await connection.close()
+            connection = await Connection.connect(address, self._config)
+            if self._closed:
+                await connection.close()
+                raise ConnectionLost("the client is closed")
+            self._connections[address] = connection
+            return connection
+
+    async def _found(self) -> Cluster:
+        """Ask the bootstrap addresses, one after the other, who is there."""
+        if self._closed:
+            raise ConnectionLost("the client is closed")
+        ask = _controllers if self._config.controllers else _brokers
+        problems = []
+        for address in self._bootstrap:
+            try:
+                found = await ask(await self._to(address))
+            except (Unreachable, ConnectionLost, TimedOut) as error:
+                problems.append(str(error))
+                continue
+            self._cluster, self._reached = found, True
+            return found
+        raise Unreachable("; ".join(problems))
+
+
+async def _brokers(connection: Connection) -> Cluster:
+    from doorkeeper_wire.messages.metadata import (  # noqa: PLC0415  one of the two is needed
+        MetadataRequest,
+        MetadataResponse,
+    )
+
+    request = MetadataRequest(topics=(), allow_auto_topic_creation=True)
+    answer = await connection.call(request, MetadataResponse)
+    return Cluster(
+        answer.cluster_id or "",
+        answer.controller_id,
+        {each.node_id: Address(each.host, each.port) for each in answer.brokers},
+    )
+
+
+async def _controllers(connection: Connection) -> Cluster:
+    from doorkeeper_wire.messages.describe_cluster import (  # noqa: PLC0415  as above
+        DescribeClusterRequest,
+        DescribeClusterResponse,
+    )
+
+    request = DescribeClusterRequest(endpoint_type=CONTROLLERS)
+    answer = await connection.call(request, DescribeClusterResponse)
+    if answer.error_code:
+        raise ApiFailure(answer.error_code, answer.error_message)
+    return Cluster(
+        answer.cluster_id,
+        answer.controller_id,
+        {each.broker_id: Address(each.host, each.port) for each in answer.brokers},
+    )

@@ -1,0 +1,129 @@
+"""Users of SCRAM: what a client asks and changes. A server never gets a password.
+
+Source: KIP-554; ``UserScramCredentialUpsertion`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MIN, base_36
+from doorkeeper.client.admin import Altered
+from doorkeeper.client.errors import ApiFailure, error_of
+from doorkeeper.scram_users import MECHANISM_CODES, MECHANISM_NAMES
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.client.admin import AdminClient
+    from doorkeeper.client.nodes import Nodes
+
+_SALT_BYTES = 17
+
+
+class ScramPassword(NamedTuple):
+    """A password to give to a user for one mechanism; what was there goes."""
+
+    user: str
+    mechanism: str
+    password: str
+    iterations: int = ITERATIONS_MIN
+
+    def __repr__(self) -> str:
+        return f"ScramPassword(user={self.user!r}, mechanism={self.mechanism!r})"
+
+
+class ScramDeletion(NamedTuple):
+    """A credential that goes."""
+
+    user: str
+    mechanism: str
+
+
+async def described(client: AdminClient) -> dict[str, dict[str, int]]:
+    """Return the iterations of each user by mechanism; users and mechanisms are sorted.
+
+    Raises:
+        ClientError: the server refuses, or there is no answer.
+
+    """
+    answer = await client.call(
+        DescribeUserScramCredentialsRequest(), DescribeUserScramCredentialsResponse
+    )
+    if answer.error_code:
+        raise ApiFailure(answer.error_code, answer.error_message)
+    return {
+        each.user: {
+            MECHANISM_NAMES[info.mechanism]: info.iterations
+            for info in sorted(each.credential_infos, key=lambda info: info.mechanism)
+            if info.mechanism in MECHANISM_NAMES
+        }
+        for each in sorted(answer.results, key=lambda each: each.user)
+    }
+
+
+def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
+    """Return the positions of changes, in rounds that have each user once.
+
+    Raises:
+        ValueError: a mechanism is none of SCRAM.
+
+    """
+    found: list[list[int]] = []
+    seen: dict[str, int] = {}
+    for at, change in enumerate(changes):
+        if change.mechanism not in MECHANISM_CODES:
+            allowed = ", ".join(MECHANISM_CODES)
+            raise ValueError(f"found {change.mechanism}; the mechanisms of SCRAM are {allowed}")
+        number = seen.get(change.user, 0)
+        seen[change.user] = number + 1
+        if number == len(found):
+            found.append([])
+        found[number].append(at)
+    return found
+
+
+async def altered(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) -> list[Altered]:
+    """Make changes of different users in one request; the results are in order.
+
+    Raises:
+        ClientError: nobody knows what became of it.
+
+    """
+    request = AlterUserScramCredentialsRequest(
+        upsertions=tuple(_upsertion(each) for each in changes if isinstance(each, ScramPassword)),
+        deletions=tuple(
+            ScramCredentialDeletion(name=each.user, mechanism=MECHANISM_CODES[each.mechanism])
+            for each in changes
+            if isinstance(each, ScramDeletion)
+        ),
+    )
+    answer = await nodes.call(request, AlterUserScramCredentialsResponse, controller=True)
+    errors = {each.user: error_of(each.error_code, each.error_message) for each in answer.results}
+    return [Altered(errors[each.user]) for each in changes if each.user in errors]
+
+
+def _upsertion(change: ScramPassword) -> ScramCredentialUpsertion:
+    salt = base_36(os.urandom(_SALT_BYTES))
+    salted = hashlib.pbkdf2_hmac(
+        DIGESTS[change.mechanism], change.password.encode(), salt, change.iterations
+    )
+    return ScramCredentialUpsertion(
+        name=change.user,
+        mechanism=MECHANISM_CODES[change.mechanism],
+        iterations=change.iterations,
+        salt=salt,
+        salted_password=salted,
+    )

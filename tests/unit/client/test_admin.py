@@ -1,0 +1,247 @@
+"""What an administrator's client asks, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.errors import ApiFailure, ClientError, ConnectionLost
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
+from doorkeeper_wire.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsResponse,
+)
+from doorkeeper_wire.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
+from testkit.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BINDINGS = [allow("alice", READ, topic("t")), deny("eve", WRITE, group("g"), "10.0.0.1")]
+
+
+def admin(server: ScriptedServer, **parts: int) -> AdminClient:
+    return AdminClient(
+        ClientConfig(bootstrap=server.address, retry_ms=1, **parts)  # type: ignore[arg-type]
+    )
+
+
+def created(*codes: int) -> CreateAclsResponse:
+    return CreateAclsResponse(results=tuple(AclCreationResult(error_code=each) for each in codes))
+
+
+async def test_bindings_are_described_sorted() -> None:
+    """All parts of the filter are asked for; what a later release knows comes as UNKNOWN."""
+    row = AclDescription(principal="User:a", host="*", operation=99, permission_type=9)
+    answer = DescribeAclsResponse(
+        resources=(
+            DescribeAclsResource(resource_type=99, resource_name="z", acls=(row,)),
+            DescribeAclsResource(
+                resource_type=2,
+                resource_name="t",
+                pattern_type=4,
+                acls=(
+                    AclDescription(principal="User:b", host="h", operation=3, permission_type=3),
+                    AclDescription(principal="User:a", host="h", operation=3, permission_type=2),
+                ),
+            ),
+        )
+    )
+    async with ScriptedServer(DescribeAcls=lambda _: answer) as server, admin(server) as client:
+        found = await client.describe_acls(
+            wanted(
+                ResourceType.TOPIC,
+                "t",
+                PatternType.MATCH,
+                principal="User:a",
+                host="h",
+                operation=READ,
+                permission_type=AclPermissionType.DENY,
+            )
+        )
+
+    (asked,) = server.asked
+    assert (asked.resource_type_filter, asked.resource_name_filter) == (2, "t")
+    assert (asked.pattern_type_filter, asked.principal_filter, asked.host_filter) == (
+        2,
+        "User:a",
+        "h",
+    )
+    assert (asked.operation, asked.permission_type) == (3, 2)
+    unknown = ResourcePattern(ResourceType.UNKNOWN, "z", PatternType.LITERAL)
+    entry = AccessControlEntry("User:a", "*", AclOperation.UNKNOWN, AclPermissionType.UNKNOWN)
+    prefixed = ResourcePattern(ResourceType.TOPIC, "t", PatternType.PREFIXED)
+    kinds = AclPermissionType.DENY, AclPermissionType.ALLOW
+    assert found == [
+        AclBinding(unknown, entry),
+        AclBinding(prefixed, AccessControlEntry("User:a", "h", READ, kinds[0])),
+        AclBinding(prefixed, AccessControlEntry("User:b", "h", READ, kinds[1])),
+    ]
+
+
+async def test_a_refusal_of_the_whole_request_is_raised() -> None:
+    """With Kafka's code."""
+    refused = DescribeAclsResponse(error_code=31, error_message="no")
+    async with ScriptedServer(DescribeAcls=lambda _: refused) as server, admin(server) as client:
+        with pytest.raises(ApiFailure, match="CLUSTER_AUTHORIZATION_FAILED: no") as raised:
+            await client.describe_acls()
+
+    assert raised.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+async def test_each_creation_has_its_result() -> None:
+    """In the order of the bindings, in one request."""
+    async with (
+        ScriptedServer(CreateAcls=lambda _: created(0, 42)) as server,
+        admin(server) as client,
+    ):
+        first, second = await client.create_acls(BINDINGS)
+
+    (asked,) = server.asked
+    assert [each.principal for each in asked.creations] == ["User:alice", "User:eve"]
+    assert (asked.creations[1].permission_type, asked.creations[1].host) == (2, "10.0.0.1")
+    assert first == Created()
+    assert second.error is not None
+    assert second.error.code is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("binding", "text"),
+    [
+        (
+            allow("a", READ, ResourcePattern(ResourceType.ANY, "t", PatternType.LITERAL)),
+            "Resource type is ANY",
+        ),
+        (allow("a", READ, topic("t", PatternType.MATCH)), "Resource pattern type is MATCH"),
+        (allow("a", AclOperation.UNKNOWN, topic("t")), "Operation is UNKNOWN"),
+        (
+            AclBinding(topic("t"), AccessControlEntry("User:a", "*", READ, AclPermissionType.ANY)),
+            "Permission type is ANY",
+        ),
+    ],
+)
+async def test_what_only_a_filter_may_be_is_not_sent(binding: AclBinding, text: str) -> None:
+    """As by Kafka's client, with its text; the others are."""
+    async with (
+        ScriptedServer(CreateAcls=lambda _: created(0)) as server,
+        admin(server) as client,
+    ):
+        first, second = await client.create_acls([binding, BINDINGS[0]])
+
+    assert str(first.error) == f"Invalid ACL creation: {text}"
+    assert second == Created()
+    assert len(server.asked[0].creations) == 1
+
+
+async def test_items_are_asked_again_where_their_results_say_so() -> None:
+    """41 and 7: only they, after asking who the controller is now."""
+    answers: Iterator[Any] = iter((created(41, 0), created(7), created(0)))
+    async with (
+        ScriptedServer(CreateAcls=lambda _: next(answers)) as server,
+        admin(server) as client,
+    ):
+        results = await client.create_acls(BINDINGS)
+
+    assert results == [Created(), Created()]
+    assert [len(each.creations) for each in server.asked] == [2, 1, 1]
+    assert [each.api_key for each in server.headers].count(3) == 3
+
+
+async def test_an_item_that_does_not_come_about_keeps_its_error() -> None:
+    """When the time of the call is over."""
+    async with (
+        ScriptedServer(
+            CreateAcls=lambda request: created(*[41] * len(request.creations))
+        ) as server,
+        admin(server, timeout_ms=300) as client,
+    ):
+        results = await client.create_acls(BINDINGS)
+
+    assert [each.error and each.error.code for each in results] == [ErrorCode.NOT_CONTROLLER] * 2
+    assert len(server.asked) > 1
+
+
+async def test_what_was_deleted_is_told_by_filter() -> None:
+    """Each filter has an error of its own or what it matched, and that an error or not."""
+    gone = DeleteAclsMatchingAcl(
+        resource_type=2,
+        resource_name="t",
+        pattern_type=3,
+        principal="User:alice",
+        host="*",
+        operation=3,
+        permission_type=3,
+    )
+    answer = DeleteAclsResponse(
+        filter_results=(
+            DeleteAclsFilterResult(matching_acls=(gone,), error_message=None),
+            DeleteAclsFilterResult(error_code=54, error_message="none"),
+        )
+    )
+    async with ScriptedServer(DeleteAcls=lambda _: answer) as server, admin(server) as client:
+        first, second = await client.delete_acls([ANY_BINDING, ANY_BINDING])
+
+    assert first == Deleted(None, (Removed(BINDINGS[0]),))
+    assert second.error is not None
+    assert (second.error.code, second.removed) == (ErrorCode.SECURITY_DISABLED, ())
+
+
+async def test_unknown_is_not_asked_for() -> None:
+    """A server would close the connection, and the client try for ever."""
+    unknown = wanted(operation=AclOperation.UNKNOWN)
+    async with ScriptedServer() as server, admin(server) as client:
+        with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):
+            await client.describe_acls(unknown)
+        with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):
+            await client.delete_acls([unknown])
+
+    assert server.connections == 0
+
+
+async def test_nothing_to_do_is_not_asked() -> None:
+    """No connection is made."""
+    async with ScriptedServer() as server, admin(server) as client:
+        assert await client.create_acls([]) == []
+        assert await client.delete_acls([]) == []
+
+    assert server.connections == 0
+
+
+async def test_results_that_do_not_fit_are_an_error() -> None:
+    """Nobody knows which belong to what."""
+    async with (
+        ScriptedServer(CreateAcls=lambda _: created(0)) as server,
+        admin(server) as client,
+    ):
+        with pytest.raises(ClientError, match="1 results came for 2 items"):
+            await client.create_acls(BINDINGS)
+
+
+async def test_the_client_ends_with_its_block() -> None:
+    """Connections are closed; a call after it fails."""
+    async with ScriptedServer(DescribeAcls=lambda _: DescribeAclsResponse()) as server:
+        async with admin(server) as client:
+            assert await client.describe_acls() == []
+            assert (await client.cluster()).cluster_id == "c"
+        with pytest.raises(ConnectionLost, match="the client is closed"):
+            await client.describe_acls()

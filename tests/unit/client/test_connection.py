@@ -1,0 +1,299 @@
+"""A connection of a client, against servers that do not do what they should."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+
+import pytest
+
+from doorkeeper.client.config import Address, ClientConfig
+from doorkeeper.client.connection import Connection, told
+from doorkeeper.client.errors import (
+    ClientError,
+    ConnectionLost,
+    LoginRefused,
+    NotServed,
+    TimedOut,
+    TlsFailed,
+    Unreachable,
+)
+from doorkeeper.client.logins import Bearer, Password
+from doorkeeper_wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
+from testkit.scripted_server import ScriptedServer, versions
+
+PLAIN = Password("PLAIN", "alice", "alice-secret")
+HELLO = SaslHandshakeResponse(mechanisms=("PLAIN",))
+DONE = SaslAuthenticateResponse()
+
+
+def config(server: ScriptedServer, **parts: object) -> ClientConfig:
+    return ClientConfig(bootstrap=server.address, **parts)  # type: ignore[arg-type]
+
+
+async def connected(server: ScriptedServer, **parts: object) -> Connection:
+    return await Connection.connect(Address("127.0.0.1", server.port), config(server, **parts))
+
+
+async def describe(connection: Connection, name: str = "t") -> str | None:
+    request = DescribeAclsRequest(resource_name_filter=name)
+    return (await connection.call(request, DescribeAclsResponse)).error_message
+
+
+def echo(request: DescribeAclsRequest) -> DescribeAclsResponse:
+    return DescribeAclsResponse(error_message=request.resource_name_filter)
+
+
+async def test_the_newest_version_of_both_sides_is_spoken() -> None:
+    """A server of an older release is asked in its words; ours end where ours end."""
+    async with ScriptedServer(
+        ApiVersions=lambda _: versions(DescribeAcls=1), DescribeAcls=echo
+    ) as server:
+        connection = await connected(server)
+        assert await describe(connection) == "t"
+        await connection.close()
+
+    assert server.headers[-1].api_version == 1
+
+
+async def test_versions_are_agreed_with_a_server_that_knows_fewer() -> None:
+    """It refuses in version 0 and says its newest, which is asked then."""
+    refused: list[int] = []
+
+    def answer(_request: object) -> ApiVersionsResponse | bytes:
+        if refused:
+            return versions(DescribeAcls=2)
+        refused.append(1)
+        body = ApiVersionsResponse(
+            error_code=35, api_keys=(ApiVersion(api_key=18, min_version=0, max_version=2),)
+        ).encode(0)
+        return struct.pack(">ii", len(body) + 4, 1) + body
+
+    async with ScriptedServer(ApiVersions=answer) as server:
+        connection = await connected(server)
+        await connection.close()
+
+    assert [each.api_version for each in server.headers] == [4, 2]
+
+
+async def test_what_is_not_served_is_not_asked() -> None:
+    """An API that is missing, and one whose versions are all too old or too new."""
+    rows = (ApiVersion(api_key=29, min_version=90, max_version=99),)
+    async with ScriptedServer(ApiVersions=lambda _: ApiVersionsResponse(api_keys=rows)) as server:
+        connection = await connected(server)
+        with pytest.raises(NotServed, match="serves DescribeAcls in versions 90 to 99; ours are"):
+            await describe(connection)
+        with pytest.raises(NotServed, match="does not serve CreateAcls"):
+            await connection.call(CreateAclsRequest(creations=()), CreateAclsResponse)
+        await connection.close()
+
+    assert server.asked == []
+
+
+async def test_requests_do_not_wait_for_each_other() -> None:
+    """All are sent before the first is answered; each gets its own answer."""
+    first: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+
+    def answer(request: DescribeAclsRequest) -> object:
+        return first if request.resource_name_filter == "0" else echo(request)
+
+    async with ScriptedServer(DescribeAcls=answer) as server:  # type: ignore[arg-type]
+        connection = await connected(server)
+        calls = [asyncio.create_task(describe(connection, str(number))) for number in range(5)]
+        await server.was_asked.wait()
+        first.set_result(DescribeAclsResponse(error_message="0"))
+        assert await asyncio.gather(*calls) == ["0", "1", "2", "3", "4"]
+        await connection.close()
+
+
+async def test_who_is_cancelled_leaves_the_others_their_answers() -> None:
+    """The answer of a call that was given up belongs to nobody; the next is the next call's."""
+    held: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+
+    def answer(request: DescribeAclsRequest) -> object:
+        return held if request.resource_name_filter == "a" else echo(request)
+
+    async with ScriptedServer(DescribeAcls=answer) as server:  # type: ignore[arg-type]
+        connection = await connected(server)
+        given_up = asyncio.create_task(describe(connection, "a"))
+        other = asyncio.create_task(describe(connection, "b"))
+        await server.was_asked.wait()
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        held.set_result(DescribeAclsResponse(error_message="a"))
+
+        assert given_up.cancelled()
+        assert await other == "b"
+        assert connection.alive
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (None, "the server closed the connection"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is no Kafka server"),
+        (b"\x15\x03\x03\x00\x02\x02\x46", "this is no Kafka server"),
+        (struct.pack(">i", -1), "this is no Kafka server"),
+        (struct.pack(">ii", 4, 99), "an answer cannot be read: it belongs to another request"),
+        (struct.pack(">i", 0), "an answer cannot be read: "),
+        (struct.pack(">iib", 5, 2, 0), "an answer cannot be read: "),
+        (struct.pack(">ii", 4, 2) * 2, "this is no Kafka server"),
+    ],
+)
+async def test_what_nobody_can_read_ends_the_connection(answer: bytes | None, text: str) -> None:
+    """One line with the address; what comes after is not asked."""
+    async with ScriptedServer(DescribeAcls=lambda _: answer) as server:
+        connection = await connected(server)
+        with pytest.raises(ConnectionLost) as raised:
+            await describe(connection)
+
+        assert str(raised.value).startswith(f"{server.address}: ")
+        assert text in str(raised.value) or "cannot be read" in str(raised.value)
+        assert not connection.alive
+        with pytest.raises(ConnectionLost):
+            await describe(connection)
+        await connection.close()
+
+
+async def test_bytes_cut_anywhere_are_never_another_error() -> None:
+    """Each part of a good answer, with a size that fits it, is told as unreadable or read."""
+    good = DescribeAclsResponse(error_message="x").encode(3)
+    for size in range(len(good)):
+        frame = struct.pack(">iiB", size + 5, 2, 0) + good[:size]
+        async with ScriptedServer(DescribeAcls=lambda _, frame=frame: frame) as server:  # type: ignore[misc]
+            connection = await connected(server)
+            with pytest.raises(ClientError, match="cannot be read"):
+                await describe(connection)
+            await connection.close()
+
+
+async def test_silence_is_told_and_ends_the_connection() -> None:
+    """The order of answers is all that tells whose they are."""
+    silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
+        connection = await connected(server, request_timeout_ms=200)
+        with pytest.raises(TimedOut, match="no answer to DescribeAcls in 200 ms"):
+            await describe(connection)
+
+        assert not connection.alive
+        await connection.close()
+        silent.cancel()
+
+
+async def test_nobody_there_is_told() -> None:
+    """In the words of the system; a host that is none, and a port that is none, alike."""
+    for address, text in (
+        (Address("127.0.0.1", 1), "127.0.0.1:1: Connection refused"),
+        (Address("x" * 80, 1), "x:1: "),
+        (Address("127.0.0.1", 70000), "127.0.0.1:70000: "),
+    ):
+        with pytest.raises(Unreachable) as raised:
+            await Connection.connect(address, ClientConfig(bootstrap="unused:1"))
+        assert text in str(raised.value)
+
+
+async def test_tls_with_who_speaks_none_is_told() -> None:
+    """It is no reason to try again."""
+    context = ssl.create_default_context()
+    async with ScriptedServer() as server:
+        with pytest.raises((TlsFailed, Unreachable)):
+            await connected(server, tls=context, request_timeout_ms=500)
+
+
+async def test_a_login_is_refused_in_the_servers_words() -> None:
+    """With the code's name, and without the password."""
+    refused = SaslAuthenticateResponse(error_code=58, error_message="go away")
+    for parts, text in (
+        ({"SaslHandshake": HELLO, "SaslAuthenticate": refused}, "SASL_AUTHENTICATION_FAILED: go"),
+        (
+            {"SaslHandshake": SaslHandshakeResponse(error_code=33, mechanisms=("GSSAPI", "X"))},
+            "PLAIN is not offered; offered are GSSAPI, X",
+        ),
+    ):
+        scripts = {name: (lambda _, each=each: each) for name, each in parts.items()}
+        async with ScriptedServer(**scripts) as server:
+            with pytest.raises(LoginRefused) as raised:
+                await connected(server, login=PLAIN)
+        assert text in str(raised.value)
+        assert "alice-secret" not in str(raised.value)
+
+
+async def test_a_login_that_does_not_end_is_refused() -> None:
+    """A server that asks for ever is left."""
+
+    async def token() -> str:
+        return "t"
+
+    more = SaslAuthenticateResponse(auth_bytes=b"more")
+    async with ScriptedServer(
+        SaslHandshake=lambda _: HELLO, SaslAuthenticate=lambda _: more
+    ) as server:
+        with pytest.raises(LoginRefused, match="does not come to an end"):
+            await connected(server, login=Bearer(token))
+
+
+async def test_a_session_is_renewed_between_requests() -> None:
+    """KIP-368: once most of its time is over, after what is under way and before what is next."""
+    lifetimes = iter((1, 3_600_000))
+
+    def authenticate(_request: object) -> SaslAuthenticateResponse:
+        return SaslAuthenticateResponse(session_lifetime_ms=next(lifetimes))
+
+    async with ScriptedServer(
+        SaslHandshake=lambda _: HELLO, SaslAuthenticate=authenticate, DescribeAcls=echo
+    ) as server:
+        connection = await connected(server, login=PLAIN)
+        await asyncio.sleep(0.002)
+        names = await asyncio.gather(*(describe(connection, str(each)) for each in range(3)))
+        await connection.close()
+
+    assert names == ["0", "1", "2"]
+    kinds = [type(each).__name__ for each in server.asked]
+    login = ["SaslHandshakeRequest", "SaslAuthenticateRequest"]
+    assert kinds == [*login, *login, *["DescribeAclsRequest"] * 3]
+
+
+async def test_a_session_that_is_not_renewed_ends() -> None:
+    """Half a login is none: the connection takes no request any more."""
+    answers = iter((SaslAuthenticateResponse(session_lifetime_ms=1), None))
+    async with ScriptedServer(
+        SaslHandshake=lambda _: HELLO,
+        SaslAuthenticate=lambda _: (
+            next(answers) or SaslAuthenticateResponse(error_code=58, error_message="no more")
+        ),
+        DescribeAcls=echo,
+    ) as server:
+        connection = await connected(server, login=PLAIN)
+        await asyncio.sleep(0.002)
+        with pytest.raises(LoginRefused, match="no more"):
+            await describe(connection)
+
+        assert not connection.alive
+        await connection.close()
+
+
+async def test_closing_fails_what_waits() -> None:
+    """Nobody waits for an answer that cannot come."""
+    silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
+        connection = await connected(server)
+        call = asyncio.create_task(describe(connection))
+        await server.was_asked.wait()
+        await connection.close()
+        with pytest.raises(ConnectionLost, match="the connection was closed"):
+            await call
+        silent.cancel()
+
+
+def test_errors_of_the_system_are_told_in_a_line() -> None:
+    """asyncio's own words give way to the system's; certificates are told with the reason."""
+    assert told(OSError(111, "Connect call failed ('127.0.0.1', 1)")) == "Connection refused"
+    assert told(OSError("Multiple\nexceptions")) == "Multiple exceptions"
+    assert told(ssl.SSLError(1, "[SSL: X] unhelpful")).startswith("TLS: ")
+    assert told(ValueError()) == "ValueError"

@@ -1,0 +1,123 @@
+"""The client's side of SASL, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from doorkeeper.client.errors import LoginRefused
+from doorkeeper.client.logins import Bearer, Password, Scram
+
+SERVER_FIRST = (
+    b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+)
+SCRAM = Password("SCRAM-SHA-256", "a=,b", "pencil")
+
+
+def giving(token: str) -> Callable[[], Awaitable[str]]:
+    async def give() -> str:
+        return token
+
+    return give
+
+
+async def test_plain_is_one_token() -> None:
+    """An empty authorization id, the name and the password."""
+    exchange = await Password("PLAIN", "alice", "alice-secret").exchange()
+
+    assert exchange.first() == b"\0alice\0alice-secret"
+    assert exchange.answer(b"") is None
+
+
+def test_scram_is_that_of_the_rfc() -> None:
+    """The example of RFC 7677, from first to last message."""
+    login = Scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+
+    assert login.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert login.answer(SERVER_FIRST) == (
+        b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+        b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+    )
+    assert login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=") is None
+
+
+def test_a_server_that_does_not_know_the_password_is_left() -> None:
+    """It may be anybody's: what it proves is compared."""
+    login = Scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+    login.answer(SERVER_FIRST)
+
+    with pytest.raises(LoginRefused, match="does not know the password"):
+        login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=")
+
+
+def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
+    """A comma and an equals sign are escaped; a delegation token says that it is one."""
+    assert Scram(SCRAM, "n").first() == b"n,,n=a=3D=2Cb,r=n"
+    token = Password("SCRAM-SHA-256", "id", "hmac", by_token=True)
+    assert Scram(token, "n").first() == b"n,,n=id,r=n,tokenauth=true"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"\xff",
+        b"r=other,s=AAAA,i=4096",
+        b"r=nn,s=AAAA",
+        b"e=other-error",
+        b"i=x,r=nn,s=",
+        b"r=nn,s=A,i=4096",
+        b"r=nn,s=AAAA,i=1000000000",
+        b"r=nn,s=AAAA,i=4095",
+        b"r=nn,s=AAAA,i=" + b"9" * 5000,
+        b",," * 5000,
+    ],
+)
+def test_a_server_that_speaks_no_scram_is_left(first: bytes) -> None:
+    """Too few iterations give the password away, too many are work for ever: Kafka's bounds."""
+    with pytest.raises(LoginRefused, match="the server speaks no SCRAM-SHA-256"):
+        Scram(SCRAM, "n").answer(first)
+
+
+async def test_a_password_is_for_mechanisms_that_have_one() -> None:
+    """Another name is a mistake of the caller's."""
+    with pytest.raises(LoginRefused, match="GSSAPI: a password is for PLAIN, SCRAM-SHA-256 and"):
+        await Password("GSSAPI", "a", "b").exchange()
+    assert (await SCRAM.exchange()).first().startswith(b"n,,n=a=3D=2Cb,r=")
+
+
+async def test_a_token_is_sent_with_its_extensions() -> None:
+    """RFC 7628; a server that says what is wrong is answered, so that it refuses."""
+    exchange = await Bearer(giving("a.b.c"), {"traceId": "1 2"}).exchange()
+
+    assert exchange.first() == b"n,,\x01auth=Bearer a.b.c\x01traceId=1 2\x01\x01"
+    assert exchange.answer(b"") is None
+    assert exchange.answer(b'{"status":"invalid_token"}') == b"\x01"
+
+
+@pytest.mark.parametrize(
+    ("token", "extensions"),
+    [
+        ("", {}),
+        ("a\x01b", {}),
+        ("a b", {}),
+        ("\u00fc", {}),
+        ("t", {"auth": "x"}),
+        ("t", {"a1": "x"}),
+        ("t", {"a": ""}),
+        ("t", {"a": "x\x01auth=y"}),
+    ],
+)
+async def test_what_would_end_a_token_is_refused(token: str, extensions: dict[str, str]) -> None:
+    """Before anything is sent; the token is not told."""
+    with pytest.raises(LoginRefused, match="OAUTHBEARER: the ") as raised:
+        await Bearer(giving(token), extensions).exchange()
+
+    assert "a b" not in str(raised.value)
+
+
+def test_secrets_are_not_shown() -> None:
+    """Neither the password nor who gives the token."""
+    assert "pencil" not in repr(SCRAM)
+    assert "giving" not in repr(Bearer(giving("t")))

@@ -1,0 +1,162 @@
+"""Which nodes there are, and what is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from doorkeeper.client.config import Address, ClientConfig
+from doorkeeper.client.errors import ClientError, ConnectionLost, TimedOut, Unreachable
+from doorkeeper.client.nodes import Again, Nodes
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from testkit.scripted_server import ScriptedServer
+
+DESCRIBE = DescribeAclsRequest(resource_name_filter="t")
+QUICK = {"retry_ms": 1, "retry_max_ms": 4, "timeout_ms": 10_000}
+
+
+def nodes(bootstrap: str, **parts: int) -> Nodes:
+    return Nodes(ClientConfig(bootstrap=bootstrap, **{**QUICK, **parts}))  # type: ignore[arg-type]
+
+
+def said(text: str) -> DescribeAclsResponse:
+    return DescribeAclsResponse(error_message=text)
+
+
+async def test_the_first_bootstrap_address_that_answers_serves() -> None:
+    """What went wrong before it is nobody's concern."""
+    async with ScriptedServer() as server:
+        found = nodes(f"127.0.0.1:1, {server.address}")
+        cluster = await found.cluster()
+        await found.close()
+
+    assert (cluster.cluster_id, cluster.controller_id) == ("c", 1)
+    assert cluster.nodes == {1: Address("127.0.0.1", server.port)}
+
+
+async def test_changes_go_to_the_controller() -> None:
+    """Reads to the first node that can be reached, each node by one connection."""
+    async with (
+        ScriptedServer(DescribeAcls=lambda _: said("first")) as first,
+        ScriptedServer(DescribeAcls=lambda _: said("second")) as second,
+    ):
+        first.scripts["Metadata"] = lambda _: first.metadata(
+            first.port, second.port, controller_id=2
+        )
+        found = nodes(first.address)
+        read = await found.call(DESCRIBE, DescribeAclsResponse)
+        changed = await found.call(DESCRIBE, DescribeAclsResponse, controller=True)
+        await found.close()
+
+    assert (read.error_message, changed.error_message) == ("first", "second")
+    assert (first.connections, second.connections) == (1, 1)
+
+
+async def test_a_node_that_is_gone_is_passed_over() -> None:
+    """The metadata of a cluster may name who is down."""
+    async with ScriptedServer(DescribeAcls=lambda _: said("alive")) as server:
+        server.scripts["Metadata"] = lambda _: server.metadata(1, server.port)
+        found = nodes(server.address)
+        answer = await found.call(DESCRIBE, DescribeAclsResponse)
+        await found.close()
+
+    assert answer.error_message == "alive"
+
+
+async def test_a_lost_connection_is_made_anew() -> None:
+    """The request is sent again on a new one, after a pause; the caller may be told."""
+    told: list[ClientError] = []
+    lost = iter((True, True, False))
+    async with ScriptedServer(
+        DescribeAcls=lambda _: None if next(lost) else said("at last")
+    ) as server:
+        found = Nodes(ClientConfig(bootstrap=server.address, retry_ms=1), told.append)
+        answer = await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
+        await found.close()
+
+    assert answer.error_message == "at last"
+    assert [type(each) for each in told] == [ConnectionLost, ConnectionLost]
+    assert server.connections == 3
+
+
+async def test_silence_is_tried_again_until_the_calls_time_is_over() -> None:
+    """The time of a call bounds everything in it, a request that is under way too."""
+    silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
+        found = nodes(server.address, request_timeout_ms=100, timeout_ms=450)
+        with pytest.raises(TimedOut):
+            await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
+        await found.close()
+        silent.cancel()
+
+    assert server.connections > 1
+
+
+async def test_nobody_there_fails_at_once_unless_it_is_to_wait() -> None:
+    """A wrong address is told at once; a patient client waits until its time is over."""
+    tries: list[ClientError] = []
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: Connection refused"):
+        await nodes("127.0.0.1:1").cluster()
+    patient = ClientConfig(bootstrap="127.0.0.1:1", patient=True, retry_ms=1, timeout_ms=300)
+    with pytest.raises((Unreachable, TimedOut)):
+        await Nodes(patient, tries.append).cluster()
+
+    assert len(tries) > 1
+
+
+async def test_pauses_grow_to_the_longest() -> None:
+    """Twice as long each time; what was the reason is raised at the end."""
+    times: list[float] = []
+    loop = asyncio.get_running_loop()
+
+    async def once() -> None:
+        times.append(loop.time())
+        raise Again("not yet")
+
+    found = Nodes(
+        ClientConfig(
+            bootstrap="unused:1", patient=True, retry_ms=10, retry_max_ms=40, timeout_ms=400
+        )
+    )
+    with pytest.raises(Again, match="not yet"):
+        await found.retried(once)
+
+    pauses = [after - before for before, after in pairwise(times)]
+    assert len(pauses) >= 3
+    for pause, least in zip(pauses, (0.009, 0.019, 0.039), strict=False):
+        assert pause >= least
+
+
+async def test_a_cluster_without_controller_is_waited_for() -> None:
+    """An election takes its time."""
+    leaders = iter((-1, -1, 1))
+    async with ScriptedServer(DescribeAcls=lambda _: said("led")) as server:
+        server.scripts["Metadata"] = lambda _: server.metadata(
+            server.port, controller_id=next(leaders)
+        )
+        found = nodes(server.address)
+        answer = await found.retried(
+            lambda: found.call(DESCRIBE, DescribeAclsResponse, controller=True)
+        )
+        await found.close()
+
+    assert answer.error_message == "led"
+
+
+async def test_a_closed_client_stays_closed() -> None:
+    """It does not connect again behind its user's back."""
+    async with ScriptedServer() as server:
+        found = nodes(server.address)
+        await found.close()
+        with pytest.raises(ConnectionLost, match="the client is closed"):
+            await found.cluster()
+
+    assert server.connections == 0
+
+
+def test_an_address_is_needed() -> None:
+    """An empty list would only fail later."""
+    with pytest.raises(ValueError, match="no address is given"):
+        nodes(" , ")

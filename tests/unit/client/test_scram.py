@@ -1,0 +1,113 @@
+"""Users of SCRAM: what is asked, and what is made of the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.authn.credentials import credential_of, salted_credential_of
+from doorkeeper.client.errors import ApiFailure
+from doorkeeper.client.scram import ScramDeletion, ScramPassword, altered, described, rounds
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.client.admin import AdminClient
+    from doorkeeper.client.nodes import Nodes
+
+
+class Answers:
+    """Whom a request is given to; it has answers of the test's own."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.asked: list[Any] = []
+        self._answers = list(answers)
+
+    async def call(self, request: Any, kind: type[Any], *, controller: bool = False) -> Any:
+        assert controller == isinstance(request, AlterUserScramCredentialsRequest)
+        self.asked.append(request)
+        answer = self._answers.pop(0)
+        assert isinstance(answer, kind)
+        return answer
+
+
+async def test_users_are_found_in_order() -> None:
+    """A server answers in an order of its own; a mechanism that nobody knows is left out."""
+    kind = DescribeUserScramCredentialsResult
+    infos = tuple(CredentialInfo(mechanism=code, iterations=4096 + code) for code in (9, 2, 1))
+    answer = DescribeUserScramCredentialsResponse(
+        results=(kind(user="b", credential_infos=infos), kind(user="a"))
+    )
+
+    found = await described(cast("AdminClient", Answers(answer)))
+
+    assert list(found) == ["a", "b"]
+    assert found["b"] == {"SCRAM-SHA-256": 4097, "SCRAM-SHA-512": 4098}
+
+
+async def test_a_refusal_is_told_in_words() -> None:
+    """With the stock text where the server has none."""
+    answer = DescribeUserScramCredentialsResponse(error_code=31, error_message=None)
+
+    with pytest.raises(ApiFailure, match="CLUSTER_AUTHORIZATION_FAILED: Cluster authorization"):
+        await described(cast("AdminClient", Answers(answer)))
+
+
+async def test_a_server_never_gets_a_password() -> None:
+    """It can check one with what it gets; each salt is its own."""
+    changes: list[ScramPassword | ScramDeletion] = [
+        ScramPassword("alice", "SCRAM-SHA-256", "s\u00e9cret"),
+        ScramPassword("bob", "SCRAM-SHA-512", "s\u00e9cret", 8192),
+        ScramDeletion("carol", "SCRAM-SHA-512"),
+    ]
+    results = tuple(
+        AlterUserScramCredentialsResult(user=name, error_code=code, error_message="no")
+        for name, code in (("carol", 91), ("bob", 0), ("alice", 0))
+    )
+    answers = Answers(AlterUserScramCredentialsResponse(results=results))
+
+    first, second, third = await altered(cast("Nodes", answers), changes)
+
+    (request,) = answers.asked
+    salts = set()
+    for sent, mechanism in zip(request.upsertions, ("SCRAM-SHA-256", "SCRAM-SHA-512"), strict=True):
+        assert salted_credential_of(
+            mechanism, sent.salted_password, sent.iterations, sent.salt
+        ) == credential_of(mechanism, "s\u00e9cret", sent.iterations, sent.salt)
+        salts.add(sent.salt)
+    assert len(salts) == 2
+    assert "s\u00e9cret".encode() not in request.encode(0)
+    assert "s\u00e9cret" not in repr(changes)
+    assert [(each.name, each.mechanism) for each in request.deletions] == [("carol", 2)]
+    assert (first.error, second.error) == (None, None)
+    assert third.error is not None
+    assert third.error.code is ErrorCode.RESOURCE_NOT_FOUND
+
+
+def test_a_user_is_in_a_round_once() -> None:
+    """A server refuses a request that changes two credentials of one user."""
+    changes: list[ScramPassword | ScramDeletion] = [
+        ScramPassword("a", "SCRAM-SHA-256", "x"),
+        ScramPassword("a", "SCRAM-SHA-512", "x"),
+        ScramDeletion("b", "SCRAM-SHA-256"),
+        ScramDeletion("a", "SCRAM-SHA-256"),
+    ]
+
+    assert rounds(changes) == [[0, 2], [1], [3]]
+    assert rounds([]) == []
+
+
+def test_other_mechanisms_have_no_credentials() -> None:
+    """It is said before anything is changed."""
+    with pytest.raises(ValueError, match="found PLAIN; the mechanisms of SCRAM are SCRAM-SHA-256"):
+        rounds([ScramDeletion("a", "PLAIN")])
