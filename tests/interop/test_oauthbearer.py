@@ -34,6 +34,7 @@ SIGNED = f"{_PACKAGE}.OAuthBearerValidatorCallbackHandler"
 ALLOWED_URLS = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 HANDLER = "sasl.server.callback.handler.class"
 CLIENT_S = 60
+ATTEMPTS = 3
 SHORT_S = 13
 """A token's life: librdkafka fetches the next at 80 percent, and logs in again at 90."""
 KEY = key_of("RSA", "k")
@@ -330,16 +331,27 @@ def test_other_clients_log_in_and_are_refused(doors: Doors, library: str) -> Non
     end_s = now_s() + 600
     good = held(library, doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
     plain = held(library, doors.oauth, (0, *plain_token(600)))
-    refused = {
-        INVALID: held(library, doors.jwt, (0, signed(claims(aud="x"), KEY, "RS256"), end_s)),
-        NO_SCOPE: held(library, doors.oauth, (0, *plain_token(600, scp="write"))),
-    }
+    wrong = signed(claims(aud="x"), KEY, "RS256")
 
     for found in (good, plain):
         assert (found["error"], found["calls"]) == (None, 1), found
-    for text, found in refused.items():
+    assert INVALID in refusal(library, doors.jwt, INVALID, (0, wrong, end_s))
+    assert NO_SCOPE in refusal(library, doors.oauth, NO_SCOPE, (0, *plain_token(600, scp="write")))
+
+
+def refusal(library: str, address: str, wanted: str, token: tuple[float, str, float]) -> str:
+    """Return all that a library tells of a refusal.
+
+    On a busy machine kafka-python may see that a broker has closed before it sees why.
+    """
+    told = ""
+    for _ in range(ATTEMPTS):
+        found = held(library, address, token)
         assert found["calls"] == 0
-        assert text in found["text"] + found["log"], found
+        told = found["text"] + found["log"]
+        if wanted in told:
+            break
+    return told
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
