@@ -1,0 +1,74 @@
+"""Carrying a plan out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl import applying
+from doorkeeper.acl.applying import Failed, Outcome, apply, exactly
+from doorkeeper.acl.filters import matches
+from doorkeeper.acl.planning import plan
+from doorkeeper.errors import ApiError, ErrorCode
+from testkit.acl import READ, allow, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+REFUSED = ApiError(ErrorCode.INVALID_REQUEST, "no")
+A, B, C, D = (allow(name, READ, topic("t")) for name in "abcd")
+
+
+class Hand:
+    """Keeps what it is asked; refuses one binding, and breaks at another."""
+
+    def __init__(
+        self, *, refused: AclBinding | None = None, breaks: AclBinding | None = None
+    ) -> None:
+        self.asked: list[tuple[str, tuple[AclBinding, ...]]] = []
+        self._refused, self._breaks = refused, breaks
+
+    async def add(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
+        return self._do("add", bindings)
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
+        return self._do("remove", bindings)
+
+    def _do(self, what: str, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        if self._breaks in bindings:
+            raise ConnectionError("the server is gone")
+        self.asked.append((what, tuple(bindings)))
+        return [REFUSED if each == self._refused else None for each in bindings]
+
+
+async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each portion is told, and what is refused stops nobody."""
+    monkeypatch.setattr(applying, "PORTION", 2)
+    target, told = Hand(refused=B), []
+
+    outcome = await apply(plan([D], [A, B, C]), target, lambda *done: told.append(done))
+
+    assert target.asked == [("add", (A, B)), ("add", (C,)), ("remove", (D,))]
+    assert outcome == Outcome(2, 1, (Failed(B, True, REFUSED),))
+    assert told == [(2, 4), (3, 4), (4, 4)]
+
+
+async def test_it_ends_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before is done; the same plan again does the rest."""
+    monkeypatch.setattr(applying, "PORTION", 1)
+    target = Hand(breaks=B)
+
+    with pytest.raises(ConnectionError):
+        await apply(plan([D], [A, B]), target)
+
+    assert target.asked == [("add", (A,))]
+    assert (await apply(plan([D, A], [A, B]), Hand())) == Outcome(1, 1, ())
+
+
+def test_a_filter_for_one_binding() -> None:
+    """It matches this one and no other."""
+    assert matches(exactly(A), A)
+    assert not matches(exactly(A), B)
