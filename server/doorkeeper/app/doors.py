@@ -18,6 +18,7 @@ from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.principals import KEY as BUILDER_KEY
 from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
+from doorkeeper.config.naming import is_for_plug_ins
 from doorkeeper.net.spec import Offers
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def refreshed(watched: Watched) -> tuple[str, ...]:
 def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
     """Say whether a mechanism goes on as it is; bounds of the listener are no part of it.
 
-    Nor are keys that only plug-ins know: they count after a restart.
+    Nor are keys that only plug-ins know, but for those with the prefix of the listener.
     """
     return _essence(old) == _essence(new)
 
@@ -312,7 +313,11 @@ def _essence(settings: MechanismSettings) -> MechanismSettings:
         settings,
         values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
         given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
-        originals={},
+        originals={
+            key: text
+            for key, text in settings.originals.items()
+            if is_for_plug_ins(key, settings.listener_name)
+        },
         max_reauth_ms=0,
     )
 

@@ -17,7 +17,7 @@ from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.config.key import Applies
 from doorkeeper.config.loading import settled
-from doorkeeper.config.naming import named
+from doorkeeper.config.naming import is_for_plug_ins, named
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
@@ -208,9 +208,14 @@ class Reconfiguring:
 
 
 def is_reloaded(name: str) -> bool:
-    """Say whether a key of ours counts without a restart when the file is read again."""
+    """Say whether a key counts without a restart when the file is read again.
+
+    Those that only a plug-in of a listener can know do: it is made anew for new connections.
+    """
     key = named(name).key
-    return key is not None and key.applies is not Applies.RESTART
+    if key is None:
+        return is_for_plug_ins(name)
+    return key.applies is not Applies.RESTART
 
 
 def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -103,3 +103,12 @@ def edits(left: str, right: str) -> int:
             return EDITS_MAX + 1
         before, previous = previous, current
     return min(previous[-1], EDITS_MAX + 1)
+
+
+def is_for_plug_ins(name: str, listener: str = "") -> bool:
+    """Say whether only a plug-in of a listener can know a key, of any one where none is given.
+
+    It has the listener's prefix, and nobody declares it.
+    """
+    prefix = f"listener.name.{listener.lower()}." if listener else "listener.name."
+    return name.lower().startswith(prefix) and named(name) == Named()

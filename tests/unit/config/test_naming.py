@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import Named, edits, named, resembling
+from doorkeeper.config.naming import Named, edits, is_for_plug_ins, named, resembling
 
 
 def test_plain_names() -> None:
@@ -92,3 +92,12 @@ def test_edits_agree_with_the_plain_definition(left: str, right: str) -> None:
         return best
 
     assert edits(left, right) == edits(right, left) == min(distance(left, right), 3)
+
+
+def test_keys_of_plug_ins_have_the_prefix_of_a_listener() -> None:
+    """And nobody declares them: neither Kafka nor we."""
+    assert is_for_plug_ins("listener.name.door.plain.ldap.url")
+    assert is_for_plug_ins("listener.name.door.ldap.url", "DOOR")
+    assert not is_for_plug_ins("listener.name.other.ldap.url", "DOOR")
+    for known in ("ldap.url", "listener.name.door.ssl.provider", "listener.name.door.ssl.protocol"):
+        assert not is_for_plug_ins(known)

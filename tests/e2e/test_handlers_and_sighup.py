@@ -1,0 +1,66 @@
+"""Callback handlers that SIGHUP brings and takes away, in a real server."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from doorkeeper_wire.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from testkit import logins
+from testkit.checkout import ROOT
+from testkit.serving import Serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS = """\
+listeners=DOOR://localhost:0
+listener.security.protocol.map=DOOR:SASL_PLAINTEXT
+inter.broker.listener.name=DOOR
+sasl.enabled.mechanisms=PLAIN
+connections.max.reauth.ms=600000
+connection.failed.authentication.delay.ms=0
+listener.name.door.plain.sasl.jaas.config=\
+org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="alice-secret";
+"""
+HANDLER = "sasl.server.callback.handler.class=testkit.callback_handlers.Recorded\n"
+
+
+def test_a_handler_comes_fails_and_goes(tmp_path: Path) -> None:
+    """New connections ask what is new; one that does not start leaves everything as it was."""
+    file = tmp_path / "server.properties"
+    file.write_text(KEYS)
+    path = str(ROOT / "tests")
+    with Serving(tmp_path, "--config", str(file), environment={"PYTHONPATH": path}) as server:
+
+        def code(name: str, password: str) -> int:
+            with server.connect("DOOR") as talk:
+                return logins.plain(talk, name, password).error_code
+
+        def reload(text: str, event: str, count: int) -> None:
+            file.write_text(text)
+            server.process.send_signal(signal.SIGHUP)
+            server.line(event, count)
+
+        assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (0, 58)
+        with server.connect("DOOR") as before:
+            assert logins.plain(before, "alice", "alice-secret").error_code == 0
+
+            reload(KEYS + HANDLER, "reloaded", 1)
+            assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (58, 0)
+            answer = before.call(DescribeClusterRequest(), DescribeClusterResponse, 1)
+            assert answer.error_code == 0
+
+        broken = HANDLER + "listener.name.door.plain.twice.stay=1\n"
+        reload(KEYS, "reloaded", 2)
+        assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (0, 58)
+
+        reload(KEYS + broken, "not reloaded", 1)
+        assert server.line("not reloaded")["problem"].endswith(
+            "=testkit.callback_handlers.Recorded does not start: ConnectionError: nobody there"
+        )
+        assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (0, 58)
+        assert server.stop() == 0
