@@ -73,7 +73,8 @@ def _rows(answer: Any, name: str, keep: Callable[[Any], Any]) -> Any:
 def _served(request: str, answer: Any, other: Any) -> Any:
     if request != "ApiVersionsRequest":
         return answer
-    listed = {row["api_key"] for row in other.get("api_keys", ())}
+    theirs = other.get("api_keys", ()) if isinstance(other, dict) else ()
+    listed = {row["api_key"] for row in theirs}
 
     def served(row: Any) -> Any:
         # A controller of Kafka's lists this one, and fails inside when it is asked.
