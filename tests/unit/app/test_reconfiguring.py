@@ -22,6 +22,7 @@ def test_which_keys_are_reloaded() -> None:
     assert is_reloaded("max.connections")
     assert not is_reloaded("listeners")
     assert not is_reloaded("com.example.key")
+    assert is_reloaded("listener.name.x.plain.com.example.key")
 
 
 def test_changed_keys() -> None:
