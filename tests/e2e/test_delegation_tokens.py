@@ -121,3 +121,29 @@ def test_nobody_can_tell_who_exists(target: Target) -> None:
     assert challenged("nobody") == first
     assert challenged("somebody") != first
     assert first.endswith(b",i=4096")
+
+
+def test_what_has_expired_is_swept_away() -> None:
+    """Without anybody asking; the log has the id and the owner."""
+    running = doorkeeper_target(
+        **{SECRET_KEY: "a-secret", "delegation.token.expiry.check.interval.ms": "200"}
+    )
+    side = TokenSide(running)
+    try:
+        side.ask(Ask("create", "alice", 3, token="stays"))
+        side.ask(Ask("create", "alice", 3, token="goes"))
+        side.ask(Ask("expire", "alice", 2, hours=0, token="goes"))
+        everything = Ask("describe", "alice", 3, principals=None)
+        deadline = time.monotonic() + REACHED_S
+        while len(side.ask(everything)["tokens"]) > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        (left,) = side.ask(everything)["tokens"]
+        log = running.server.log.read_text()
+    finally:
+        side.close()
+        running.close()
+
+    assert left["token_id"] == "<id of stays>"
+    assert f'"delegation token expired", "id": "{side.id_of("goes")}"' in log
+    assert side.id_of("stays") not in log

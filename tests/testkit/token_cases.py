@@ -147,6 +147,8 @@ class TokenSide:
             ends = [each.expiry_timestamp for each in self._all() if each.hmac == hmac]
             if ends == ([] if gone else [answer.expiry_timestamp_ms]):
                 return
+            if wish.api == "expire" and not wish.hours and not ends:
+                return  # It was swept away already.
         raise AssertionError("the server did not reach the state that the scenario needs")
 
     def _all(self) -> Any:
