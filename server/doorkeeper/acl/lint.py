@@ -41,7 +41,7 @@ from doorkeeper.acl.operations import ALLOW_TESTS, effects, entry_bit
 from doorkeeper.acl.regions import overlap, region_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.decision import Policy
@@ -103,12 +103,18 @@ CODES = {
 """All codes, with their titles."""
 
 
-def lint(policy: Policy, snapshot: Snapshot) -> list[Finding]:
-    """Return what is odd, sorted by code, then by binding."""
+def lint(
+    policy: Policy, snapshot: Snapshot, codes: Collection[str] = frozenset(CODES)
+) -> list[Finding]:
+    """Return what is odd in one of these ways, sorted by code, then by binding.
+
+    All with an E can go together, whichever codes are asked for.
+    """
+    causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     found = [
         Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
                 Fix(removed=(each.binding,)))
-        for each in removable(policy, snapshot)
+        for each in removable(policy, snapshot, causes)
     ]  # fmt: skip
     bindings = sorted(
         binding
@@ -120,7 +126,8 @@ def lint(policy: Policy, snapshot: Snapshot) -> list[Finding]:
     for binding in bindings:
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
-    return sorted(found, key=lambda each: (each.code, each.bindings))
+    chosen = (each for each in found if each.code in codes)
+    return sorted(chosen, key=lambda each: (each.code, each.bindings))
 
 
 # --- rules about one binding

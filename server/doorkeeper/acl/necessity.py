@@ -50,7 +50,7 @@ from doorkeeper.acl.regions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
@@ -69,6 +69,9 @@ class Cause(Enum):
     DEFAULT = "everybody may do everything there anyway"
 
 
+ALL_CAUSES = frozenset(Cause)
+
+
 class Removable(NamedTuple):
     """A binding that can go, why, and the bindings because of which it can."""
 
@@ -77,10 +80,13 @@ class Removable(NamedTuple):
     because: tuple[AclBinding, ...] = ()
 
 
-def removable(policy: Policy, snapshot: Snapshot) -> list[Removable]:
+def removable(
+    policy: Policy, snapshot: Snapshot, causes: Container[Cause] = ALL_CAUSES
+) -> list[Removable]:
     """Return bindings that can all go together; none of the others could go as well.
 
-    They are in the order of their fields. Cost: O(n log n) for sets without wide DENYs.
+    What could go for another cause than these stays, and what could go only because of that stays
+    too. They are in the order of their fields. Cost: O(n log n) for sets without wide DENYs.
     """
     found: list[Removable] = []
     order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
@@ -93,7 +99,7 @@ def removable(policy: Policy, snapshot: Snapshot) -> list[Removable]:
         if space is None:
             space = spaces[resource_type] = _Space(snapshot, resource_type)
         one = _Judge(policy, snapshot, space, binding).verdict()
-        if one is not None:
+        if one is not None and one.cause in causes:
             found.append(one)
             snapshot = snapshot.without((binding,))
     found.sort(key=lambda each: each.binding)

@@ -21,7 +21,7 @@ from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.storage.contract import Change, ConfigKey, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
     from doorkeeper.app.topic_changes import TopicChanges
@@ -35,8 +35,13 @@ ALL_BROKERS = ""
 
 def dynamic_values_of(store: Store, node_id: int) -> DynamicValues:
     """Return the values that a store keeps for a node."""
+    return dynamic_values(store.configs(), node_id)
+
+
+def dynamic_values(kept: Iterable[tuple[ConfigKey, str]], node_id: int) -> DynamicValues:
+    """Return the values for a node, of those that were read from a store."""
     values: dict[str, dict[str, str]] = {ALL_BROKERS: {}, str(node_id): {}}
-    for key, value in store.configs():
+    for key, value in kept:
         values.setdefault(key.broker, {})[key.name] = value
     return DynamicValues(values[str(node_id)], values[ALL_BROKERS])
 

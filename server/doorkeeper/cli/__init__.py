@@ -4,6 +4,12 @@ commands     the list of subcommands; each module is imported when it is called
 serve        doorkeeper serve
 acls         doorkeeper acls add | remove | list
 acl_options  its options: those of kafka-acls.sh
+acl_questions, acl_lint
+             doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
+             from, acl_question_options what is asked, acl_explanations and acl_texts the words
+completion   doorkeeper completion
+lazy         groups whose commands are imported when they are called
+terminal     colours, and texts that move no cursor
 store        doorkeeper store backup | restore
 config       doorkeeper config check | show | reset
 users        doorkeeper users add | set-password | delete | list

@@ -14,6 +14,7 @@ import click
 from doorkeeper.acl.model import Principal
 from doorkeeper.cli.acl_options import Chosen, chosen, entry_options, resource_options
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.options import config_option, load_or_fail, override_option
 
 if TYPE_CHECKING:
@@ -30,13 +31,23 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
 
 
-@click.group(name="acls")
-def command() -> None:
-    """Add, remove and list ACLs while the server is stopped.
+_QUESTIONS = "doorkeeper.cli.acl_questions"
+_MEMBERS = {
+    "explain": Member(f"{_QUESTIONS}:explain", "Say whether one may do a thing, and why."),
+    "who-can": Member(f"{_QUESTIONS}:who_can", "Say who may do a thing."),
+    "what-can": Member(f"{_QUESTIONS}:what_can", "Say what one may do."),
+    "lint": Member("doorkeeper.cli.acl_lint:lint", "Find ACLs that do nothing, or look wrong."),
+}
 
-    It is the way back for who locked everybody out. While the server runs, kafka-acls.sh and
-    every admin client do the same over the wire. The configured authorizer is started without
-    listeners; the change log names Server:doorkeeper as the author.
+
+@click.group(name="acls", cls=LazyGroup, members=_MEMBERS)
+def command() -> None:
+    """Manage ACLs, and ask why they decide so.
+
+    add, remove and list work while the server is stopped: they are the way back for who locked
+    everybody out. While it runs, kafka-acls.sh and every admin client do the same over the wire.
+    The configured authorizer is started without listeners; the change log names Server:doorkeeper
+    as the author. The others change nothing.
     """
 
 

@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
+from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.version import __version__
 
-_MODULES = {
-    "serve": "doorkeeper.cli.serve",
-    "acls": "doorkeeper.cli.acls",
-    "users": "doorkeeper.cli.users",
-    "store": "doorkeeper.cli.store",
-    "config": "doorkeeper.cli.config",
-    "users-file": "doorkeeper.cli.users_file",
+_MEMBERS = {
+    "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
+    "acls": Member("doorkeeper.cli.acls:command", "Manage ACLs, and ask why they decide so."),
+    "users": Member("doorkeeper.cli.users:command", "Manage users who log in by SCRAM."),
+    "store": Member("doorkeeper.cli.store:command", "Back up and restore the embedded store."),
+    "config": Member(
+        "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
+    ),
+    "users-file": Member(
+        "doorkeeper.cli.users_file:command",
+        "Keep the users of PLAIN in a file of salted hashes.",
+    ),
+    "completion": Member(
+        "doorkeeper.cli.completion:command", "Print the completion script of a shell."
+    ),
 }
-"""Where the command of each name stands, under the name ``command``."""
-
-_SUMMARIES = {
-    "serve": "Start the server.",
-    "acls": "Add, remove and list ACLs while the server is stopped.",
-    "users": "Manage users who log in by SCRAM.",
-    "store": "Back up and restore the embedded store.",
-    "config": "Check a configuration file, and show what counts.",
-    "users-file": "Keep the users of PLAIN in a file of salted hashes.",
-}
-
-
-class _Lazy(click.Group):
-    """A group whose members are imported when they are asked for."""
-
-    def list_commands(self, _context: click.Context) -> list[str]:
-        return list(_MODULES)
-
-    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        if name not in _MODULES:
-            return None
-        command = import_module(_MODULES[name]).command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_SUMMARIES.items()))
 
 
 @click.group(
-    cls=_Lazy,
+    cls=LazyGroup,
+    members=_MEMBERS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""
 \b

@@ -1,4 +1,4 @@
-"""How a command that cannot go on says so: lines on stderr, and status 1."""
+"""How a command that cannot go on says so: lines on stderr, and status 1 in most."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-def fail(problems: Iterable[object]) -> NoReturn:
+def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
     """Print each problem as one line and end the process."""
     for problem in problems:
         text = " ".join(str(problem).split("\n"))
         sys.stderr.write(f"doorkeeper: {text}\n")
-    raise SystemExit(FAILED)
+    raise SystemExit(status)

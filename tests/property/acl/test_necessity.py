@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, is_allowed
-from doorkeeper.acl.necessity import removable
+from doorkeeper.acl.necessity import Cause, removable
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from testkit import acl_worlds
 
@@ -57,6 +57,18 @@ def check(policy: Policy, world: list[AclBinding]) -> None:
     assert answers(policy, left) == before
     for binding in left:
         assert answers(policy, [each for each in left if each != binding]) != before, binding
+
+
+@settings(max_examples=15)
+@given(policies, worlds, st.frozensets(st.sampled_from(Cause)))
+def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[Cause]) -> None:
+    """What can go for some causes can go while all else stays."""
+    found = removable(policy, acl_worlds.loaded(*world), causes)
+    gone = {each.binding for each in found}
+
+    assert {each.cause for each in found} <= causes
+    left = [binding for binding in world if binding not in gone]
+    assert answers(policy, left) == answers(policy, world)
 
 
 @settings(max_examples=25)

@@ -1,0 +1,149 @@
+"""ACLs in answers to people: a row for each, and the commands that add and remove it.
+
+A row is a line of the CSV table of ``acl.formats``, so that it can be given back to a command:
+
+    User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+"""
+
+from __future__ import annotations
+
+import csv as rows_of_csv
+import io
+import shlex
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats import csv
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import (
+    WILDCARD,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from enum import IntEnum
+
+COLUMNS = ",".join(csv.SECURITY_MANAGER)
+"""What the cells of a row are."""
+
+KAFKA_ACLS = "kafka-acls.sh"
+_OPTIONS = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+    ResourceType.DELEGATION_TOKEN: "--delegation-token",
+    ResourceType.USER: "--user-principal",
+}
+_NOUNS = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.TRANSACTIONAL_ID: "transactional id",
+    ResourceType.DELEGATION_TOKEN: "delegation token",
+    ResourceType.USER: "user",
+}
+
+
+def row(binding: AclBinding) -> str:
+    """Return a binding as a row of the table; what does not print is escaped."""
+    (resource_type, name, pattern_type), entry = binding
+    text = io.StringIO(newline="")
+    cells = (
+        entry.principal,
+        resource_type.name,
+        pattern_type.name,
+        name,
+        entry.operation.name,
+        entry.permission_type.name,
+        entry.host,
+    )
+    rows_of_csv.writer(text, lineterminator="").writerow(cells)
+    return printable(text.getvalue())
+
+
+def binding_of_row(text: str) -> AclBinding:
+    """Return the binding of a row.
+
+    Raises:
+        FormatError: the text is no single row.
+
+    """
+    found = csv.read(f"{COLUMNS}\n{text}")
+    if len(found) != 1:
+        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
+    return found[0]
+
+
+def resource_words(resource_type: ResourceType, name: str) -> str:
+    """Return a resource in words: ``topic orders``."""
+    if resource_type is ResourceType.CLUSTER:
+        return "the cluster"
+    return f"{_NOUNS[resource_type]} {printable(name)}"
+
+
+def names_words(binding: AclBinding) -> str:
+    """Return the names that a binding's pattern covers, in words."""
+    resource_type, name, pattern_type = binding.pattern
+    if pattern_type is PatternType.PREFIXED:
+        return f"every {_NOUNS.get(resource_type, 'name')} that begins with {printable(name)!r}"
+    if name == WILDCARD:
+        return f"every {_NOUNS.get(resource_type, 'name')}"
+    return resource_words(resource_type, name)
+
+
+def kafkas_word(member: IntEnum) -> str:
+    """Return an operation or a type as kafka-acls.sh takes it: ``DescribeConfigs``."""
+    return member.name.replace("_", " ").title().replace(" ", "")
+
+
+def kafka_acls_command(
+    binding: AclBinding, *, add: bool, server: Sequence[str] = ("--bootstrap-server", "HOST:PORT")
+) -> str | None:
+    """Return the line that adds or removes a binding; None where the tool has none for it.
+
+    It has none for an operation that its type of resource does not know, and cuts blanks off.
+    """
+    options = _options(binding)
+    if options is None:
+        return None
+    action = ["--add"] if add else ["--remove", "--force"]
+    return shlex.join([KAFKA_ACLS, *server, *action, *options])
+
+
+def our_command(binding: AclBinding, *, add: bool, words: Sequence[str]) -> str | None:
+    """Return the line of ours that adds or removes a binding; None as above."""
+    options = _options(binding)
+    if options is None:
+        return None
+    action = ["add"] if add else ["remove", "--force"]
+    return shlex.join(["doorkeeper", "acls", *action, *words, *options])
+
+
+def _options(binding: AclBinding) -> list[str] | None:
+    (resource_type, name, pattern_type), entry = binding
+    supported = (*SUPPORTED_OPERATIONS.get(resource_type, ()), AclOperation.ALL)
+    texts = (name, entry.principal, entry.host)
+    if entry.operation not in supported:
+        return None
+    if any(text != text.strip() or not text.isprintable() for text in texts):
+        return None
+    who = "allow" if entry.permission_type is AclPermissionType.ALLOW else "deny"
+    words = [_given(f"--{who}-principal", entry.principal)]
+    if entry.host != WILDCARD:
+        words.append(_given(f"--{who}-host", entry.host))
+    words.append(["--operation", kafkas_word(entry.operation)])
+    option = _OPTIONS.get(resource_type)
+    words.append(["--cluster"] if option is None else _given(option, name))
+    if pattern_type is PatternType.PREFIXED:
+        words.append(["--resource-pattern-type", "prefixed"])
+    return [word for each in words for word in each]
+
+
+def _given(option: str, value: str) -> list[str]:
+    # A value that begins with a hyphen would be taken for an option.
+    return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]

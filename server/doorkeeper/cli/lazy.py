@@ -1,0 +1,68 @@
+"""A group of commands of which some are imported when they are asked for, so that others are quick.
+
+Lists, help and completion tell the name and a summary of each without importing it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Member(NamedTuple):
+    """Where a command stands, as ``module:name``, and what it does, in a line."""
+
+    place: str
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """A group with members that are there already, and others behind them."""
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401  those of click.Group
+        members: Mapping[str, Member],
+        **options: Any,  # noqa: ANN401  as above
+    ) -> None:
+        """Take the members that are imported later, by name."""
+        super().__init__(*arguments, **options)
+        self._members = members
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Return all names, in the order in which they were given."""
+        return list(self._summaries())
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command, imported where that is needed; None where there is none."""
+        member = self._members.get(name)
+        if member is None:
+            return super().get_command(context, name)
+        module, _, attribute = member.place.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._summaries().items()))
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a word may become: names of commands, then options."""
+        names = [
+            CompletionItem(name, help=summary)
+            for name, summary in self._summaries().items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, context, incomplete)
+
+    def _summaries(self) -> dict[str, str]:
+        own = {name: each.get_short_help_str(limit=80) for name, each in self.commands.items()}
+        return own | {name: member.summary for name, member in self._members.items()}

@@ -1,0 +1,151 @@
+"""``doorkeeper acls lint``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.formats.choosing import read
+from doorkeeper.acl.lint import CODES
+from doorkeeper.cli.commands import doorkeeper
+from testkit.acl import READ, allow, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Run = Callable[..., Result]
+
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+WIDE = "User:alice,TOPIC,LITERAL,*,READ,ALLOW,*"
+TWICE = "User:alice,TOPIC,LITERAL,t,READ,ALLOW,*"
+IDLE = "User:alice,TOPIC,LITERAL,t,CLUSTER_ACTION,ALLOW,*"
+HOST = "User:alice,GROUP,LITERAL,g,READ,ALLOW,localhost"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a line on a file of some ACLs."""
+    file = tmp_path / "acls.csv"
+    file.write_text(f"{HEADER}\n{WIDE}\n{TWICE}\n{IDLE}\n{HOST}\n")
+
+    def invoke(line: str) -> Result:
+        return CliRunner().invoke(doorkeeper, ["acls", "lint", *line.split(), "--file", str(file)])
+
+    return invoke
+
+
+def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
+    """They are data; what was assumed and how many there are is not. The status is 1."""
+    result = run("")
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "E001 no effect: no request asks for this operation on this resource type",
+        f"  {IDLE}",
+        "  kafka-acls.sh has no words for it; --fix-file leaves it out",
+        "E004 redundant: other bindings say the same, or more",
+        f"  {TWICE}",
+        f"    beside {WIDE}",
+        (
+            "  $ kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal"
+            " User:alice --operation Read --topic t"
+        ),
+        (
+            "  $ doorkeeper acls remove --force --bootstrap-server HOST:PORT --allow-principal"
+            " User:alice --operation Read --topic t"
+        ),
+        "W005 host: hosts are compared as texts of addresses: a name or a network never matches",
+        f"  {HOST}",
+    ]
+    assert result.stderr.splitlines()[1:] == [
+        "doorkeeper: super users: none (assumed)",
+        "doorkeeper: where no ACL covers a resource: nobody may (assumed)",
+        "doorkeeper: 3 findings: 2 can go, 1 look wrong",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("--select E", ["E001", "E004"]),
+        ("--select e004,W", ["E004", "W005"]),
+        ("--select E --ignore E00", []),
+        ("--ignore E001 --ignore W", ["E004"]),
+    ],
+)
+def test_codes_are_chosen_by_their_beginning(run: Run, line: str, codes: list[str]) -> None:
+    """Without findings the status is 0."""
+    result = run(f"{line} --output json")
+
+    assert [each["code"] for each in json.loads(result.stdout)["findings"]] == codes
+    assert result.exit_code == (1 if codes else 0)
+
+
+def test_the_record_of_a_finding(run: Run) -> None:
+    """For programs."""
+    [found] = json.loads(run("--select E004 --output json").stdout)["findings"]
+
+    assert (found["code"], found["title"], found["severity"]) == ("E004", "redundant", "error")
+    assert [each["name"] for each in found["bindings"]] == ["t", "*"]
+    assert found["fix"]["remove"] == found["bindings"][:1]
+    assert found["fix"]["kafkaAcls"][0].startswith("kafka-acls.sh ")
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json", "csv", "txt"])
+def test_a_file_without_what_can_go(run: Run, tmp_path: Path, suffix: str) -> None:
+    """What only looks wrong stays; the format follows from the name."""
+    out = tmp_path / f"lean.{suffix}"
+
+    result = run(f"--fix-file {out}")
+
+    assert result.exit_code == 1
+    left = read(out.read_text(), name=out.name)
+    assert len(left) == 2
+    assert allow("alice", READ, topic("*")) in left
+    assert f"{out}: 2 ACLs, without 2 that can go" in result.stderr
+
+
+def test_only_what_is_selected_goes(run: Run, tmp_path: Path) -> None:
+    """What is left is sound without the codes that were ignored."""
+    out = tmp_path / "lean.csv"
+
+    run(f"--ignore E001 --fix-file {out}")
+
+    assert set(out.read_text().split()) == {HEADER, HOST, IDLE, WIDE}
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("--select Q1", "found 'Q1'"),
+        ("--fix-file lean.doc", "allowed: .json, .csv"),
+        ("--fix-file none/lean.csv", "none/lean.csv: No such file or directory"),
+    ],
+)
+def test_what_fails_is_no_finding(run: Run, line: str, text: str) -> None:
+    """The status is 2, as other linters have it."""
+    result = run(line)
+
+    assert result.exit_code == 2
+    assert text in result.stderr
+
+
+def test_acls_that_cannot_be_read_are_no_finding(tmp_path: Path) -> None:
+    """Status 2, and one line."""
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", "--file", str(tmp_path / "none")])
+
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+
+
+def test_help_names_every_code() -> None:
+    """With its title."""
+    output = CliRunner().invoke(doorkeeper, ["acls", "lint", "--help"]).output
+
+    for code, title in CODES.items():
+        assert f"{code}  {title}" in output

@@ -1,0 +1,193 @@
+"""``doorkeeper acls explain``, ``who-can`` and ``what-can``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Run = Callable[..., Result]
+
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
+DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
+WRITES = "User:bob,TOPIC,PREFIXED,ord,WRITE,ALLOW,*"
+ASSUMED = [
+    "super users: none (assumed)",
+    "where no ACL covers a resource: nobody may (assumed)",
+]
+ALICE = "explain --principal User:alice --topic orders --operation"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a line on a file of three ACLs."""
+    file = tmp_path / "acls.csv"
+    file.write_text(f"{HEADER}\n{READS}\n{DENIED}\n{WRITES}\n")
+
+    def invoke(line: str, *words: str) -> Result:
+        return CliRunner().invoke(doorkeeper, ["acls", *line.split(), "--file", str(file), *words])
+
+    return invoke
+
+
+def parsed(result: Result) -> Any:
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_the_answer_says_what_was_assumed(run: Run, tmp_path: Path) -> None:
+    """And where the ACLs are from; all of it is data."""
+    result = run(f"{ALICE} Read")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "ALLOWED: User:alice may READ topic orders"
+    assert lines[-3:] == [f"ACLs: 3, of {tmp_path / 'acls.csv'}", *ASSUMED]
+
+
+def test_a_policy_that_is_given_counts(run: Run) -> None:
+    """Super users, and the default."""
+    found = parsed(run(f"{ALICE} Write --output json --super-users User:alice"))
+    assert (found["allowed"], found["rule"]) == (True, "SuperUser")
+    assert found["policy"]["superUsersFrom"] == "--super-users"
+    found = parsed(run("explain --principal User:c --operation Read --topic x --output json "
+                       "--allow-everyone"))  # fmt: skip
+    assert (found["allowed"], found["rule"]) == (True, "DefaultAllow")
+    assert found["flip"]["sideEffects"] != []
+
+
+def test_the_status_tells_a_denial_where_one_asks_for_it(run: Run) -> None:
+    """3, so that it is no failure; otherwise an answer is an answer."""
+    assert run(f"{ALICE} Write").exit_code == 0
+    assert run(f"{ALICE} Write --exit-status").exit_code == 3
+    assert run(f"{ALICE} Read --exit-status").exit_code == 0
+
+
+def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    """A row, or a file; the answer before, and the one that would be."""
+    before = (tmp_path / "acls.csv").read_bytes()
+    (tmp_path / "more.csv").write_text(f"{HEADER}\n{READS.replace('READ', 'WRITE')}\n")
+    file = str(tmp_path / "more.csv")
+
+    result = run(f"{ALICE} Write --exit-status", "--with", file)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[:3] == [
+        "before: User:alice may not WRITE topic orders",
+        "what if:",
+        "ALLOWED: User:alice may WRITE topic orders",
+    ]
+    found = parsed(run(f"{ALICE} Read --output json", "--without", READS))
+    assert (found["before"]["allowed"], found["allowed"]) == (True, False)
+    assert found["acls"] == 3
+    both = run(f"{ALICE} Write --exit-status", "--with", file, "--without", file)
+    assert both.exit_code == 0
+    assert (tmp_path / "acls.csv").read_bytes() == before
+
+
+def test_what_is_not_there_cannot_be_left_out(run: Run) -> None:
+    """It is told; the answer comes all the same."""
+    result = run(f"{ALICE} Read", "--without", "User:x,TOPIC,LITERAL,orders,READ,ALLOW,*")
+
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "doorkeeper: --without: there is no ACL User:x,TOPIC,LITERAL,orders,READ,ALLOW,*\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("none.csv", "none.csv: No such file"), ("a,b,c,d,e,f,g", "neither a file nor a row")],
+)
+def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) -> None:
+    """The status is 1."""
+    result = run(f"{ALICE} Read", "--with", word)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert text in result.stderr
+
+
+def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A line, and status 1."""
+    line = ["acls", *f"{ALICE} Read".split(), "--file", str(tmp_path / "none")]
+    result = CliRunner().invoke(doorkeeper, line)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.endswith("none: No such file or directory\n")
+    assert result.stderr.count("\n") == 1
+
+
+def test_who_can(run: Run) -> None:
+    """Each with the addresses; a super user is marked."""
+    result = run("who-can --operation Write --topic orders --super-users User:root")
+
+    assert result.stdout.splitlines()[:2] == [
+        "User:bob  from everywhere but 10.0.0.1",
+        "User:root  from everywhere  (super user)",
+    ]
+    found = parsed(run("who-can --operation Write --topic orders --output json"))
+    assert found["who"] == [
+        {
+            "principal": "User:bob",
+            "everywhere": True,
+            "hosts": [],
+            "notFrom": ["10.0.0.1"],
+            "superUser": False,
+        }
+    ]
+    assert run("who-can --operation Alter --cluster").stdout.startswith("nobody\n")
+
+
+def test_who_can_from_some_addresses(tmp_path: Path) -> None:
+    """They are named."""
+    file = tmp_path / "a.csv"
+    file.write_text(f"{HEADER}\n{READS[:-1]}10.0.0.1\n")
+    line = ["acls", "who-can", "--operation", "Read", "--topic", "orders", "--file"]
+
+    result = CliRunner().invoke(doorkeeper, [*line, str(file)])
+
+    assert result.stdout.startswith("User:alice  from 10.0.0.1\n")
+
+
+def test_what_can(run: Run) -> None:
+    """Pattern by pattern, from an address or from any other."""
+    result = run("what-can --principal User:bob")
+    assert result.stdout.splitlines() == [
+        "TOPIC PREFIXED ord  WRITE, DESCRIBE",
+        "TOPIC LITERAL orders  WRITE, DESCRIBE",
+        "",
+        "so for User:bob",
+        *result.stdout.splitlines()[-3:],
+    ]
+    result = run("what-can --principal User:bob --host 10.0.0.1")
+    assert "TOPIC LITERAL orders  DESCRIBE\n" in result.stdout
+    assert "so for User:bob from 10.0.0.1" in result.stdout
+    found = parsed(run("what-can --principal User:bob --output json --resource-type topic"))
+    assert found["can"][1] == {
+        "resourceType": "TOPIC",
+        "name": "orders",
+        "patternType": "LITERAL",
+        "operations": ["WRITE", "DESCRIBE"],
+    }
+    nothing = run("what-can --principal User:* --resource-type transactional-id")
+    assert nothing.stdout.startswith("nothing\n\nso for everybody else\n")
+
+
+@pytest.mark.parametrize("name", ["explain", "who-can", "what-can", "lint"])
+def test_help_has_examples_and_statuses(name: str) -> None:
+    """For each command."""
+    output = CliRunner().invoke(doorkeeper, ["acls", name, "--help"]).output
+
+    assert "Examples:" in output
+    assert f"doorkeeper acls {name}" in output
+    assert "Exit statuses:" in output

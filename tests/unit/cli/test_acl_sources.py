@@ -1,0 +1,138 @@
+"""Where ACLs come from."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.cli.acl_sources import (
+    SourceError,
+    bindings_in,
+    judging,
+    source_of,
+)
+from testkit.acl import READ, allow, topic
+from testkit.stores import adding, binding, fill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROW = "User:a,TOPIC,LITERAL,t,READ,ALLOW,*"
+TABLE = f"KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n{ROW}"
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def options(**given: Any) -> dict[str, Any]:
+    return {"acl_file": None, "file": None, "overrides": ()} | given
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "server.properties"
+    path.write_text(
+        f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={STANDARD}\n"
+        f"super.users=User:root\ndoorkeeper.data.dir={tmp_path / 'data'}\n"
+    )
+    return path
+
+
+def test_a_file_of_any_format_each_binding_once(tmp_path: Path) -> None:
+    """It knows of no policy."""
+    (tmp_path / "acls.csv").write_text(f"{TABLE}\n{ROW}\n")
+    source = source_of(options(acl_file=str(tmp_path / "acls.csv")))
+
+    assert asyncio.run(source.read()) == [allow("a", READ, topic("t"))]
+    assert source.description == str(tmp_path / "acls.csv")
+    assert (source.policy, source.note) == (None, None)
+    assert source.words == ("--bootstrap-server", "HOST:PORT")
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hyphen stands for it; the format is recognised."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode())))
+    source = source_of(options(acl_file="-"))
+
+    assert asyncio.run(source.read()) == [allow("a", READ, topic("t"))]
+    assert source.description == "standard input"
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """With its name, and where in it."""
+    (tmp_path / "latin.csv").write_bytes(b"\xe9")
+    (tmp_path / "short.csv").write_text(TABLE[:-2])
+    for name, text in (
+        ("none", "No such file"),
+        ("latin.csv", "byte 0 is not UTF-8"),
+        ("short.csv", "line 2: found 6 cells"),
+    ):
+        with pytest.raises(SourceError, match=f"{name}: {text}"):
+            bindings_in(str(tmp_path / name))
+
+
+def test_the_store_of_a_configuration_knows_the_policy(tmp_path: Path, config: Path) -> None:
+    """Its words name it to the commands that change it."""
+    asyncio.run(fill(tmp_path / "data", adding(3)))
+    source = source_of(options(file=config, overrides=("allow.everyone.if.no.acl.found=true",)))
+
+    assert asyncio.run(source.read()) == [binding(3).binding]
+    assert source.policy == Policy(super_users=frozenset({"User:root"}), allow_everyone=True)
+    assert source.words == (
+        *("--config", str(config)),
+        *("--override", "allow.everyone.if.no.acl.found=true"),
+    )
+    assert source.description == f"the store in {tmp_path / 'data'}"
+
+
+def test_a_store_that_is_not_there_is_told(config: Path) -> None:
+    """As a source that cannot be read."""
+    with pytest.raises(SourceError, match="there is no such file"):
+        asyncio.run(source_of(options(file=config)).read())
+
+
+def test_another_authorizer_is_told(config: Path, tmp_path: Path) -> None:
+    """The answer is not its own."""
+    asyncio.run(fill(tmp_path / "data", adding(3)))
+    named = ("authorizer.class.name=testkit.plugins.InMemory",)
+    source = source_of(options(file=config, overrides=named))
+
+    assert asyncio.run(source.read()) == []
+    assert source.note is not None
+    assert source.note.startswith("testkit.plugins.InMemory decides there")
+
+
+def test_a_configuration_beside_a_file_says_what_decides(config: Path) -> None:
+    """Options say it over that; what nobody says is assumed. Each has its origin."""
+    plain = source_of(options(acl_file="x"))
+    beside = source_of(options(acl_file="x", file=config))
+
+    assumed = judging(plain, None, allow_everyone=None)
+    assert assumed.policy == Policy()
+    assert assumed.lines() == [
+        "super users: none (assumed)",
+        "where no ACL covers a resource: nobody may (assumed)",
+    ]
+    configured = judging(beside, None, allow_everyone=True)
+    assert configured.record() == {
+        "superUsers": ["User:root"],
+        "superUsersFrom": "as configured",
+        "allowEveryone": True,
+        "allowEveryoneFrom": "--allow-everyone",
+    }
+    given = judging(beside, "User:a; User:b", allow_everyone=False)
+    assert given.lines() == [
+        "super users: User:a, User:b (--super-users)",
+        "where no ACL covers a resource: nobody may (--no-allow-everyone)",
+    ]
+    with pytest.raises(click.UsageError, match="principalType:principalName"):
+        judging(plain, "alice", allow_everyone=None)
+
+
+def test_a_wrong_policy_beside_a_file_is_told(tmp_path: Path) -> None:
+    """As what cannot be read."""
+    with pytest.raises(SourceError, match=r"super\.users"):
+        source_of(options(acl_file="x", overrides=("super.users=alice",)))

@@ -1,0 +1,46 @@
+"""What people see, and what nobody should."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from doorkeeper.cli.terminal import has_colours, painted, printable, say
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_are_for_terminals() -> None:
+    """NO_COLOR and a dumb terminal have none; an empty NO_COLOR says nothing."""
+    assert has_colours(Terminal(), {})
+    assert has_colours(Terminal(), {"NO_COLOR": ""})
+    assert not has_colours(Terminal(), {"NO_COLOR": "1"})
+    assert not has_colours(Terminal(), {"TERM": "dumb"})
+    assert not has_colours(io.StringIO(), {})
+
+
+def test_a_text_is_painted_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe it stays as it is."""
+    assert painted("x", "red") == "x"
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert painted("x", "red") == "\x1b[31mx\x1b[0m"
+
+
+def test_a_name_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """What does not print is an escape; letters of all languages print."""
+    assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
+    assert printable("Grüße 主题") == "Grüße 主题"
+
+    say("no\rthing")
+
+    assert capsys.readouterr() == ("", "doorkeeper: no\\rthing\n")
