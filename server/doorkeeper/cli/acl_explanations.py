@@ -17,6 +17,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
 from doorkeeper.cli.acl_texts import (
     COLUMNS,
+    NOWHERE,
     kafka_acls_command,
     names_words,
     our_command,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 SHOWN_MAX = 40
 """How many of the considered ACLs people are shown; JSON has all."""
 
+_SERVER_WORDS = (("--bootstrap-server",), ("--bootstrap-controller",))
 _ORDER = {each: place for place, each in enumerate(Bearing)}
 _COLOURS = {Bearing.DENIES: "red", Bearing.ALLOWS: "green", Bearing.IMPLIES: "green"}
 
@@ -188,11 +190,8 @@ def commands_of(
     What is added comes first, so that nobody loses in between what they keep.
     """
     steps = [(each, True) for each in added] + [(each, False) for each in removed]
-    server = words if words[:1] in (("--bootstrap-server",), ("--bootstrap-controller",)) else None
-    kafkas = [
-        kafka_acls_command(each, add=add, **({} if server is None else {"server": server}))
-        for each, add in steps
-    ]
+    server = words if words[:1] in _SERVER_WORDS else NOWHERE
+    kafkas = [kafka_acls_command(each, add=add, server=server) for each, add in steps]
     ours = [our_command(each, add=add, words=words) for each, add in steps]
     return [each for each in kafkas if each], [each for each in ours if each]
 

@@ -61,10 +61,10 @@ _STATUSES = """
 Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage.
 """
 _SOURCES = """
-The ACLs are those of --file, or of the store that --config names (./data without it; the
-server may run).
-What decides beside them is told with the answer: beside --file, --config says it, or --super-users
-and --allow-everyone do; what nobody says is assumed.
+The ACLs are those of --file, of the servers at --bootstrap-server, or else of the store that
+--config names (./data without it), whose server may run. What decides beside them is told
+with the answer: --config says it, beside the others too, or --super-users and --allow-everyone
+do; what nobody says is assumed.
 """
 
 
@@ -216,6 +216,8 @@ User:* stands for everybody whom no ACL names.
 Examples:
   doorkeeper acls who-can --operation Write --topic orders
   doorkeeper acls who-can --operation Alter --cluster --file acls.csv --output json
+  doorkeeper acls who-can --operation Read --topic orders \\
+                          --bootstrap-server broker:9092 --command-config admin.properties
 """,
 )
 @operation_option

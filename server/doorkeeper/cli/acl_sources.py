@@ -21,6 +21,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.formats.choosing import read as read_text
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
+from doorkeeper.cli.acl_texts import NOWHERE
 from doorkeeper.cli.options import config_option, load_or_fail, override_option
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ ASSUMED: Final = "assumed"
 """Where something was said that nobody said."""
 
 STDIN: Final = "-"
-SOMEWHERE: Final = "HOST:PORT"
-"""What stands for a server in a command of which nobody said where it shall run."""
 
 
 class SourceError(Exception):
@@ -52,7 +51,7 @@ class Source(ABC):
     """Where ACLs come from. ``words`` name it to a command that changes ACLs there."""
 
     description: str
-    words: tuple[str, ...] = ("--bootstrap-server", SOMEWHERE)
+    words: tuple[str, ...] = NOWHERE
     policy: Policy | None = None
     """What decides beside the ACLs, where the source knows it; after ``read``."""
     note: str | None = None
@@ -115,6 +114,41 @@ class StoreSource(Source):
             raise SourceError(str(fault)) from fault
 
 
+class LiveSource(Source):
+    """A server that runs, Kafka's or ours: its ACLs by DescribeAcls."""
+
+    def __init__(
+        self, addresses: str, command_config: Path | None, *, controllers: bool = False
+    ) -> None:
+        """Take addresses ``host:port``, separated by commas, and a Java client's properties."""
+        self._addresses = addresses
+        self._command_config = command_config
+        self._controllers = controllers
+        self.description = f"the {'controllers' if controllers else 'servers'} at {addresses}"
+        option = "--bootstrap-controller" if controllers else "--bootstrap-server"
+        self.words = (option, addresses)
+        if command_config is not None:
+            self.words += ("--command-config", str(command_config))
+
+    async def read(self) -> list[AclBinding]:
+        """Return the bindings that the server tells of."""
+        from doorkeeper.client.admin import AdminClient  # noqa: PLC0415  for who asks a server
+        from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
+        from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
+        from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as above
+
+        try:
+            config = client_config(
+                self._addresses, self._command_config, controllers=self._controllers
+            )
+            async with AdminClient(config) as client:
+                return await client.describe_acls()
+        except ConfigError as error:
+            raise SourceError(*map(str, error.problems)) from error
+        except (ClientError, ValueError, OSError) as error:
+            raise SourceError(str(error)) from error
+
+
 class Judging(NamedTuple):
     """What decides beside the ACLs, and where each part of it was said."""
 
@@ -149,7 +183,21 @@ def source_options(command: Command) -> Command:
         metavar="FILE",
         help="A set of ACLs: YAML, JSON, CSV, the output of kafka-acls.sh --list; - for stdin.",
     )
-    return file(config_option(override_option(command)))
+    server = click.option(
+        "--bootstrap-server",
+        metavar="HOST:PORT,...",
+        help="A server that runs, Kafka's or ours, where the ACLs are asked for.",
+    )
+    controller = click.option(
+        "--bootstrap-controller", metavar="HOST:PORT,...", help="The same by its controllers."
+    )
+    command_config = click.option(
+        "--command-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="How to reach that server: properties of a Java client.",
+    )
+    return file(config_option(override_option(server(controller(command_config(command))))))
 
 
 def policy_options(command: Command) -> Command:
@@ -175,15 +223,25 @@ def source_of(options: dict[str, Any]) -> Source:
         click.UsageError: they name several, or one in a wrong way.
 
     """
-    acl_file = options.pop("acl_file")
+    names = ("acl_file", "bootstrap_server", "bootstrap_controller")
+    given = {each: value for each in names if (value := options.pop(each)) is not None}
+    command_config = options.pop("command_config")
     file, overrides = options.pop("file"), options.pop("overrides")
+    if len(given) > 1:
+        raise click.UsageError("give one of --file, --bootstrap-server, --bootstrap-controller")
+    if command_config is not None and (not given or "acl_file" in given):
+        raise click.UsageError("--command-config needs --bootstrap-server or -controller")
+    if not given:
+        return StoreSource(file, overrides)
+    [(name, text)] = given.items()
     source: Source
-    if acl_file is not None:
-        source = FileSource(acl_file)
-        if file is not None or overrides:
-            source.policy = _policy_in(file, overrides)
-        return source
-    return StoreSource(file, overrides)
+    if name == "acl_file":
+        source = FileSource(text)
+    else:
+        source = LiveSource(text, command_config, controllers=name == "bootstrap_controller")
+    if file is not None or overrides:
+        source.policy = _policy_in(file, overrides)
+    return source
 
 
 def judging(source: Source, super_users: str | None, *, allow_everyone: bool | None) -> Judging:

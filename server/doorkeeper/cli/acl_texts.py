@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 COLUMNS = ",".join(csv.SECURITY_MANAGER)
 """What the cells of a row are."""
 
+NOWHERE = ("--bootstrap-server", "HOST:PORT")
+"""What stands for a server in a command of which nobody said where it shall run."""
+
 KAFKA_ACLS = "kafka-acls.sh"
 _OPTIONS = {
     ResourceType.TOPIC: "--topic",
@@ -102,7 +105,7 @@ def kafkas_word(member: IntEnum) -> str:
 
 
 def kafka_acls_command(
-    binding: AclBinding, *, add: bool, server: Sequence[str] = ("--bootstrap-server", "HOST:PORT")
+    binding: AclBinding, *, add: bool, server: Sequence[str] = NOWHERE
 ) -> str | None:
     """Return the line that adds or removes a binding; None where the tool has none for it.
 

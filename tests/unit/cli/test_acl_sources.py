@@ -17,6 +17,7 @@ from doorkeeper.cli.acl_sources import (
     source_of,
 )
 from testkit.acl import READ, allow, topic
+from testkit.kafka_broker import free_port
 from testkit.stores import adding, binding, fill
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 def options(**given: Any) -> dict[str, Any]:
-    return {"acl_file": None, "file": None, "overrides": ()} | given
+    names = ("acl_file", "file", "bootstrap_server", "bootstrap_controller", "command_config")
+    return dict.fromkeys(names) | {"overrides": ()} | given
 
 
 @pytest.fixture
@@ -136,3 +138,37 @@ def test_a_wrong_policy_beside_a_file_is_told(tmp_path: Path) -> None:
     """As what cannot be read."""
     with pytest.raises(SourceError, match=r"super\.users"):
         source_of(options(acl_file="x", overrides=("super.users=alice",)))
+
+
+def test_a_server_that_runs(tmp_path: Path) -> None:
+    """Its words are those of its commands; where nobody listens, that is told."""
+    controllers = source_of(
+        options(bootstrap_controller="h:1", command_config=tmp_path / "c.properties")
+    )
+    assert controllers.words == (
+        *("--bootstrap-controller", "h:1"),
+        *("--command-config", str(tmp_path / "c.properties")),
+    )
+    with pytest.raises(SourceError, match=r"c\.properties"):
+        asyncio.run(controllers.read())
+
+    nobody = source_of(options(bootstrap_server=f"localhost:{free_port()}"))
+    with pytest.raises(SourceError, match="localhost"):
+        asyncio.run(nobody.read())
+    with pytest.raises(SourceError, match="an address is host:port"):
+        asyncio.run(source_of(options(bootstrap_server="h")).read())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"acl_file": "x", "bootstrap_server": "h:1"},
+        {"bootstrap_controller": "h:1", "bootstrap_server": "h:1"},
+        {"command_config": "c"},
+        {"acl_file": "x", "command_config": "c"},
+    ],
+)
+def test_one_source_at_a_time(given: dict[str, Any]) -> None:
+    """And --command-config is for servers."""
+    with pytest.raises(click.UsageError):
+        source_of(options(**given))
