@@ -3,7 +3,7 @@
 commands     the list of subcommands; each module is imported when it is called
 serve        doorkeeper serve
 acls         doorkeeper acls add | remove | list
-acl_options  its options: those of kafka-acls.sh
+acl_options  its options: those of kafka-acls.sh; acl_targets says whose ACLs, acl_printing prints
 acl_questions, acl_lint
              doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
              from, acl_question_options what is asked, acl_explanations and acl_texts the words

@@ -1,13 +1,14 @@
 """The options of kafka-acls.sh, and the ACLs and filters that they come to.
 
-A refusal is a ``ValueError`` with the tool's own text.
+A refusal is a ``ValueError`` with the tool's own text. Each command takes the options of all three,
+as the tool does: those that it cannot use are hidden, and told as the tool tells them.
 
 Source: ``AclCommand`` (4.3.1).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -27,10 +28,16 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.cli.failures import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
+
+    Entries = Sequence[AccessControlEntry]
+
+FAILED: Final = "Error while executing ACL command: "
+"""How the tool begins when it cannot go on; the name of a Java class mostly follows."""
 
 _NO_RESOURCE = (
     "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or"
@@ -46,19 +53,45 @@ _NAMED = {
     "delegation_token": ResourceType.DELEGATION_TOKEN,
     "user_principal": ResourceType.USER,
 }
-_PATTERNS = ("any", "match", "literal", "prefixed")
+_PATTERNS = {each.name: each for each in PatternType if each is not PatternType.UNKNOWN}
+_CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 _OPERATIONS = {each.name.replace("_", "").lower(): each for each in AclOperation}
 
 
-def _several(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
-    return click.option(name, metavar=metavar, multiple=True, help=f"{text}; may be repeated.")
+_WORDS = {
+    "producer": {AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE},
+    "consumer": {AclOperation.READ, AclOperation.DESCRIBE},
+}
+_TRANSACTIONAL = {AclOperation.WRITE, AclOperation.DESCRIBE}
+
+
+class KafkaCommand(click.Command):
+    """A command that tells of unknown options, and of those without a value, as the tool does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line."""
+        ctx.allow_extra_args = True
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            fail([f"{error.option_name.lstrip('-')} is not a recognized option"])
+        except click.BadOptionUsage as error:
+            if "requires an argument" not in error.message:
+                raise
+            fail([f"Option {error.option_name.lstrip('-')} requires an argument"])
+
+
+def _several(name: str, metavar: str, text: str, *, hidden: bool = False) -> Callable[[Any], Any]:
+    return click.option(
+        name, metavar=metavar, multiple=True, help=f"{text}; may be repeated.", hidden=hidden
+    )
 
 
 def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name resources."""
     pattern = click.option(
         "--resource-pattern-type",
-        type=click.Choice(_PATTERNS, case_sensitive=False),
+        metavar="[any|match|literal|prefixed]",
         default="literal",
         show_default=True,
         help="How names are meant; add takes literal and prefixed.",
@@ -78,111 +111,233 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def entry_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say who may do what."""
-    for option in reversed(
-        (
-            _several("--allow-principal", "TYPE:NAME", "Who may"),
-            _several("--deny-principal", "TYPE:NAME", "Who may not"),
-            _several("--allow-host", "ADDRESS", "From where they may; from everywhere by default"),
-            _several("--deny-host", "ADDRESS", "From where they may not; likewise"),
-            _several("--operation", "OPERATION", "What: Read, Write, ...; All by default"),
-        )
-    ):
-        command = option(command)
-    return command
+def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what adds the options that say who may do what."""
+    options = (
+        _several("--allow-principal", "TYPE:NAME", "Who may", hidden=hidden),
+        _several("--deny-principal", "TYPE:NAME", "Who may not", hidden=hidden),
+        _several("--allow-host", "ADDRESS", "From where they may; from everywhere", hidden=hidden),
+        _several("--deny-host", "ADDRESS", "From where they may not; likewise", hidden=hidden),
+        _several("--operation", "OPERATION", "What: Read, Write, ...; else All", hidden=hidden),
+        click.option(
+            "--producer",
+            is_flag=True,
+            hidden=hidden,
+            help="What a producer needs: Write, Describe and Create on topics.",
+        ),
+        click.option(
+            "--consumer",
+            is_flag=True,
+            hidden=hidden,
+            help="What a consumer needs: Read and Describe on topics, Read on groups.",
+        ),
+        click.option(
+            "--idempotent",
+            is_flag=True,
+            hidden=hidden,
+            help="With --producer: IdempotentWrite on the cluster.",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
-class Chosen(NamedTuple):
-    """What was given on the command line: patterns, and entries of which there may be none."""
-
-    pattern_type: PatternType
-    patterns: tuple[ResourcePatternFilter, ...]
-    entries: tuple[AccessControlEntry, ...] = ()
-
-    def bindings(self) -> dict[ResourcePattern, list[AclBinding]]:
-        """Return the ACLs to add, by resource.
-
-        Raises:
-            ValueError: a resource or a principal is missing, or a pattern is not of one kind.
-
-        """
-        if self.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
-            raise ValueError(
-                f"A '--resource-pattern-type' value of '{self.pattern_type.name}' is not valid when"
-                " adding acls."
-            )
-        if not self.patterns:
-            raise ValueError(_NO_RESOURCE)
-        if not self.entries:
-            raise ValueError(_NO_PRINCIPAL)
-        made = (ResourcePattern(kind, name or "", how) for kind, name, how in self.patterns)
-        return {each: [AclBinding(each, entry) for entry in self.entries] for each in made}
-
-    def filters(self) -> list[AclBindingFilter]:
-        """Return the filters of what to list: everything where nothing is named."""
-        if not self.patterns:
-            return [ANY_BINDING]
-        return [AclBindingFilter(each, ANY_BINDING.entry) for each in self.patterns]
-
-    def removals(self) -> dict[ResourcePatternFilter, list[AclBindingFilter]]:
-        """Return the filters of what to remove, by resource.
-
-        Raises:
-            ValueError: a resource is missing.
-
-        """
-        if not self.patterns:
-            raise ValueError(_NO_RESOURCE)
-        entries = [AccessControlEntryFilter(*each) for each in self.entries]
-        return {
-            each: [AclBindingFilter(each, entry) for entry in entries or [ANY_BINDING.entry]]
-            for each in self.patterns
-        }
+principal_option = _several("--principal", "TYPE:NAME", "Only of this principal")
+no_principal_option = _several("--principal", "TYPE:NAME", "Of list", hidden=True)
+force_option = click.option("--force", is_flag=True, help="Do not ask.")
+no_force_option = click.option("--force", is_flag=True, hidden=True)
 
 
-def chosen(options: Mapping[str, Any]) -> Chosen:
-    """Return what options mean.
+def check(action: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that do not go together; the first of them, in the tool's order.
 
     Raises:
-        ValueError: a principal has no colon, or an operation does not belong to a resource.
+        ValueError: with the tool's text.
+
+    Source: ``AclCommandOptions.checkArgs``.
+    """
+    hosts = ("deny-principal", "deny-host")
+    exclusive = {
+        "list": ("producer", "consumer", "allow-host", "allow-principal", "deny-host", hosts[0]),
+        "producer": ("operation", *hosts),
+        "consumer": ("operation", *hosts),
+    }
+    given = {action, *(name.replace("_", "-") for name, value in options.items() if value)}
+    for one, others in exclusive.items():
+        for other in others:
+            if one in given and other in given:
+                raise ValueError(f'Option "[{one}]" can\'t be used with option "[{other}]"')
+    if action != "list" and "principal" in given:
+        raise ValueError("The --principal option is only available if --list is set")
+    if "producer" in given and "topic" not in given:
+        raise ValueError("With --producer you must specify a --topic")
+    if "idempotent" in given and "producer" not in given:
+        raise ValueError("The --idempotent option is only available if --producer is set")
+    if "consumer" in given and (
+        not {"topic", "group"} <= given
+        or ("producer" not in given and given & {"cluster", "transactional-id"})
+    ):
+        raise ValueError(
+            "With --consumer you must specify a --topic and a --group and no --cluster or"
+            " --transactional-id option should be specified."
+        )
+
+
+def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBinding]]:
+    """Return the ACLs to add, by resource.
+
+    Raises:
+        ValueError: a resource or a principal is missing, a pattern is not of one kind, a principal
+            has no colon, or an operation does not belong to a resource.
 
     """
-    patterns = tuple(dict.fromkeys(_patterns(options)))
-    entries = tuple(dict.fromkeys(_entries(options))) if "operation" in options else ()
-    operations = {entry.operation for entry in entries}
-    for resource_type, _, _ in patterns:
-        allowed = {*SUPPORTED_OPERATIONS[resource_type], AclOperation.ALL}
-        if not operations <= allowed:
-            names = ", ".join(sorted(each.name for each in allowed))
-            raise ValueError(
-                f"ResourceType {resource_type.name} only supports operations [{names}]"
-            )
-    return Chosen(_pattern_type(options), patterns, entries)
-
-
-def _patterns(options: Mapping[str, Any]) -> Iterable[ResourcePatternFilter]:
     how = _pattern_type(options)
+    if how not in (PatternType.LITERAL, PatternType.PREFIXED):
+        raise ValueError(
+            f"A '--resource-pattern-type' value of '{how.name}' is not valid when adding acls."
+        )
+    found: dict[ResourcePattern, list[AclBinding]] = {}
+    for (kind, name, pattern_type), entries in _grants(options).items():
+        if not entries:
+            raise ValueError(_NO_PRINCIPAL)
+        pattern = ResourcePattern(kind, name or "", pattern_type)
+        found[pattern] = [AclBinding(pattern, entry) for entry in entries]
+    return found
+
+
+def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
+    """Return what to remove: the entries by resource; without any, all of the resource.
+
+    Raises:
+        ValueError: as for additions; principals may be missing.
+
+    """
+    return _grants(options)
+
+
+def filters_of(
+    pattern: ResourcePatternFilter, entries: Sequence[AccessControlEntry]
+) -> list[AclBindingFilter]:
+    """Return the filters of what to remove from a resource."""
+    wanted = [AccessControlEntryFilter(*each) for each in entries] or [ANY_BINDING.entry]
+    return [AclBindingFilter(pattern, entry) for entry in wanted]
+
+
+class Listing(NamedTuple):
+    """What to list: filters, and principals where only theirs are wanted."""
+
+    filters: tuple[AclBindingFilter, ...]
+    principals: tuple[str, ...]
+
+
+def listing(options: Mapping[str, Any]) -> Listing:
+    """Return what to list: everything where nothing is named.
+
+    Raises:
+        ValueError: a principal has no colon.
+
+    """
+    patterns = _patterns(options)
+    filters = [AclBindingFilter(each, ANY_BINDING.entry) for each in patterns]
+    return Listing(tuple(filters or [ANY_BINDING]), tuple(_principals(options["principal"])))
+
+
+def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
+    found: dict[ResourcePatternFilter, dict[AccessControlEntry, None]] = {}
+
+    def grant(patterns: Iterable[ResourcePatternFilter], entries: Entries) -> None:
+        for pattern in patterns:
+            found.setdefault(pattern, {}).update(dict.fromkeys(entries))
+
+    if not options["producer"] and not options["consumer"]:
+        operations = dict.fromkeys(map(_operation, options["operation"] or ("All",)))
+        entries = _entries(options, operations)
+        grant(_some(options), entries)
+    for word, operations_ in _WORDS.items():
+        if options[word]:
+            patterns = _some(options)
+            grant(_of(patterns, ResourceType.TOPIC), _entries(options, sorted(operations_)))
+            if word == "consumer":
+                reading = _entries(options, (AclOperation.READ,))
+                grant(_of(patterns, ResourceType.GROUP), reading)
+                continue
+            writing = _entries(options, sorted(_TRANSACTIONAL))
+            grant(_of(patterns, ResourceType.TRANSACTIONAL_ID), writing)
+            if options["idempotent"]:
+                grant((_CLUSTER,), _entries(options, (AclOperation.IDEMPOTENT_WRITE,)))
+    for pattern, granted in found.items():
+        _check_operations(pattern, granted)
+    return {pattern: list(granted) for pattern, granted in found.items()}
+
+
+def _of(
+    patterns: Iterable[ResourcePatternFilter], resource_type: ResourceType
+) -> list[ResourcePatternFilter]:
+    return [each for each in patterns if each.resource_type is resource_type]
+
+
+def _check_operations(
+    pattern: ResourcePatternFilter, entries: Iterable[AccessControlEntry]
+) -> None:
+    resource_type = pattern.resource_type
+    allowed = {*SUPPORTED_OPERATIONS[resource_type], AclOperation.ALL}
+    if not allowed.issuperset(entry.operation for entry in entries):
+        names = ", ".join(sorted(each.name for each in allowed))
+        raise ValueError(f"ResourceType {resource_type.name} only supports operations [{names}]")
+
+
+def _some(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
+    found = _patterns(options)
+    if not found:
+        raise ValueError(_NO_RESOURCE)
+    return found
+
+
+def _patterns(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
+    how = _pattern_type(options)
+    found = []
     for option, resource_type in _NAMED.items():
         for name in options[option]:
-            yield ResourcePatternFilter(resource_type, name.strip(), how)
-    if options["cluster"]:
-        # There is one, whatever is said of names.
-        yield ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+            # The tool takes blanks off all names but these.
+            exact = name if resource_type is ResourceType.TRANSACTIONAL_ID else name.strip()
+            found.append(ResourcePatternFilter(resource_type, exact, how))
+    if how is PatternType.LITERAL and (options["cluster"] or options.get("idempotent")):
+        found.append(_CLUSTER)
+    return list(dict.fromkeys(found))
 
 
 def _pattern_type(options: Mapping[str, Any]) -> PatternType:
-    return PatternType[options["resource_pattern_type"].upper()]
+    text = options["resource_pattern_type"]
+    try:
+        return _PATTERNS[text.upper()]
+    except KeyError:
+        raise ValueError(
+            f"{FAILED}Cannot parse argument '{text}' of option resource-pattern-type"
+        ) from None
 
 
-def _entries(options: Mapping[str, Any]) -> Iterable[AccessControlEntry]:
-    operations = [_operation(each) for each in options["operation"] or ("All",)]
+def _entries(options: Mapping[str, Any], operations: Iterable[AclOperation]) -> Entries:
+    found = []
     for word, permission in (("allow", AclPermissionType.ALLOW), ("deny", AclPermissionType.DENY)):
-        principals = [str(Principal.parse(each.strip())) for each in options[f"{word}_principal"]]
-        for principal in principals:
+        for principal in _principals(options[f"{word}_principal"]):
             for host in options[f"{word}_host"] or ("*",):
                 for operation in operations:
-                    yield AccessControlEntry(principal, host.strip(), operation, permission)
+                    if operation is AclOperation.ANY:
+                        raise ValueError(f"{FAILED}operation must not be ANY")
+                    found.append(AccessControlEntry(principal, host.strip(), operation, permission))
+    return list(dict.fromkeys(found))
+
+
+def _principals(texts: Iterable[str]) -> list[str]:
+    try:
+        return list(dict.fromkeys(str(Principal.parse(each.strip())) for each in texts))
+    except ValueError as error:
+        raise ValueError(f"{FAILED}{error}") from None
 
 
 def _operation(text: str) -> AclOperation:

@@ -1,34 +1,52 @@
-"""``doorkeeper acls add``, ``remove`` and ``list``, on the store of a stopped server.
+"""``doorkeeper acls add``, ``remove`` and ``list``: kafka-acls.sh, without a JVM.
 
-They print what kafka-acls.sh prints.
+Over the wire, or on the store of a stopped server. They print what the tool prints; what goes wrong
+is told on stderr, in a line.
 """
 
 from __future__ import annotations
 
 import sys
-from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.acl.model import Principal
-from doorkeeper.cli.acl_options import Chosen, chosen, entry_options, resource_options
+from doorkeeper.acl.model import ResourcePatternFilter
+from doorkeeper.cli.acl_options import (
+    KafkaCommand,
+    additions,
+    check,
+    entry_options,
+    filters_of,
+    force_option,
+    listing,
+    no_force_option,
+    no_principal_option,
+    principal_option,
+    removals,
+    resource_options,
+)
+from doorkeeper.cli.acl_printing import (
+    OUTPUTS,
+    as_json,
+    binding_text,
+    entries_text,
+    listed,
+    resource_text,
+    table,
+)
+from doorkeeper.cli.acl_targets import run, target_of, target_options
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.lazy import LazyGroup, Member
-from doorkeeper.cli.options import config_option, load_or_fail, override_option
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
-    from doorkeeper.acl.model import (
-        AccessControlEntry,
-        AclBinding,
-        ResourcePattern,
-        ResourcePatternFilter,
-    )
-    from doorkeeper.app.offline import OfflineAcls
-    from doorkeeper.errors import ApiError
+    from doorkeeper.acl.model import AccessControlEntry, AclBinding
+    from doorkeeper.cli.acl_targets import Acls, Target
+
+    Meant = TypeVar("Meant")
 
 
 _QUESTIONS = "doorkeeper.cli.acl_questions"
@@ -44,109 +62,104 @@ _MEMBERS = {
 def command() -> None:
     """Manage ACLs, and ask why they decide so.
 
-    add, remove and list work while the server is stopped: they are the way back for who locked
-    everybody out. While it runs, kafka-acls.sh and every admin client do the same over the wire.
-    The configured authorizer is started without listeners; the change log names Server:doorkeeper
+    add, remove and list take the options of kafka-acls.sh, for servers that run, Kafka's too, or
+    for a stopped one's store: that is the way back for who locked everybody out. There the
+    configured authorizer is started without listeners, and the change log names Server:doorkeeper
     as the author. The others change nothing.
     """
 
 
 _STATUSES = """
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 it cannot be done, or options do not go together, said on stderr;
+2 wrong usage.
 """
 
 
 @command.command(
-    epilog=f"""{_STATUSES}
+    cls=KafkaCommand,
+    epilog=f"""
+The store of a stopped server is made where there is none yet.
+{_STATUSES}
 \b
-Example:
+Examples:
+  doorkeeper acls add --bootstrap-server localhost:9092 --command-config admin.properties \\
+                      --allow-principal User:alice --operation Read --topic orders
+  doorkeeper acls add --bootstrap-server localhost:9092 --consumer --topic orders --group billing \\
+                      --allow-principal User:alice
   doorkeeper acls add --config server.properties --cluster --operation All \\
                       --allow-principal User:admin
-"""
+""",
 )
 @resource_options
-@entry_options
-@config_option
-@override_option
+@entry_options()
+@no_principal_option
+@no_force_option
+@target_options
 @click.pass_context
-def add(
-    context: click.Context, /, file: Path | None, overrides: tuple[str, ...], **_options: object
-) -> None:
-    """Add ACLs; those that are there stay as they are.
+def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
+    """Add ACLs; those that are there stay as they are."""
+    target, wanted = _meant(context, options, additions)
 
-    The server need not have started yet: its store is made.
-    """
-    try:
-        wanted = chosen(context.params).bindings()
-    except ValueError as error:
-        fail([error])
-    for resource, bindings in wanted.items():
-        entries = "\n".join(f"\t{_entry(each.entry)}" for each in bindings)
-        click.echo(f"Adding ACLs for resource `{_resource(resource)}`: \n {entries}\n")
+    async def work(acls: Acls) -> None:
+        for resource, bindings in wanted.items():
+            there = set(await acls.find(filters_of(ResourcePatternFilter(*resource), ())))
+            for each in bindings:
+                if each in there:
+                    click.echo(f"Acl {binding_text(each)} already exists.")
+            missing = [each for each in bindings if each not in there]
+            if missing:
+                entries = entries_text(each.entry for each in missing)
+                shown = resource_text(resource)
+                click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
+                await acls.add(missing)
 
-    async def work(acls: OfflineAcls) -> None:
-        results = await acls.add([each for bindings in wanted.values() for each in bindings])
-        _fail_where([each.error for each in results])
-
-    _run(file, overrides, work, make_store=True)
+    run(target, work, make_store=True)
 
 
 @command.command(
+    cls=KafkaCommand,
     epilog=f"""
 Without principals all ACLs of the resources go.
 {_STATUSES}
 \b
-Example:
+Examples:
+  doorkeeper acls remove --bootstrap-server localhost:9092 --topic orders --force \\
+                         --allow-principal User:alice --operation Read
   doorkeeper acls remove --config server.properties --topic orders \\
                          --deny-principal User:admin --operation All
-"""
+""",
 )
 @resource_options
-@entry_options
-@click.option("--force", is_flag=True, help="Do not ask.")
-@config_option
-@override_option
+@entry_options()
+@no_principal_option
+@force_option
+@target_options
 @click.pass_context
-def remove(
-    context: click.Context,
-    /,
-    file: Path | None,
-    overrides: tuple[str, ...],
-    *,
-    force: bool,
-    **_options: object,
-) -> None:
+def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
     """Remove ACLs, after a question."""
-    try:
-        selection = chosen(context.params)
-        wanted = selection.removals()
-    except ValueError as error:
-        fail([error])
+    target, wanted = _meant(context, options, removals)
     going = [
         each
-        for resource, filters in wanted.items()
-        if force or _confirmed(resource, selection)
-        for each in filters
+        for resource, entries in wanted.items()
+        if options["force"] or _confirmed(resource, entries)
+        for each in filters_of(resource, entries)
     ]
     if not going:
         return
 
-    async def work(acls: OfflineAcls) -> None:
-        results = await acls.remove(going)
-        bindings = [binding.error for each in results for binding in each.bindings]
-        _fail_where([*(each.error for each in results), *bindings])
+    async def work(acls: Acls) -> None:
+        await acls.remove(going)
 
-    _run(file, overrides, work)
+    run(target, work)
 
 
-def _confirmed(resource: ResourcePatternFilter, selection: Chosen) -> bool:
-    shown = _resource(resource)
-    if selection.entries:
-        entries = "\n".join(f"\t{_entry(each)}" for each in selection.entries)
+def _confirmed(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
+    shown = resource_text(resource)
+    if entries:
         click.echo(
-            f"Are you sure you want to remove ACLs: \n {entries}\n from resource filter `{shown}`?"
-            " (y/n)"
+            f"Are you sure you want to remove ACLs: \n {entries_text(entries)}\n from resource"
+            f" filter `{shown}`? (y/n)"
         )
     else:
         click.echo(f"Are you sure you want to delete all ACLs for resource filter `{shown}`? (y/n)")
@@ -156,84 +169,69 @@ def _confirmed(resource: ResourcePatternFilter, selection: Chosen) -> bool:
 
 @command.command(
     name="list",
-    epilog=f"""{_STATUSES}
+    cls=KafkaCommand,
+    epilog=f"""
+--output json is a set of ACLs that doorkeeper acls takes.
+{_STATUSES}
 \b
 Examples:
-  doorkeeper acls list --config server.properties
+  doorkeeper acls list --bootstrap-server localhost:9092
+  doorkeeper acls list --bootstrap-controller localhost:9093 --principal User:alice --output table
   doorkeeper acls list --config server.properties --topic orders --resource-pattern-type match
 """,
 )
 @resource_options
-@click.option("--principal", "principals", multiple=True, help="Only of this principal.")
-@config_option
-@override_option
+@entry_options(hidden=True)
+@principal_option
+@no_force_option
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default=OUTPUTS[0],
+    show_default=True,
+    help="The text of kafka-acls.sh, a table, or JSON.",
+)
+@target_options
 @click.pass_context
-def list_acls(
-    context: click.Context,
-    /,
-    principals: tuple[str, ...],
-    file: Path | None,
-    overrides: tuple[str, ...],
-    **_options: object,
-) -> None:
+def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  # noqa: ANN401
     """Print ACLs: all of them, or those of some resources or principals."""
+    target, wanted = _meant(context, options, listing)
+
+    async def work(acls: Acls) -> None:
+        found = await acls.find(wanted.filters)
+        if output == "kafka":
+            _print_as_kafka(found, wanted.principals)
+            return
+        if wanted.principals:
+            found = [each for each in found if each.entry.principal in wanted.principals]
+        click.echo(as_json(found) if output == "json" else "\n".join(table(found)))
+
+    run(target, work)
+
+
+def _print_as_kafka(found: Sequence[AclBinding], principals: Sequence[str]) -> None:
+    lines: list[str] = []
+    if not principals:
+        lines += listed(found)
+    for name in principals:
+        lines.append(f"ACLs for principal `{name}`")
+        lines += listed([each for each in found if each.entry.principal == name])
+    if lines:
+        click.echo("\n".join(lines))
+
+
+def _meant(
+    context: click.Context, options: dict[str, Any], meaning: Callable[[dict[str, Any]], Meant]
+) -> tuple[Target, Meant]:
+    """Return whose ACLs are meant, and which; what cannot be meant ends the process."""
+    assert context.info_name is not None
     try:
-        filters = chosen(context.params).filters()
-        names = [str(Principal.parse(each.strip())) for each in principals]
+        target = target_of(options)
+        check(context.info_name, options)
+        meant = meaning(options)
     except ValueError as error:
         fail([error])
-
-    async def work(acls: OfflineAcls) -> None:
-        found = acls.find(filters)
-        if not names:
-            _print(found)
-        for name in names:
-            click.echo(f"ACLs for principal `{name}`")
-            _print([each for each in found if each.entry.principal == name])
-
-    _run(file, overrides, work)
-
-
-def _print(bindings: Sequence[AclBinding]) -> None:
-    for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
-        entries = "\n".join(f"\t{_entry(each.entry)}" for each in of_one)
-        click.echo(f"Current ACLs for resource `{_resource(resource)}`:\n{entries}\n")
-
-
-def _run(
-    file: Path | None,
-    overrides: Sequence[str],
-    work: Callable[[OfflineAcls], Awaitable[None]],
-    *,
-    make_store: bool = False,
-) -> None:
-    settings = load_or_fail(file, overrides).settings
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  as the next, which is heavy
-    from doorkeeper.app.offline import run_offline  # noqa: PLC0415
-    from doorkeeper.errors import AuthorizerFault  # noqa: PLC0415
-
-    try:
-        run_offline(settings, work, make_store=make_store)
-    except StartError as error:
-        fail(error.problems)
-    except AuthorizerFault as fault:
-        fail([fault])
-
-
-def _fail_where(errors: Iterable[ApiError | None]) -> None:
-    texts = dict.fromkeys(f"{e.code.name}: {e}" for e in errors if e is not None)
-    if texts:
-        fail(texts)
-
-
-def _resource(resource: ResourcePattern | ResourcePatternFilter) -> str:
-    kind, name, how = resource
-    return f"ResourcePattern(resourceType={kind.name}, name={name}, patternType={how.name})"
-
-
-def _entry(entry: AccessControlEntry) -> str:
-    principal, host, operation, permission = entry
-    return (
-        f"(principal={principal}, host={host}, operation={operation.name},"
-        f" permissionType={permission.name})"
-    )
+    if context.args:
+        # The tool takes no notice of them; more often than not they are a slip.
+        raise click.UsageError(f"found more than options: {' '.join(context.args)}")
+    return target, meant

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from doorkeeper.cli.failures import fail
-from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +65,9 @@ def override_option(command: Command) -> Command:
 
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Read the configuration; end the process with every error of it."""
+    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.config.loading import load  # noqa: PLC0415
+
     try:
         return load(file, overrides)
     except ConfigError as error:

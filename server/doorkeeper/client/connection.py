@@ -111,13 +111,15 @@ class Connection:
         """
         name = API_NAMES[request.API_KEY]
         served = self._versions.get(request.API_KEY)
+        unsupported = f"The node does not support {_java_name(name)}"
         if served is None:
-            raise NotServed(f"{self.address} does not serve {name}")
+            raise NotServed(f"{self.address} does not serve {name}", unsupported)
         version = min(served[1], request.MAX_VERSION)
         if version < max(served[0], request.MIN_VERSION):
             raise NotServed(
                 f"{self.address} serves {name} in versions {served[0]} to {served[1]}; ours are"
-                f" {request.MIN_VERSION} to {request.MAX_VERSION}"
+                f" {request.MIN_VERSION} to {request.MAX_VERSION}",
+                unsupported,
             )
         return version
 
@@ -271,7 +273,10 @@ class Connection:
         if shaken.error_code:
             offered = ", ".join(shaken.mechanisms)
             raise LoginRefused(
-                f"{self.address}: {login.mechanism} is not offered; offered are {offered}"
+                f"{self.address}: {login.mechanism} is not offered; offered are {offered}",
+                shaken.error_code,
+                f"Client SASL mechanism '{login.mechanism}' not enabled in the server, enabled"
+                f" mechanisms are [{offered}]",
             )
         lifetime_ms = await self._authenticate(exchange, exchange.first())
         loop = asyncio.get_running_loop()
@@ -286,7 +291,11 @@ class Connection:
             )
             if answer.error_code:
                 text = answer.error_message or stock_text(answer.error_code)
-                raise LoginRefused(f"{self.address}: {code_name(answer.error_code)}: {text}")
+                raise LoginRefused(
+                    f"{self.address}: {code_name(answer.error_code)}: {text}",
+                    answer.error_code,
+                    text,
+                )
             try:
                 following = exchange.answer(answer.auth_bytes)
             except LoginRefused as error:
@@ -347,3 +356,8 @@ def told(error: Exception) -> str:
         # asyncio puts its own words in the place of the system's.
         return os.strerror(error.errno)
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def _java_name(name: str) -> str:
+    """Return the name of an API as Java's constants are written: DESCRIBE_ACLS."""
+    return "".join(f"_{each}" if each.isupper() else each for each in name).lstrip("_").upper()

@@ -38,11 +38,23 @@ class TimedOut(ClientError):
 
 
 class LoginRefused(ClientError):
-    """The server does not let us in."""
+    """The server does not let us in; with Kafka's code and text, where it is a server's word."""
+
+    def __init__(self, text: str, code: int | None = None, message: str | None = None) -> None:
+        """Keep what the server said."""
+        super().__init__(text)
+        self.code = code
+        self.message = message
 
 
 class NotServed(ClientError):
     """The server does not speak what we would ask."""
+
+    def __init__(self, text: str, message: str) -> None:
+        """Keep the text, and that of Kafka's client."""
+        super().__init__(text)
+        self.code = 35
+        self.message = message
 
 
 class ApiFailure(ClientError):

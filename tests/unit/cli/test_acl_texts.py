@@ -16,7 +16,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.acl_options import chosen, entry_options, resource_options
+from doorkeeper.cli.acl_options import additions, entry_options, resource_options
 from doorkeeper.cli.acl_texts import (
     binding_of_row,
     kafka_acls_command,
@@ -33,7 +33,7 @@ import click  # isort: skip
 
 @click.command()
 @resource_options
-@entry_options
+@entry_options()
 @click.option("--bootstrap-server")
 @click.option("--force", is_flag=True)
 @click.option("--add", is_flag=True)
@@ -41,7 +41,7 @@ import click  # isort: skip
 @click.pass_context
 def parsed(context: click.Context, /, **_options: object) -> list[AclBinding]:
     """Return the bindings that options mean, as the command add reads them."""
-    return [each for of_one in chosen(context.params).bindings().values() for each in of_one]
+    return [each for of_one in additions(context.params).values() for each in of_one]
 
 
 ODD = [
