@@ -1,0 +1,292 @@
+"""``doorkeeper acls explain`` and ``lint`` judged by Kafka's own authorizer.
+
+Random ACLs are created on a real broker and on Doorkeeper. Each question is put to our command,
+about the text of ``kafka-acls.sh --list`` and about both servers, and to ``StandardAuthorizer``.
+"""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.formats.choosing import read
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.cli.acl_texts import row
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.client import AdminClient, ClientConfig
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import Target, doorkeeper_target, kafka_target
+from testkit.kafka_tools import KafkaTools
+from testkit.oracle_authorizer import AuthorizerOracle
+from testkit.oracle_totals import Totals
+
+SEED = 20_261_122
+ACLS = 70
+NAMES = ("a", "ab", "abc", "b,c", 'q"x', "*", "主题")
+PRINCIPALS = ("User:a", "User:b", "User:CN=a,O=b c", "Group:a")
+HOSTS = ("10.0.0.1", "0:0:0:0:0:0:0:1")
+OPTIONS = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+}
+SUPER = "User:b"
+POLICIES = (("", False), (SUPER, True))
+SHOWN_S = 30
+
+# The tool of 3.9.1 prints UNKNOWN for the newest one, of which nobody can tell what it was.
+KNOWN = [each for each in AclOperation if AclOperation.ANY < each < AclOperation.TWO_PHASE_COMMIT]
+
+Question = tuple[str, str, AclOperation, ResourceType, str]
+QUESTIONS: list[Question] = [
+    (principal, host, operation, kind, name)
+    for principal, host, kind in product(PRINCIPALS, HOSTS, OPTIONS)
+    for operation, name in product(SUPPORTED_OPERATIONS[kind], (*NAMES, "zz"))
+]
+
+
+def world() -> list[AclBinding]:
+    """Return random ACLs, some of which have no effect."""
+    chance = random.Random(SEED)
+    found = {
+        AclBinding(
+            ResourcePattern(
+                chance.choice([*OPTIONS]),
+                chance.choice(NAMES),
+                chance.choice((PatternType.LITERAL, PatternType.PREFIXED)),
+            ),
+            AccessControlEntry(
+                chance.choice((*PRINCIPALS, "User:*")),
+                chance.choice((*HOSTS, "*", "*")),
+                chance.choice(KNOWN),
+                chance.choice([AclPermissionType.ALLOW] * 2 + [AclPermissionType.DENY]),
+            ),
+        )
+        for _ in range(ACLS)
+    }
+    return sorted(found)
+
+
+def answers(
+    oracle: AuthorizerOracle,
+    bindings: Sequence[AclBinding],
+    policy: tuple[str, bool],
+    questions: Sequence[Question],
+) -> list[tuple[bool, str]]:
+    """Return what Kafka decides, and the rule of its audit line."""
+    asked = [
+        [*who.split(":", 1), host, int(operation), int(kind), name, 3, 3, 1, True, True]
+        for who, host, operation, kind, name in questions
+    ]
+    answer = oracle.answer(
+        {
+            "configs": {
+                "super.users": policy[0],
+                "allow.everyone.if.no.acl.found": str(policy[1]).lower(),
+            },
+            "acls": [[*map(_plain, (*each.pattern, *each.entry))] for each in bindings],
+            "added": [],
+            "removed": [],
+            "questions": asked,
+            "by_type": [],
+            "filters": [],
+        }
+    )
+    found = []
+    for decided, _, line in answer["questions"]:
+        rule = line.rpartition("based on rule ")[2].partition("(")[0].strip()
+        found.append((decided == "ALLOWED", rule))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, int) else value
+
+
+def explained(question: Question, policy: tuple[str, bool], *words: str) -> dict[str, Any]:
+    """Return the record that the command prints."""
+    who, host, operation, kind, name = question
+    line = ["acls", "explain", "--principal", who, "--host", host, "--operation", operation.name]
+    line += [OPTIONS[kind], name, "--super-users", policy[0], "--output", "json"]
+    line += ["--allow-everyone"] if policy[1] else []
+    result = CliRunner().invoke(doorkeeper, [*line, *words])
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[AuthorizerOracle]:
+    """Give the authorizer of 4.3.1."""
+    try:
+        judge = AuthorizerOracle("4.3.1")
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield judge
+    judge.close()
+
+
+async def filled(address: str, bindings: Sequence[AclBinding]) -> None:
+    """Create ACLs, and wait until the server tells of all of them."""
+    async with AdminClient(ClientConfig(bootstrap=address)) as client:
+        created = await client.create_acls(bindings)
+        assert [each.error for each in created if each.error] == []
+        until = time.monotonic() + SHOWN_S
+        while await client.describe_acls(ANY_BINDING) != sorted(bindings):
+            assert time.monotonic() < until, "the server does not show all ACLs"
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, Target]]:
+    """Give a broker and a Doorkeeper with the world's ACLs."""
+    try:
+        broker = kafka_target("4.3.1")
+    except Unavailable as missing:
+        cannot(str(missing))
+    try:
+        ours = doorkeeper_target()
+        try:
+            for target in (broker, ours):
+                asyncio.run(filled(target.plain, world()))
+            yield {"kafka": broker, "doorkeeper": ours}
+        finally:
+            ours.close()
+    finally:
+        broker.close()
+
+
+@pytest.fixture(params=["4.3.1", "3.9.1"])
+def listing(
+    request: pytest.FixtureRequest,
+    kafka_tools: Callable[[str], KafkaTools],
+    servers: dict[str, Target],
+    tmp_path: Path,
+) -> Path:
+    """Give the broker's ACLs as the tool of a release lists them."""
+    address = servers["kafka"].plain
+    done = kafka_tools(request.param).run("kafka-acls", "--bootstrap-server", address, "--list")
+    assert done.status == 0
+    (tmp_path / "listed").write_text(done.stdout, encoding="utf-8")
+    return tmp_path / "listed"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_tools_list_is_judged_as_kafka_does(
+    listing: Path, oracle: AuthorizerOracle, policy: tuple[str, bool], totals: Totals
+) -> None:
+    """Decision and rule of every question, and each rule occurs."""
+    assert sorted(read(listing.read_text(encoding="utf-8"))) == world()
+    questions = random.Random(SEED).sample(QUESTIONS, 300)
+    kafkas = answers(oracle, world(), policy, questions)
+
+    differing = []
+    for question, theirs in zip(questions, kafkas, strict=True):
+        found = explained(question, policy, "--file", str(listing))
+        if (found["allowed"], found["rule"]) != theirs:
+            differing.append((question, theirs, found))
+    totals.compared["explanations of ACLs that kafka-acls.sh listed"] += len(questions)
+
+    assert differing == []
+    rules = {"MatchingAcl", "SuperUser" if policy[0] else "DefaultDeny"}
+    assert rules <= {rule for _, rule in kafkas}
+    assert {allowed for allowed, _ in kafkas} == {True, False}
+
+
+@pytest.mark.parametrize("name", ["kafka", "doorkeeper"])
+def test_servers_are_judged_as_kafka_does(
+    servers: dict[str, Target],
+    name: str,
+    oracle: AuthorizerOracle,
+    tmp_path: Path,
+    totals: Totals,
+) -> None:
+    """A real broker, and ours, asked over the wire; by a controller, and logged in, too."""
+    policy = POLICIES[0]
+    questions = random.Random(SEED + 1).sample(QUESTIONS, 40)
+    kafkas = answers(oracle, world(), policy, questions)
+    target = servers[name]
+    config = tmp_path / "admin.properties"
+    config.write_text("".join(f"{key}={value}\n" for key, value in target.config("admin").items()))
+    ways = (
+        ("--bootstrap-server", target.plain),
+        ("--bootstrap-controller", target.controller),
+        ("--bootstrap-server", target.sasl, "--command-config", str(config)),
+    )
+
+    for place, (question, theirs) in enumerate(zip(questions, kafkas, strict=True)):
+        found = explained(question, policy, *ways[place % len(ways)])
+        assert (found["allowed"], found["rule"]) == theirs, question
+        assert found["acls"] == len(world())
+    totals.compared["explanations of a server's ACLs"] += len(questions)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_would_turn_the_answer_turns_kafkas(
+    oracle: AuthorizerOracle, policy: tuple[str, bool], tmp_path: Path, totals: Totals
+) -> None:
+    """The flip, as what-if of the command and as a change of Kafka's ACLs."""
+    rows = "\n".join(row(each) for each in world())
+    file = tmp_path / "acls.csv"
+    header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+    file.write_text(f"{header}\n{rows}\n", encoding="utf-8")
+    turned = 0
+    for question in random.Random(SEED + 2).sample(QUESTIONS, 80):
+        found = explained(question, policy, "--file", str(file))
+        added, removed = (
+            read(json.dumps({"version": 1, "acls": found["flip"][each]}))
+            for each in ("add", "remove")
+        )
+        if not added and not removed:
+            assert found["rule"] == "SuperUser"
+            continue
+        words = [word for each in added for word in ("--with", row(each))]
+        words += [word for each in removed for word in ("--without", row(each))]
+        after = explained(question, policy, "--file", str(file), *words)
+        left = sorted({*world(), *added} - set(removed))
+        [theirs] = answers(oracle, left, policy, [question])
+        assert (after["allowed"], after["rule"]) == theirs, question
+        assert after["allowed"] is not found["allowed"], question
+        assert after["before"]["allowed"] is found["allowed"]
+        turned += 1
+    totals.compared["answers turned round"] += turned
+
+    assert turned > 50
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_kafka_decides_alike_without_what_can_go(
+    oracle: AuthorizerOracle, policy: tuple[str, bool], tmp_path: Path, totals: Totals
+) -> None:
+    """The file that lint writes is smaller, and changes no answer."""
+    full, lean = tmp_path / "full.csv", tmp_path / "lean.json"
+    header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+    full.write_text("\n".join([header, *map(row, world()), ""]), encoding="utf-8")
+    line = ["acls", "lint", "--file", str(full), "--fix-file", str(lean)]
+    line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
+
+    result = CliRunner().invoke(doorkeeper, line)
+
+    assert result.exit_code == 1
+    left = read(lean.read_text(encoding="utf-8"))
+    assert 0 < len(left) < len(world())
+    before = answers(oracle, world(), policy, QUESTIONS)
+    after = answers(oracle, left, policy, QUESTIONS)
+    assert [allowed for allowed, _ in after] == [allowed for allowed, _ in before]
+    totals.compared["answers without what lint leaves out"] += len(QUESTIONS)
