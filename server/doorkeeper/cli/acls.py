@@ -50,11 +50,17 @@ if TYPE_CHECKING:
 
 
 _QUESTIONS = "doorkeeper.cli.acl_questions"
+_SETS = "doorkeeper.cli.acl_sets"
 _MEMBERS = {
     "explain": Member(f"{_QUESTIONS}:explain", "Say whether one may do a thing, and why."),
     "who-can": Member(f"{_QUESTIONS}:who_can", "Say who may do a thing."),
     "what-can": Member(f"{_QUESTIONS}:what_can", "Say what one may do."),
     "lint": Member("doorkeeper.cli.acl_lint:lint", "Find ACLs that do nothing, or look wrong."),
+    "export": Member(f"{_SETS}:export", "Write all ACLs as text."),
+    "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; none is removed."),
+    "diff": Member(f"{_SETS}:diff", "Show how two sets of ACLs differ."),
+    "plan": Member(f"{_SETS}:plan", "Show what must change to have other ACLs."),
+    "apply": Member(f"{_SETS}:apply", "Change ACLs as planned."),
 }
 
 

@@ -9,7 +9,8 @@ Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafk
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -94,9 +95,17 @@ def binding_of(
 
 
 def _member(kind: type[E], text: str, what: str) -> E:
-    wanted = text.strip().upper().replace("_", "").replace("-", "")
-    for member in kind:
-        if member > 1 and member.name.replace("_", "") == wanted:
-            return member
+    words: dict[str, E] = _words(kind)
+    found = words.get(text) or words.get(text.strip().upper().replace("_", "").replace("-", ""))
+    if found is not None:
+        return found
     allowed = ", ".join(member.name for member in kind if member > 1)
     raise FormatError(f"{what}: found {text!r}; allowed: {allowed}")
+
+
+@cache
+def _words(kind: type[IntEnum]) -> dict[str, Any]:
+    """Return the members by their names, as Kafka writes them and without underscores."""
+    members = [member for member in kind if member > 1]
+    bare = {member.name.replace("_", ""): member for member in members}
+    return bare | {member.name: member for member in members}

@@ -27,6 +27,7 @@ VERSION = 1
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
+_HEAD = f"version: {VERSION}\nacls:\n"
 _NOT_IN_YAML = re.compile(
     "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -53,6 +54,9 @@ def read_yaml(text: str) -> list[AclBinding]:
         FormatError: as for JSON.
 
     """
+    document = _as_written(text)
+    if document is not None:
+        return from_document(document)
     import yaml  # noqa: PLC0415  few need it
 
     try:
@@ -78,7 +82,7 @@ def write_yaml(bindings: Iterable[AclBinding]) -> str:
     """Return bindings as YAML, a line each; every text that could be read otherwise is quoted."""
     # JSON's flow is YAML too, but for what YAML does not print; it is written far faster.
     rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
-    return f"version: {VERSION}\nacls:\n{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+    return f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
 
 
 def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
@@ -145,6 +149,19 @@ def _bindings(row: object) -> Iterator[AclBinding]:
             does=each,
             permission=words["permissionType"],
         )
+
+
+def _as_written(text: str) -> object | None:
+    """Read what ``write_yaml`` writes, a hundred times as fast; None for what is not like it."""
+    if not text.startswith(_HEAD):
+        return None
+    lines = text[len(_HEAD) :].rstrip("\n").split("\n")
+    if not all(line.startswith("- {") for line in lines):
+        return None
+    try:
+        return {"version": VERSION, "acls": [json.loads(line[2:]) for line in lines]}
+    except ValueError:
+        return None
 
 
 def _yaml_text(record: dict[str, str]) -> str:

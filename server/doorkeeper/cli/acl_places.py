@@ -1,0 +1,170 @@
+"""Where ACLs are, as one word each, for commands that name several places.
+
+acls.yaml, -                       a file of any format, standard input
+config:server.properties           the store of a server that is stopped
+kafka://host:9092,other:9092       brokers, Kafka's or ours
+controllers://host:9093            controllers
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acl.applying import exactly
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.cli.acl_sources import SourceError, bindings_in
+from doorkeeper.cli.options import load_or_fail
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from doorkeeper.acl.applying import Target
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.app.offline import OfflineAcls
+    from doorkeeper.client import AdminClient
+    from doorkeeper.errors import ApiError
+
+T = TypeVar("T")
+
+BROKERS, CONTROLLERS, STORE = "kafka://", "controllers://", "config:"
+
+
+class Place(NamedTuple):
+    """A place, and the file of client properties with which a running server is reached."""
+
+    word: str
+    command_config: Path | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Say whether a server runs there."""
+        return self.word.startswith((BROKERS, CONTROLLERS))
+
+    @property
+    def is_changed(self) -> bool:
+        """Say whether ACLs can be changed there: a file is written by ``export``."""
+        return self.is_live or self.word.startswith(STORE)
+
+
+class _Live:
+    """A running server, as a target."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+
+    async def present(self) -> list[AclBinding]:
+        return await self._admin.describe_acls()
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        return [each.error for each in await self._admin.create_acls(bindings)]
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        results = await self._admin.delete_acls([exactly(each) for each in bindings])
+        return [
+            each.error or next((one.error for one in each.removed if one.error), None)
+            for each in results
+        ]
+
+
+class _Stopped:
+    """The store of a stopped server, as a target."""
+
+    def __init__(self, acls: OfflineAcls) -> None:
+        self._acls = acls
+
+    async def present(self) -> list[AclBinding]:
+        return self._acls.find([ANY_BINDING])
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        return [each.error for each in await self._acls.add(bindings)]
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        results = await self._acls.remove([exactly(each) for each in bindings])
+        return [
+            each.error or next((one.error for one in each.bindings if one.error), None)
+            for each in results
+        ]
+
+
+class Changeable(NamedTuple):
+    """What is there, and where to change it."""
+
+    present: list[AclBinding]
+    target: Target
+
+
+def read(place: Place) -> list[AclBinding]:
+    """Return the bindings of a place.
+
+    Raises:
+        SourceError: they cannot be read.
+
+    """
+    if not place.is_changed:
+        return bindings_in(place.word)
+    found: list[AclBinding] = []
+
+    async def work(there: Changeable) -> None:
+        found.extend(there.present)
+
+    at(place, work)
+    return found
+
+
+def at(place: Place, work: Callable[[Changeable], Awaitable[T]], *, make_store: bool = False) -> T:
+    """Do something at a place where ACLs can be changed; return what comes of it.
+
+    ``make_store`` says that the store of a server that never started is made.
+
+    Raises:
+        SourceError: the place cannot be reached, or fails under way.
+
+    """
+    if place.word.startswith(STORE):
+        return _at_store(place, work, make_store=make_store)
+    return _at_server(place, work)
+
+
+def _at_server(place: Place, work: Callable[[Changeable], Awaitable[T]]) -> T:
+    from doorkeeper.cli.live import opened  # noqa: PLC0415
+    from doorkeeper.client import ClientError  # noqa: PLC0415  asyncio and ssl
+    from doorkeeper.client.properties import CommandConfigError, client_config  # noqa: PLC0415
+    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
+
+    controllers = place.word.startswith(CONTROLLERS)
+    addresses = place.word.removeprefix(CONTROLLERS if controllers else BROKERS)
+
+    async def whole(admin: AdminClient) -> T:
+        live = _Live(admin)
+        return await work(Changeable(await live.present(), live))
+
+    try:
+        config = client_config(addresses, place.command_config, controllers=controllers)
+        with opened(config) as (admin, runner):
+            return runner.run(whole(admin))
+    except ConfigError as error:
+        raise SourceError(*map(str, error.problems)) from error
+    except (ClientError, CommandConfigError, ValueError) as error:
+        raise SourceError(f"{place.word}: {error}") from error
+
+
+def _at_store(place: Place, work: Callable[[Changeable], Awaitable[T]], *, make_store: bool) -> T:
+    settings = load_or_fail(Path(place.word.removeprefix(STORE)), ()).settings
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.app.offline import run_offline  # noqa: PLC0415
+    from doorkeeper.errors import AuthorizerFault  # noqa: PLC0415
+
+    results: list[T] = []
+
+    async def whole(acls: OfflineAcls) -> None:
+        stopped = _Stopped(acls)
+        results.append(await work(Changeable(await stopped.present(), stopped)))
+
+    try:
+        run_offline(settings, whole, make_store=make_store)
+    except StartError as error:
+        raise SourceError(*map(str, error.problems)) from error
+    except AuthorizerFault as fault:
+        raise SourceError(str(fault)) from fault
+    return results[0]

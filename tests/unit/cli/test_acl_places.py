@@ -1,0 +1,82 @@
+"""Where ACLs are, as one word each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.applying import apply
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.planning import plan
+from doorkeeper.cli.acl_places import Changeable, Place, at, read
+from doorkeeper.cli.acl_sources import SourceError
+from testkit.acl import READ, allow, deny, topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.acl.applying import Outcome
+
+A, B = allow("a", READ, topic("t")), deny("b", READ, topic("u"))
+
+
+@pytest.mark.parametrize(
+    ("word", "live", "changed"),
+    [
+        ("acls.yaml", False, False),
+        ("-", False, False),
+        ("config:server.properties", False, True),
+        ("kafka://a:1,b:2", True, True),
+        ("controllers://a:1", True, True),
+    ],
+)
+def test_what_a_word_means(word: str, *, live: bool, changed: bool) -> None:
+    """Servers run, stores stand still, files are only read."""
+    assert (Place(word).is_live, Place(word).is_changed) == (live, changed)
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    """In any format; what is wrong with it is said."""
+    file = tmp_path / "acls.csv"
+    file.write_text(write([A, B], Format.CSV))
+
+    assert read(Place(str(file))) == [A, B]
+    with pytest.raises(SourceError, match="No such file"):
+        read(Place(str(tmp_path / "none.csv")))
+
+
+def test_a_store_is_changed_and_read(tmp_path: Path) -> None:
+    """The store of a server that never ran is made; a plan leads where it says."""
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"doorkeeper.data.dir={tmp_path / 'data'}\n"
+    )
+    place = Place(f"config:{file}")
+
+    async def work(there: Changeable) -> Outcome:
+        assert there.present == []
+        added = await apply(plan([], [A, B]), there.target)
+        removed = await apply(plan([A], []), there.target)
+        return added._replace(removed=removed.removed)
+
+    with pytest.raises(SourceError, match="there is no store"):
+        read(place)
+    outcome = at(place, work, make_store=True)
+
+    assert (outcome.added, outcome.removed, outcome.failed) == (2, 1, ())
+    assert read(place) == [B]
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    """One line with the address; a file of properties that is wrong is told first."""
+    quick = tmp_path / "client.properties"
+    quick.write_text("default.api.timeout.ms=50\n")
+    wrong = tmp_path / "wrong.properties"
+    wrong.write_text("security.protocol=TCP\n")
+
+    with pytest.raises(SourceError, match=r"kafka://127\.0\.0\.1:1: 127\.0\.0\.1:1: "):
+        read(Place("kafka://127.0.0.1:1", quick))
+    with pytest.raises(SourceError, match=r"security\.protocol: found TCP"):
+        read(Place("kafka://127.0.0.1:1", wrong))
