@@ -168,8 +168,14 @@ class Connection:
 
     def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
         """Go on with an authentication whose mechanism has taken its time."""
+        return self._resumed(
+            lambda: self._replied(pending.header, self._session.stepped(step, now_s))
+        )
+
+    def _resumed(self, work: Callable[[], Advance]) -> Advance:
+        """Go on with what has waited."""
         try:
-            result: Advance = self._replied(pending.header, self._session.stepped(step, now_s))
+            result = work()
         except _End as end:
             result = end.closed
         self._input.size_max = self._frame_bytes_max
@@ -226,8 +232,8 @@ class Connection:
             self._counts.requests += 1
             action = session.admit(header.api_key, now_s)
             if action is Action.SERVE:
-                return self._serve(header, _Body(frame, offset))
-            result = self._authenticate(action, header, _Body(frame, offset), now_s)
+                return self._serve(header, Body(frame, offset))
+            result = self._authenticate(action, header, Body(frame, offset), now_s)
         self._input.size_max = self._frame_bytes_max
         return result
 
@@ -269,7 +275,7 @@ class Connection:
 
     # --- requests of a client that may make them
 
-    def _serve(self, header: RequestHeader, body: _Body) -> Advance:
+    def _serve(self, header: RequestHeader, body: Body) -> Advance:
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
             return self._unsupported(api, header)
@@ -309,7 +315,7 @@ class Connection:
             self._request(header),
         )
 
-    def _decoded(self, api: Api, header: RequestHeader, body: _Body) -> Any:  # noqa: ANN401 - the API's own class
+    def _decoded(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
         frame, offset = body
         try:
             request, end = api.request.decode(frame, offset, header.api_version)
@@ -394,7 +400,7 @@ class Connection:
     # --- requests that have to do with authentication
 
     def _authenticate(
-        self, action: Action, header: RequestHeader, body: _Body, now_s: float
+        self, action: Action, header: RequestHeader, body: Body, now_s: float
     ) -> Advance:
         session, version = self._session, header.api_version
         if action is Action.CLOSE:
@@ -420,7 +426,7 @@ class Connection:
         name = ApiKey(header.api_key).name
         return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
-    def _versions(self, header: RequestHeader, body: _Body) -> bytes:
+    def _versions(self, header: RequestHeader, body: Body) -> bytes:
         """Answer ApiVersions to a stranger: in full, and the session moves on."""
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
@@ -435,7 +441,7 @@ class Connection:
         self._session.versions_answered(told=response.error_code == 0)
         return encoded(header, response)
 
-    def _out_of_place(self, api: Api, header: RequestHeader, body: _Body) -> Refused:
+    def _out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
         """Refuse a request that comes where only SaslAuthenticate may: in its own form."""
         name = ApiKey(header.api_key).name
         text = f"Unexpected Kafka request of type {name} during SASL authentication."
@@ -478,7 +484,7 @@ def encoded(header: RequestHeader, response: Response, *, version: int | None = 
     return encode_response(header.api_key, version, header.correlation_id, body)
 
 
-class _Body(NamedTuple):
+class Body(NamedTuple):
     """A frame, and where the body of its request begins."""
 
     frame: bytes

@@ -19,8 +19,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-import structlog
-
 from doorkeeper import registry
 from doorkeeper.app.authorizing import (
     authorizer_of,
@@ -46,6 +44,7 @@ from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
+from doorkeeper.connection import Connection
 from doorkeeper.net import BindError, Server
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
@@ -66,12 +65,26 @@ if TYPE_CHECKING:
 class Assembly:
     """One server with all its parts. For the loop's thread."""
 
-    def __init__(self, settings: Settings, logs: Logs, now_ms: Callable[[], int]) -> None:
-        """Prepare; nothing is opened yet."""
+    def __init__(
+        self,
+        settings: Settings,
+        logs: Logs,
+        now_ms: Callable[[], int],
+        *,
+        store: Store | None = None,
+        connect: Callable[..., Connection] = Connection,
+    ) -> None:
+        """Prepare; nothing is opened yet.
+
+        Without a store it is the one that the settings name. ``connect`` makes the protocol's side
+        of each connection: a server for tests has faults there.
+        """
         self._settings = settings
         self._logs = logs
         self._now_ms = now_ms
-        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._store = store
+        self._connect = connect
+        self._log: Logger = logs.logger("doorkeeper.server")
         self._opened = AsyncExitStack()
         self._waits: Mapping[Endpoint, asyncio.Future[None]] = {}
         self.authorizer: Authorizer | None = None
@@ -106,7 +119,9 @@ class Assembly:
         settings = self._use_kept(store)
         problems: list[str] = []
         catalog = self._make_authorizer(settings, store, problems)
-        self.credential_changes = CredentialChanges(ScramUsers(store.credentials()), store, loop)
+        self.credential_changes = CredentialChanges(
+            ScramUsers(store.credentials()), store, loop, self._log
+        )
         self.token_changes = self._make_tokens(settings, store)
         offers = await self._open_doors(store, settings, problems)
         if problems:
@@ -129,15 +144,7 @@ class Assembly:
             random_bytes=os.urandom,
         )
         services = NodeServices(self.topic_changes, self.credential_changes, self.token_changes)
-        self.edge = Server(
-            [spec_of(each, offers[each.name]) for each in settings.listeners],
-            limits_of(settings),
-            self.node,
-            self.guarded,
-            services,
-            structlog.get_logger("doorkeeper.net"),
-            apis=partial(registry.api, optional=settings.clients_join_group),
-        )
+        self.edge = self._make_edge(settings, offers, services)
         self.reconfiguring = Reconfiguring(
             node=self.node,
             authorizer=self.authorizer,
@@ -146,7 +153,9 @@ class Assembly:
             tokens=self.token_changes,
             logs=self._logs,
         )
-        self.config_changes = ConfigChanges(store, self.reconfiguring, self.topic_changes)
+        self.config_changes = ConfigChanges(
+            store, self.reconfiguring, self.topic_changes, self._log
+        )
         services.config_changes = self.config_changes
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
@@ -159,6 +168,20 @@ class Assembly:
         self.token_changes.begin()
         self.config_changes.begin()
 
+    def _make_edge(
+        self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
+    ) -> Server:
+        return Server(
+            [spec_of(each, offers[each.name]) for each in settings.listeners],
+            limits_of(settings),
+            self.node,
+            self.guarded,
+            services,
+            self._logs.logger("doorkeeper.net"),
+            apis=partial(registry.api, optional=settings.clients_join_group),
+            connect=self._connect,
+        )
+
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
         tokens = TokenChanges(
             store.tokens(),
@@ -166,7 +189,7 @@ class Assembly:
             asyncio.get_running_loop(),
             now_ms=self._now_ms,
             random_bytes=os.urandom,
-            logger=structlog.get_logger("doorkeeper.tokens"),
+            logger=self._logs.logger("doorkeeper.tokens"),
         )
         tokens.use(settings)
         self._opened.callback(tokens.close)
@@ -182,7 +205,7 @@ class Assembly:
             token_login=self.token_changes.login,
             salt_key=store.salt_key,
             now_ms=self._now_ms,
-            logger=structlog.get_logger("doorkeeper.authn"),
+            logger=self._logs.logger("doorkeeper.authn"),
         )
         self.doors = Doors(sources, self._log)
         self._opened.push_async_callback(self.doors.close)
@@ -193,6 +216,8 @@ class Assembly:
             return {}
 
     def _open_store(self) -> Store:
+        if self._store is not None:
+            return self._store
         return EmbeddedStore.open(
             self._settings.data_dir,
             now_ms=self._now_ms,

@@ -27,9 +27,14 @@ class TookTooLong(BaseException):
 
 
 def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -> None:
-    """Close an authorizer, once; what is wrong with that is logged."""
+    """Close an authorizer, once; what is wrong with that is logged.
+
+    Off the main thread the process is somebody else's, a test runner's, and so are its threads.
+    """
     with interrupted_after(most_s):
         authorizer.close()
+    if threading.current_thread() is not threading.main_thread():
+        return
     threads = threads_of_others()
     if threads:
         log.warning(

@@ -50,7 +50,11 @@ class ConfigChanges:
     """Who changes keys. For the loop's thread."""
 
     def __init__(
-        self, store: Store, reconfiguring: Reconfiguring, topic_changes: TopicChanges
+        self,
+        store: Store,
+        reconfiguring: Reconfiguring,
+        topic_changes: TopicChanges,
+        logger: Logger | None = None,
     ) -> None:
         """Wait for ``begin``."""
         self._store = store
@@ -59,7 +63,7 @@ class ConfigChanges:
         self.turn = asyncio.Lock()
         """Whoever changes keys, a reload too, has it while it judges and uses them."""
         self._begun = asyncio.Event()
-        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._log: Logger = logger or structlog.get_logger("doorkeeper.server")
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""

@@ -33,14 +33,20 @@ if TYPE_CHECKING:
 class CredentialChanges:
     """Everyone with SCRAM credentials, and who changes them. For the loop's thread."""
 
-    def __init__(self, users: ScramUsers, store: Store, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        users: ScramUsers,
+        store: Store,
+        loop: asyncio.AbstractEventLoop,
+        logger: Logger | None = None,
+    ) -> None:
         """Begin with the users of the store."""
         self._visible = users
         self._tail = users
         self._store = store
         self._loop = loop
         self._waiting: list[Callable[[], None]] | None = []
-        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._log: Logger = logger or structlog.get_logger("doorkeeper.server")
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import structlog
-
 from doorkeeper.app.edge import limits_of
 from doorkeeper.app.threads import beside
 from doorkeeper.authorizer.guard import name_of
@@ -73,7 +71,7 @@ class Reconfiguring:
         self._doors = doors
         self._tokens = tokens
         self._logs = logs
-        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._log: Logger = logs.logger("doorkeeper.server")
 
     @property
     def settings(self) -> Settings:

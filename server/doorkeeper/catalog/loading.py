@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.catalog.document import Faults, Value, parse
@@ -50,12 +51,26 @@ def load(path: Path) -> Catalog:
 
     """
     faults = Faults(str(path))
-    text = _read(path, faults)
+    return _catalog(_read(path, faults), faults)
+
+
+def parsed(document: Mapping[str, object], name: str) -> Catalog:
+    """Check a catalog that is no file; faults name it so.
+
+    Raises:
+        CatalogError: with all faults.
+
+    """
+    # JSON is YAML; so one reader checks both.
+    return _catalog(json.dumps(document, ensure_ascii=False), Faults(name))
+
+
+def _catalog(text: str, faults: Faults) -> Catalog:
     document = parse(text, faults) if not faults.problems else None
     topics, groups = ([], []) if document is None else _parts(document)
     if faults.problems:
         raise CatalogError(faults.problems)
-    return Catalog(str(path), tuple(topics), {group.group_id: group for group in groups})
+    return Catalog(faults.file, tuple(topics), {group.group_id: group for group in groups})
 
 
 def _read(path: Path, faults: Faults) -> str:

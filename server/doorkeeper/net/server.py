@@ -36,7 +36,7 @@ class Server:
     ``bind`` reserves the ports; ``open`` lets clients in, listener by listener; ``drain`` ends it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the parts of a server meet here
         self,
         specs: Iterable[ListenerSpec],
         limits: Limits,
@@ -47,8 +47,12 @@ class Server:
         *,
         apis: Callable[[int], Api | None],
         clock: Callable[[], float] | None = None,
+        connect: Callable[..., Connection] = Connection,
     ) -> None:
-        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds."""
+        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
+
+        ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
+        """
         self._specs = tuple(specs)
         self._limits = limits
         self._node = node
@@ -59,6 +63,7 @@ class Server:
         self._logger = logger
         self._apis = apis
         self._clock = clock
+        self._connect = connect
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
         self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
@@ -207,7 +212,7 @@ class Server:
             number=number,
         )
         offers = self._offers[spec.name]
-        connection = Connection(
+        connection = self._connect(
             peer,
             node=self._node,
             apis=self._apis,

@@ -1,0 +1,118 @@
+"""Questions as tests ask them, and answers that say why where an assertion fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.decision import Question, RuleKind
+from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.explaining import Explanation
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.testing.options import Resource
+
+_TYPES = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "cluster": ResourceType.CLUSTER,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "delegation_token": ResourceType.DELEGATION_TOKEN,
+    "user": ResourceType.USER,
+}
+_OPERATIONS = {
+    operation.name.replace("_", ""): operation
+    for operation in AclOperation
+    if operation > AclOperation.ALL
+}
+
+
+class Answer:
+    """True or false, and in an assertion that fails: the question, the decision and its reason."""
+
+    __slots__ = ("_as_wanted", "allowed", "explanation", "question")
+
+    def __init__(
+        self,
+        question: Question,
+        *,
+        allowed: bool,
+        wanted: bool,
+        explanation: Explanation | None = None,
+    ) -> None:
+        """Keep an answer; it is true where the decision is the one that was asked for.
+
+        ``explanation`` is None where another authorizer than Kafka's standard one decides.
+        """
+        self.question = question
+        self.allowed = allowed
+        self.explanation = explanation
+        self._as_wanted = allowed is wanted
+
+    def __bool__(self) -> bool:
+        return self._as_wanted
+
+    def __repr__(self) -> str:
+        who, host, operation, resource_type, name = self.question
+        verdict = "allowed" if self.allowed else "denied"
+        reason = "" if self.explanation is None else f" because {reason_of(self.explanation)}"
+        what = f"{operation.name} on {resource_type.name} {name!r} from {host}"
+        return f"<{who} is {verdict} {what}{reason}>"
+
+
+def question_of(principal: str, operation: str | AclOperation, resource: Resource) -> Question:
+    """Return the question; operations are named as in ACLs, in any case.
+
+    Raises:
+        ValueError: a principal without a type; an operation or a resource that there is not.
+
+    """
+    given = dict(resource)
+    host = str(given.pop("host", "127.0.0.1"))
+    if len(given) != 1 or not given.keys() <= _TYPES.keys():
+        found = ", ".join(sorted(given)) or "none"
+        raise ValueError(f"resource: found {found}; allowed: exactly one of {', '.join(_TYPES)}")
+    ((kind, value),) = given.items()
+    name = CLUSTER_NAME if kind == "cluster" else str(value)
+    return Question(
+        str(Principal.parse(principal)), host, operation_of(operation), _TYPES[kind], name
+    )
+
+
+def operation_of(given: str | AclOperation) -> AclOperation:
+    """Return the operation of a name: ``READ``, ``Read``, ``DescribeConfigs``."""
+    if isinstance(given, AclOperation):
+        return given
+    found = _OPERATIONS.get(given.upper().replace("_", ""))
+    if found is None:
+        allowed = ", ".join(each.name for each in _OPERATIONS.values())
+        raise ValueError(f"operation: found {given!r}; allowed: {allowed}")
+    return found
+
+
+def reason_of(explanation: Explanation) -> str:
+    """Return what decided, in a few words."""
+    decision = explanation.decision
+    if decision.binding is not None:
+        return f"of {text_of(decision.binding)}"
+    if decision.rule is RuleKind.SUPER_USER:
+        return "it is a super user"
+    covering = [each.binding for each in explanation.considered]
+    if decision.rule is RuleKind.DEFAULT_ALLOW:
+        return "no ACL covers the resource, and allow.everyone.if.no.acl.found is true"
+    if not covering:
+        return "no ACL covers the resource"
+    about = ", ".join(
+        f"{text_of(each.binding)} {each.bearing.value}" for each in explanation.considered[:3]
+    )
+    more = f", and {len(covering) - 3} more" if len(covering) > 3 else ""
+    return f"no ACL allows it: {about}{more}"
+
+
+def text_of(binding: AclBinding) -> str:
+    """Return a binding in one line."""
+    (resource_type, name, pattern_type), (who, host, operation, permission) = binding
+    return (
+        f"{permission.name} {who} {operation.name} on {pattern_type.name} {resource_type.name}"
+        f" {name!r} from {host}"
+    )

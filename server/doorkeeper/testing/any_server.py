@@ -1,0 +1,309 @@
+"""What servers of tests have in common, in the test's process or in their own."""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from doorkeeper.testing.clients import ClientConfig
+from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+    from typing import Unpack
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.explaining import Explanation
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.testing.answers import Answer
+    from doorkeeper.testing.certificates import Authority, Certificate
+    from doorkeeper.testing.options import Acls, Options, Resource
+
+
+class AnyServer(ABC):
+    """A server for tests: where it is, who may log in, what it decides."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        """Take what is wanted; ``with``, or ``start``, starts it.
+
+        Raises:
+            ValueError: an option's value cannot be.
+            TypeError: an option that there is not.
+
+        """
+        self.configuration = configuration_of(options)
+        """What was asked for, complete."""
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._authority: Authority | None = None
+        self._addresses: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        where = ", ".join(f"{name} {address}" for name, address in self._addresses.items())
+        return f"<{type(self).__name__} {where or 'stopped'}>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start; return when clients can connect.
+
+        Raises:
+            ConfigError: keys of ``properties`` are wrong.
+            StartError: it does not start.
+
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it; ``start`` may follow, and begins anew. May be called twice."""
+
+    def reset(self) -> None:
+        """Begin again as it began: nothing that clients changed is left, no client is connected.
+
+        The ports are others.
+        """
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """End it, and delete what it wrote. May be called twice."""
+        self.stop()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    @property
+    def is_running(self) -> bool:
+        """Say whether clients can connect."""
+        return bool(self._addresses)
+
+    # --- where it is, and how to get in
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Return ``host:port`` of the first listener."""
+        return self.address()
+
+    def address(self, listener: str | None = None) -> str:
+        """Return ``host:port`` of a listener, by default of the first.
+
+        Raises:
+            ValueError: there is no such listener.
+
+        """
+        return self._addresses[self._listener(listener)]
+
+    def client_config(
+        self,
+        user: str | None = None,
+        *,
+        listener: str | None = None,
+        mechanism: str | None = None,
+    ) -> ClientConfig:
+        """Return what clients need to connect as a user, by default as the administrator.
+
+        With MTLS any name will do: a certificate is made for it, and its principal is
+        ``User:CN=name``.
+
+        Raises:
+            ValueError: there is no such listener, mechanism or user, or nobody logs in there.
+
+        """
+        name = self._listener(listener)
+        protocol = LISTENERS[name]
+        ca_file = self.ca_file if protocol.endswith("SSL") else None
+        if name == "MTLS":
+            return ClientConfig(
+                bootstrap_servers=self.address(name),
+                security_protocol=protocol,
+                user=user or ADMIN,
+                ca_file=ca_file,
+                certificate=self.client_certificate(user or ADMIN),
+            )
+        if not protocol.startswith("SASL"):
+            if user is not None:
+                raise ValueError(f"user {user!r}: everybody is User:ANONYMOUS on {name}")
+            return ClientConfig(
+                bootstrap_servers=self.address(name), security_protocol=protocol, ca_file=ca_file
+            )
+        given = self.configuration
+        user = user or ADMIN
+        if user not in given.users:
+            raise ValueError(f"user: found {user!r}; allowed: {', '.join(given.users)}")
+        mechanism = mechanism or given.mechanisms[0]
+        if mechanism not in given.mechanisms:
+            allowed = ", ".join(given.mechanisms)
+            raise ValueError(f"mechanism: found {mechanism!r}; allowed: {allowed}")
+        return ClientConfig(
+            bootstrap_servers=self.address(name),
+            security_protocol=protocol,
+            mechanism=mechanism,
+            user=user,
+            password=given.users[user],
+            ca_file=ca_file,
+        )
+
+    @property
+    def ca_file(self) -> Path:
+        """Return the file with the certificate that clients trust."""
+        return self._signer().file
+
+    def client_certificate(self, name: str) -> Certificate:
+        """Return a certificate whose principal is ``User:CN=name``, made when it is asked for."""
+        return self._signer().client(name)
+
+    # --- what it decides
+
+    def allows(
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+    ) -> Answer:
+        """Say whether a principal may do something: ``allows("User:a", "READ", topic="t")``.
+
+        The answer is what the authorizer decides at this moment. Where an assertion on it fails,
+        pytest shows why.
+        """
+        return self._answer(principal, operation, resource, wanted=True)
+
+    def denies(
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+    ) -> Answer:
+        """Say whether a principal may not do something; see ``allows``."""
+        return self._answer(principal, operation, resource, wanted=False)
+
+    def explain(
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+    ) -> Explanation:
+        """Return the decision, all bindings that bear on it, and what would turn it round.
+
+        Raises:
+            TypeError: another authorizer than Kafka's standard one decides.
+
+        """
+        explanation = self._answer(principal, operation, resource, wanted=True).explanation
+        if explanation is None:
+            raise TypeError("only decisions of the StandardAuthorizer can be explained")
+        return explanation
+
+    def _answer(
+        self,
+        principal: str,
+        operation: str | AclOperation,
+        resource: Resource,
+        *,
+        wanted: bool,
+    ) -> Answer:
+        from doorkeeper.acl.explaining import explanation  # noqa: PLC0415
+        from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
+
+        question = question_of(principal, operation, resource)
+        policy, snapshot = self._state()
+        explained = explanation(policy, snapshot, question)
+        allowed = explained.decision.allowed
+        return Answer(question, allowed=allowed, wanted=wanted, explanation=explained)
+
+    @abstractmethod
+    def _state(self) -> tuple[Policy, Snapshot]:
+        """Return what decisions are made from at this moment."""
+
+    # --- its ACLs
+
+    @abstractmethod
+    def acls(self) -> list[AclBinding]:
+        """Return all ACLs, sorted."""
+
+    def add_acls(self, acls: Acls) -> None:
+        """Add ACLs: bindings, records or a file.
+
+        Raises:
+            ApiError: the server refuses one of them.
+
+        """
+        from doorkeeper.testing.given_acls import bindings_of  # noqa: PLC0415
+
+        self._add(bindings_of(acls))
+
+    def remove_acls(self, acls: Acls) -> None:
+        """Remove ACLs; those that are not there are no fault."""
+        from doorkeeper.acl.model import (  # noqa: PLC0415
+            AccessControlEntryFilter,
+            AclBindingFilter,
+            ResourcePatternFilter,
+        )
+        from doorkeeper.testing.given_acls import bindings_of  # noqa: PLC0415
+
+        self._remove(
+            AclBindingFilter(ResourcePatternFilter(*pattern), AccessControlEntryFilter(*entry))
+            for pattern, entry in bindings_of(acls)
+        )
+
+    def clear(self) -> None:
+        """Remove all ACLs."""
+        from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
+
+        self._remove([ANY_BINDING])
+
+    @abstractmethod
+    def _add(self, bindings: Iterable[AclBinding]) -> None: ...
+
+    @abstractmethod
+    def _remove(self, filters: Iterable[AclBindingFilter]) -> None: ...
+
+    # --- for those who start it
+
+    def _keys(self) -> dict[str, str]:
+        """Return the keys of server.properties."""
+        given = self.configuration
+        tls: dict[str, str] = {}
+        if given.encrypts:
+            tls = {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": str(self._server_store()),
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": str(self.ca_file),
+            }
+        catalog = given.catalog
+        if given.groups:
+            import json  # noqa: PLC0415  JSON is YAML
+
+            catalog = self._place() / "catalog.yaml"
+            catalog.write_text(json.dumps({"groups": given.groups}), encoding="utf-8")
+        return keys_of(given, tls=tls, catalog=catalog)
+
+    def _listener(self, name: str | None) -> str:
+        names = self.configuration.listeners
+        if name is not None and name not in names:
+            raise ValueError(f"listener: found {name!r}; allowed: {', '.join(names)}")
+        if not self._addresses:
+            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+        return name or names[0]
+
+    def _place(self) -> Path:
+        """Return a folder of the server's own, made when it is needed."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-testing-")
+        return Path(self._folder.name)
+
+    def _signer(self) -> Authority:
+        if self._authority is None:
+            from doorkeeper.testing.certificates import Authority  # noqa: PLC0415  heavy
+
+            self._authority = Authority(self._place())
+        return self._authority
+
+    def _server_store(self) -> Path:
+        path = self._place() / "server.pem"
+        return path if path.exists() else self._signer().server().store

@@ -1,0 +1,34 @@
+"""Asking any authorizer a question, as a request of a client does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import PatternType, Principal, ResourcePattern
+from doorkeeper.authorizer.contract import (
+    Action,
+    AuthorizableRequestContext,
+    AuthorizationResult,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.decision import Question
+    from doorkeeper.authorizer.guard import GuardedAuthorizer
+
+
+def allowed_by(authorizer: GuardedAuthorizer, question: Question, listener_name: str) -> bool:
+    """Return what the authorizer answers. For its loop's thread."""
+    context = AuthorizableRequestContext(
+        listener_name=listener_name,
+        security_protocol="PLAINTEXT",
+        principal=Principal.parse(question.principal),
+        client_address=question.host,
+        request_type=-1,
+        request_version=0,
+        client_id="doorkeeper.testing",
+        correlation_id=0,
+    )
+    resource = ResourcePattern(question.resource_type, question.name, PatternType.LITERAL)
+    action = Action(question.operation, resource)
+    (result,) = authorizer.authorize(context, [action])
+    return result is AuthorizationResult.ALLOWED

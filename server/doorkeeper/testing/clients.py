@@ -1,0 +1,135 @@
+"""What the usual client libraries need to connect as somebody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.client.config import ClientConfig as AdminClientConfig
+    from doorkeeper.testing.certificates import Certificate
+
+_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """One client of one listener. What does not apply is None."""
+
+    bootstrap_servers: str
+    security_protocol: str
+    mechanism: str | None = None
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+    certificate: Certificate | None = None
+
+    def kafka_python(self) -> dict[str, Any]:
+        """Return keyword arguments of kafka-python's clients."""
+        keys: dict[str, Any] = self._common()
+        if self.ca_file is not None:
+            keys["ssl_cafile"] = str(self.ca_file)
+        if self.certificate is not None:
+            keys["ssl_certfile"] = str(self.certificate.chain)
+            keys["ssl_keyfile"] = str(self.certificate.key)
+        return keys
+
+    def aiokafka(self) -> dict[str, Any]:
+        """Return keyword arguments of aiokafka's clients."""
+        keys: dict[str, Any] = self._common()
+        if self.ca_file is not None:
+            import ssl  # noqa: PLC0415  who has no TLS needs no OpenSSL
+
+            keys["ssl_context"] = context = ssl.create_default_context(cafile=str(self.ca_file))
+            if self.certificate is not None:
+                context.load_cert_chain(str(self.certificate.chain), str(self.certificate.key))
+        return keys
+
+    def confluent_kafka(self) -> dict[str, Any]:
+        """Return the configuration of confluent-kafka's clients, which is librdkafka's."""
+        keys: dict[str, Any] = {
+            "bootstrap.servers": self.bootstrap_servers,
+            "security.protocol": self.security_protocol,
+        }
+        if self.mechanism is not None:
+            keys["sasl.mechanism"] = self.mechanism
+            keys["sasl.username"] = self.user
+            keys["sasl.password"] = self.password
+        if self.ca_file is not None:
+            keys["ssl.ca.location"] = str(self.ca_file)
+        if self.certificate is not None:
+            keys["ssl.certificate.location"] = str(self.certificate.chain)
+            keys["ssl.key.location"] = str(self.certificate.key)
+        return keys
+
+    def java(self) -> dict[str, str]:
+        """Return the properties of Java's clients, ``bootstrap.servers`` among them."""
+        keys = {
+            "bootstrap.servers": self.bootstrap_servers,
+            "security.protocol": self.security_protocol,
+        }
+        if self.mechanism is not None:
+            module = _MODULES[self.mechanism]
+            login = f"username={_quoted(self.user)} password={_quoted(self.password)}"
+            keys["sasl.mechanism"] = self.mechanism
+            keys["sasl.jaas.config"] = f"{module} required {login};"
+        if self.ca_file is not None:
+            keys["ssl.truststore.type"] = "PEM"
+            keys["ssl.truststore.location"] = str(self.ca_file)
+        if self.certificate is not None:
+            keys["ssl.keystore.type"] = "PEM"
+            keys["ssl.keystore.location"] = str(self.certificate.store)
+        return keys
+
+    def doorkeeper(self) -> AdminClientConfig:
+        """Return the configuration of Doorkeeper's own client, ``doorkeeper.client``."""
+        from doorkeeper.client.config import ClientConfig as AdminClientConfig  # noqa: PLC0415
+        from doorkeeper.client.logins import Password  # noqa: PLC0415
+
+        login = None
+        if self.mechanism is not None:
+            login = Password(self.mechanism, self.user or "", self.password or "")
+        return AdminClientConfig(
+            bootstrap=self.bootstrap_servers,
+            login=login,
+            tls=self.aiokafka().get("ssl_context"),
+        )
+
+    def write_java(self, path: Path) -> Path:
+        """Write a file for ``--command-config``; return its path."""
+        path.touch(mode=0o600)
+        lines = (f"{key}={_escaped(value)}\n" for key, value in self.java().items())
+        path.write_text("".join(lines), encoding="latin-1")
+        return path
+
+    def _common(self) -> dict[str, Any]:
+        keys: dict[str, Any] = {
+            "bootstrap_servers": self.bootstrap_servers,
+            "security_protocol": self.security_protocol,
+        }
+        if self.mechanism is not None:
+            keys["sasl_mechanism"] = self.mechanism
+            keys["sasl_plain_username"] = self.user
+            keys["sasl_plain_password"] = self.password
+        return keys
+
+
+def _quoted(text: str | None) -> str:
+    escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _escaped(value: str) -> str:
+    """Return a value as a properties file holds it: everything beyond ASCII is an escape."""
+    pairs = value.encode("utf-16-be")
+    units = [int.from_bytes(pairs[at : at + 2]) for at in range(0, len(pairs), 2)]
+    return "".join(
+        "\\\\" if unit == 0x5C else chr(unit) if 32 <= unit < 127 else f"\\u{unit:04x}"
+        for unit in units
+    )

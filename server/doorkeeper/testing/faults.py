@@ -1,0 +1,174 @@
+"""What a test lets go wrong: a delay, an error, a lost connection, a login that is refused.
+
+    with server.faults.error("DescribeAcls", "CLUSTER_AUTHORIZATION_FAILED"):
+        ...
+    with server.faults.drop("CreateAcls", after=True, times=1) as fault:
+        ...
+    assert fault.struck == 1
+
+A fault holds from the beginning of its block to the end, for open connections too.
+"""
+
+from __future__ import annotations
+
+import threading
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Self
+
+from doorkeeper import registry
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_LOGIN_APIS: Final = ("SaslHandshake", "SaslAuthenticate")
+
+
+class Kind(Enum):
+    """What goes wrong."""
+
+    DELAY = "delay"
+    ERROR = "error"
+    DROP_BEFORE = "drop the connection instead of handling the request"
+    DROP_AFTER = "drop the connection instead of answering"
+    REFUSE_LOGIN = "refuse a login"
+
+
+class Fault:
+    """One fault, from the beginning of its ``with`` block to the end."""
+
+    __slots__ = ("_all", "delay_s", "error", "kind", "struck", "subject", "times")
+
+    def __init__(
+        self,
+        among: Faults,
+        kind: Kind,
+        subject: int | str,
+        *,
+        times: int | None,
+        delay_s: float = 0,
+        error: ApiError | None = None,
+    ) -> None:
+        """Wait for the block; ``subject`` is the key of an API, or the name of a user."""
+        self._all = among
+        self.kind = kind
+        self.subject = subject
+        self.times = times
+        self.delay_s = delay_s
+        self.error = error
+        self.struck = 0
+        """How often it has struck."""
+
+    def __enter__(self) -> Self:
+        self._all.begin(self)
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._all.end(self)
+
+
+class Faults:
+    """The faults of one server. Tests begin and end them in their thread."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._lock = threading.Lock()
+        self._active: tuple[Fault, ...] = ()
+
+    def delay(self, api: str, *, ms: float, times: int | None = None) -> Fault:
+        """Handle requests of an API only after a while; ``times``: only so many of them."""
+        if ms < 0:
+            raise ValueError(f"ms: found {ms}; allowed: 0 or more")
+        return Fault(self, Kind.DELAY, key_of(api), times=_checked(times), delay_s=ms / 1000)
+
+    def error(
+        self,
+        api: str,
+        code: ErrorCode | int | str,
+        message: str | None = None,
+        *,
+        times: int | None = None,
+    ) -> Fault:
+        """Answer requests of an API with an error of Kafka's, and do nothing."""
+        if api in _LOGIN_APIS:
+            raise ValueError(f"{api} has no errors of its own here; refuse_login refuses a user")
+        error = ApiError(code_of(code), message)
+        return Fault(self, Kind.ERROR, key_of(api), times=_checked(times), error=error)
+
+    def drop(self, api: str, *, after: bool = False, times: int | None = None) -> Fault:
+        """End the connection when a request comes, or ``after`` it was handled: unanswered."""
+        kind = Kind.DROP_AFTER if after else Kind.DROP_BEFORE
+        return Fault(self, kind, key_of(api), times=_checked(times))
+
+    def refuse_login(self, user: str, *, times: int | None = None) -> Fault:
+        """Refuse a user as if the password were wrong; sessions that are open go on."""
+        return Fault(self, Kind.REFUSE_LOGIN, user, times=_checked(times))
+
+    def clear(self) -> None:
+        """End all of them."""
+        with self._lock:
+            self._active = ()
+
+    def begin(self, fault: Fault) -> None:
+        """Let it strike from now on."""
+        with self._lock:
+            self._active = (*self._active, fault)
+
+    def end(self, fault: Fault) -> None:
+        """Let it strike no more."""
+        with self._lock:
+            self._active = tuple(each for each in self._active if each is not fault)
+
+    def strikes(self, kind: Kind, subject: int | str) -> Fault | None:
+        """Return the newest fault that strikes now, and count it."""
+        for fault in reversed(self._active):
+            if fault.kind is not kind or fault.subject != subject:
+                continue
+            if fault.times is None or fault.struck < fault.times:
+                fault.struck += 1
+                return fault
+        return None
+
+
+def key_of(api: str) -> int:
+    """Return the key of an API that the server has.
+
+    Raises:
+        ValueError: no API has this name.
+
+    """
+    names = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
+    if api not in names:
+        near = get_close_matches(api, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
+        raise ValueError(f"api: found {api!r}; {hint}")
+    return names[api]
+
+
+def code_of(given: ErrorCode | int | str) -> ErrorCode:
+    """Return the error of a number or a name.
+
+    Raises:
+        ValueError: there is no such error.
+
+    """
+    if isinstance(given, int):
+        return ErrorCode(given)
+    if given not in ErrorCode.__members__:
+        near = get_close_matches(given, ErrorCode.__members__, n=1)
+        hint = f"did you mean {near[0]}?" if near else "allowed: the names in Kafka's Errors"
+        raise ValueError(f"error: found {given!r}; {hint}")
+    return ErrorCode[given]
+
+
+def _checked(times: int | None) -> int | None:
+    if times is not None and times < 1:
+        raise ValueError(f"times: found {times}; allowed: 1 or more, None for always")
+    return times

@@ -1,0 +1,38 @@
+"""From what a test gives as ACLs to bindings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats.choosing import read
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.formats.records import VERSION, from_document
+from doorkeeper.acl.model import AclBinding
+
+if TYPE_CHECKING:
+    from doorkeeper.testing.options import Acls
+
+
+def bindings_of(given: Acls) -> list[AclBinding]:
+    """Return the bindings, in their order.
+
+    Raises:
+        FormatError: a record or a file is not what it should be.
+        OSError: a file cannot be read.
+
+    """
+    if isinstance(given, (str, Path)):
+        path = Path(given)
+        return read(path.read_text(encoding="utf-8"), name=path.name)
+    found: list[AclBinding] = []
+    for number, each in enumerate(given, 1):
+        if isinstance(each, AclBinding):
+            found.append(each)
+            continue
+        row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(each).items()}
+        try:
+            found += from_document({"version": VERSION, "acls": [row]})
+        except FormatError as error:
+            raise FormatError(f"acl {number}: {str(error).removeprefix('acl 1: ')}") from None
+    return found

@@ -1,0 +1,56 @@
+"""What a test may ask of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from doorkeeper.acl.model import AclBinding
+
+Acls = str | Path | Iterable[AclBinding | Mapping[str, Any]]
+"""ACLs: bindings, records (the keys of the YAML form of ``doorkeeper acls export``), or a file."""
+
+Topics = Mapping[str, int | Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
+"""Topics: names, partitions by name, or the entries of a catalog."""
+
+Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
+"""Groups: ids, or the entries of a catalog."""
+
+
+class Options(TypedDict, total=False):
+    """What a server begins with; docs/testing.md explains each.
+
+    users           passwords by name; ``admin`` is always there, with ``admin-secret``
+    acls            see ``Acls``
+    super_users     principals; default: the administrator of each listener
+    allow_everyone  where no ACL covers a resource: ``allow.everyone.if.no.acl.found``
+    topics, groups  see ``Topics`` and ``Groups``
+    catalog         a catalog file instead of them
+    listeners       names out of ``configuration.LISTENERS``; the first is the usual one
+    mechanisms      of SASL; default: PLAIN and both of SCRAM
+    properties      any other key of server.properties
+    """
+
+    users: Mapping[str, str]
+    acls: Acls
+    super_users: Iterable[str]
+    allow_everyone: bool
+    topics: Topics
+    groups: Groups
+    catalog: str | Path
+    listeners: Sequence[str]
+    mechanisms: Sequence[str]
+    properties: Mapping[str, str]
+
+
+class Resource(TypedDict, total=False):
+    """Which resource a question is about: exactly one of them, and the client's host."""
+
+    topic: str
+    group: str
+    cluster: Literal[True]
+    transactional_id: str
+    delegation_token: str
+    user: str
+    host: str

@@ -1,0 +1,220 @@
+"""A server inside the test's own process.
+
+    with DoorkeeperServer(users={"alice": "secret"}, acls=[...]) as server:
+        admin = KafkaAdminClient(**server.client_config("admin").kafka_python())
+
+It is the real server, over real sockets, with a thread and an event loop of its own; only its
+store is in memory. What it logs are records of Python's ``logging``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from doorkeeper.testing.any_server import AnyServer
+from doorkeeper.testing.configuration import credentials_of, initial_change
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+    from typing import Unpack
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.app.assembly import Assembly
+    from doorkeeper.app.offline import OfflineAcls
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logs
+    from doorkeeper.storage.contract import Change
+    from doorkeeper.testing.answers import Answer
+    from doorkeeper.testing.faults import Faults
+    from doorkeeper.testing.loop_thread import LoopThread
+    from doorkeeper.testing.options import Options, Resource
+
+T = TypeVar("T")
+
+NS_PER_MS = 1_000_000
+
+
+class DoorkeeperServer(AnyServer):
+    """A server in a thread of this process."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        """Take what is wanted; ``with``, or ``start``, starts it.
+
+        Raises:
+            ValueError: an option's value cannot be.
+            TypeError: an option that there is not.
+
+        """
+        super().__init__(**options)
+        self._thread: LoopThread | None = None
+        self._assembly: Assembly | None = None
+        self._initial: Change | None = None
+        self._faults: Faults | None = None
+
+    def start(self) -> None:
+        """Start; return when clients can connect. A server that runs goes on."""
+        if self._assembly is not None:
+            return
+        # All of the server is imported here: who only collects tests need not wait for it.
+        from doorkeeper.testing.faults import Faults  # noqa: PLC0415
+        from doorkeeper.testing.loop_thread import LoopThread  # noqa: PLC0415
+
+        self._faults = self._faults or Faults()
+        settings = self._settings()
+        if self._initial is None:
+            given = self.configuration
+            self._initial = initial_change(given, credentials_of(given))
+        self._thread = LoopThread()
+        try:
+            self._assembly = self._thread.run(_opened(settings, self._initial, self._faults))
+        except BaseException:
+            self._thread.close()
+            self._thread = None
+            raise
+        self._addresses = dict(self._assembly.addresses)
+
+    def stop(self) -> None:
+        """End it; ``start`` may follow, and begins anew. May be called twice."""
+        assembly, self._assembly = self._assembly, None
+        thread, self._thread = self._thread, None
+        self._addresses = {}
+        if self._faults is not None:
+            self._faults.clear()
+        if thread is not None:
+            try:
+                if assembly is not None:
+                    thread.run(assembly.__aexit__(None, None, None))
+            finally:
+                thread.close()
+
+    @property
+    def faults(self) -> Faults:
+        """Return what a test can let go wrong."""
+        self._running()
+        assert self._faults is not None, "made when it started"
+        return self._faults
+
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """Return the authorizer itself, for tests of one's own; it belongs to the server's thread.
+
+        None where there is none.
+        """
+        return self._running().authorizer
+
+    def acls(self) -> list[AclBinding]:
+        """Return all ACLs, sorted."""
+        from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
+
+        acls = self._acls()
+
+        async def found() -> list[AclBinding]:
+            return acls.find([ANY_BINDING])
+
+        return self._run(found())
+
+    def _add(self, bindings: Iterable[AclBinding]) -> None:
+        for result in self._run(self._acls().add(list(bindings))):
+            if result.error is not None:
+                raise result.error
+
+    def _remove(self, filters: Iterable[AclBindingFilter]) -> None:
+        for result in self._run(self._acls().remove(list(filters))):
+            if result.error is not None:
+                raise result.error
+
+    def _answer(
+        self,
+        principal: str,
+        operation: str | AclOperation,
+        resource: Resource,
+        *,
+        wanted: bool,
+    ) -> Answer:
+        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+
+        if isinstance(self.authorizer, StandardAuthorizer):
+            return super()._answer(principal, operation, resource, wanted=wanted)
+        return self._asked(principal, operation, resource, wanted=wanted)
+
+    def _asked(
+        self,
+        principal: str,
+        operation: str | AclOperation,
+        resource: Resource,
+        *,
+        wanted: bool,
+    ) -> Answer:
+        """Ask an authorizer of somebody's own, as a request on the first listener would."""
+        from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
+        from doorkeeper.testing.asking import allowed_by  # noqa: PLC0415
+
+        question = question_of(principal, operation, resource)
+        guarded = self._running().guarded
+        listener = self.configuration.listeners[0]
+
+        async def ask() -> bool:
+            return guarded is None or allowed_by(guarded, question, listener)
+
+        return Answer(question, allowed=self._run(ask()), wanted=wanted)
+
+    def _state(self) -> tuple[Policy, Snapshot]:
+        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+
+        authorizer = self.authorizer
+        assert isinstance(authorizer, StandardAuthorizer), "asked only where it decides"
+        # Both are immutable; reading the references needs no turn of the loop.
+        return authorizer.policy, authorizer.snapshot
+
+    def _acls(self) -> OfflineAcls:
+        from doorkeeper.app.offline import OfflineAcls  # noqa: PLC0415
+
+        assembly = self._running()
+        if assembly.guarded is None:
+            raise TypeError("there are no ACLs: authorizer.class.name names no authorizer")
+        return OfflineAcls(assembly.guarded, assembly.node.settings.update_timeout_ms / 1000)
+
+    def _running(self) -> Assembly:
+        if self._assembly is None:
+            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+        return self._assembly
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        assert self._thread is not None, "asked while it runs"
+        return self._thread.run(work)
+
+    def _settings(self) -> Settings:
+        from doorkeeper.config.dynamic_values import DynamicValues  # noqa: PLC0415
+        from doorkeeper.config.loading import settled  # noqa: PLC0415
+        from doorkeeper.config.properties import Entry  # noqa: PLC0415
+
+        entries = [Entry(key, value, "the test's") for key, value in self._keys().items()]
+        return settled(entries, DynamicValues()).settings
+
+
+async def _opened(settings: Settings, initial: Change, faults: Faults) -> Assembly:
+    from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
+    from doorkeeper.storage.cluster_id import random_uuid  # noqa: PLC0415
+    from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
+    from doorkeeper.testing.log import TestLogs  # noqa: PLC0415
+    from doorkeeper.testing.memory_store import MemoryStore  # noqa: PLC0415
+
+    assembly = Assembly(
+        settings,
+        cast("Logs", TestLogs()),
+        lambda: time.time_ns() // NS_PER_MS,
+        store=MemoryStore(initial, cluster_id=random_uuid(os.urandom), salt_key=os.urandom(32)),
+        connect=partial(FaultyConnection, faults=faults),
+    )
+    try:
+        await assembly.start()
+    except BaseException:
+        await assembly.__aexit__(None, None, None)
+        raise
+    return assembly

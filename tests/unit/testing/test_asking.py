@@ -1,0 +1,43 @@
+"""Asking any authorizer a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.model import AclOperation, Principal, ResourceType
+from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.testing.asking import allowed_by
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+
+QUESTION = Question("User:a", "10.0.0.7", AclOperation.READ, ResourceType.TOPIC, "t")
+
+
+class OnlyFromOneHost(StandardAuthorizer):
+    """Allows one principal at one address on one listener."""
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        known = (Principal("User", "a"), "10.0.0.7", "SSL")
+        asked = (context.principal, context.client_address, context.listener_name)
+        return [
+            AuthorizationResult.ALLOWED if asked == known else AuthorizationResult.DENIED
+            for _ in actions
+        ]
+
+
+def test_the_authorizer_is_asked_as_by_a_client() -> None:
+    """Principal, address and listener are those of the question."""
+    authorizer = GuardedAuthorizer(OnlyFromOneHost())
+
+    assert allowed_by(authorizer, QUESTION, "SSL")
+    assert not allowed_by(authorizer, QUESTION, "PLAINTEXT")
+    assert not allowed_by(authorizer, QUESTION._replace(host="10.0.0.8"), "SSL")
+    assert not allowed_by(authorizer, QUESTION._replace(principal="User:b"), "SSL")

@@ -1,0 +1,89 @@
+"""What client libraries need to connect."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.config.properties import read
+from doorkeeper.testing.certificates import Authority
+from doorkeeper.testing.clients import ClientConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = ClientConfig(bootstrap_servers="127.0.0.1:1", security_protocol="PLAINTEXT")
+LOGIN = ClientConfig(
+    bootstrap_servers="127.0.0.1:1",
+    security_protocol="SASL_PLAINTEXT",
+    mechanism="SCRAM-SHA-256",
+    user="alice",
+    password='a "b" \\ \u00e9\U0001f511',
+)
+
+
+def test_in_clear_there_is_little_to_say() -> None:
+    """Without login and TLS, clients get an address and the protocol."""
+    common = {"bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
+    dotted = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "PLAINTEXT"}
+
+    assert PLAIN.kafka_python() == PLAIN.aiokafka() == common
+    assert PLAIN.confluent_kafka() == PLAIN.java() == dotted
+
+
+def test_a_login_is_said_in_each_librarys_words() -> None:
+    """Mechanism, user and password have the names of each library."""
+    words = {
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": LOGIN.password,
+    }
+
+    assert words.items() <= LOGIN.kafka_python().items()
+    assert words.items() <= LOGIN.aiokafka().items()
+    assert LOGIN.confluent_kafka()["sasl.password"] == LOGIN.password
+    assert LOGIN.java()["sasl.jaas.config"] == (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required"
+        ' username="alice" password="a \\"b\\" \\\\ \u00e9\U0001f511";'
+    )
+
+
+def test_a_file_for_java_is_read_as_it_was_meant(tmp_path: Path) -> None:
+    """The file holds the properties, whatever is in a password, and is closed to others."""
+    path = LOGIN.write_java(tmp_path / "client.properties")
+
+    assert {entry.key: entry.value for entry in read(path)} == LOGIN.java()
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_tls_is_a_file_or_a_context(tmp_path: Path) -> None:
+    """With TLS each library gets the authority and the client's own certificate."""
+    authority = Authority(tmp_path)
+    alice = authority.client("alice")
+    config = ClientConfig(
+        bootstrap_servers="127.0.0.1:1",
+        security_protocol="SSL",
+        ca_file=authority.file,
+        certificate=alice,
+    )
+
+    assert config.kafka_python()["ssl_cafile"] == str(authority.file)
+    assert config.kafka_python()["ssl_keyfile"] == str(alice.key)
+    assert config.confluent_kafka()["ssl.certificate.location"] == str(alice.chain)
+    assert config.java()["ssl.keystore.location"] == str(alice.store)
+    assert isinstance(config.aiokafka()["ssl_context"], ssl.SSLContext)
+
+
+def test_a_password_is_not_shown() -> None:
+    """The repr leaves the password out."""
+    assert "\u00e9" not in repr(LOGIN)
+
+
+@pytest.mark.parametrize("config", [PLAIN, LOGIN])
+def test_each_call_gives_a_dict_of_its_own(config: ClientConfig) -> None:
+    """Who changes what was returned changes nothing else."""
+    config.kafka_python().clear()
+
+    assert config.kafka_python()["bootstrap_servers"] == "127.0.0.1:1"

@@ -1,0 +1,152 @@
+"""From what a test asks for to keys and a first state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorkeeper.catalog.errors import CatalogError
+from doorkeeper.config.dynamic_values import DynamicValues
+from doorkeeper.config.loading import settled
+from doorkeeper.config.properties import Entry
+from doorkeeper.testing.configuration import (
+    Configuration,
+    configuration_of,
+    credentials_of,
+    initial_change,
+    keys_of,
+)
+from testkit.stores import binding
+
+
+def keys(**options: Any) -> dict[str, str]:
+    return keys_of(configuration_of(options), tls={})  # type: ignore[arg-type]
+
+
+def made(**options: Any) -> Configuration:
+    return configuration_of(options)  # type: ignore[arg-type]
+
+
+def test_without_users_everybody_is_the_administrator() -> None:
+    """The default is one listener in clear, where ANONYMOUS may do everything."""
+    found = keys()
+
+    assert found["listeners"] == "PLAINTEXT://127.0.0.1:0"
+    assert found["super.users"] == "User:ANONYMOUS"
+    assert found["allow.everyone.if.no.acl.found"] == "false"
+    assert "sasl.enabled.mechanisms" not in found
+
+
+def test_with_users_there_is_a_login_and_an_administrator() -> None:
+    """Users bring SASL; admin is there too, and the only super user."""
+    given = made(users={"alice": "pw"})
+
+    assert given.listeners == ("SASL_PLAINTEXT",)
+    assert given.users == {"admin": "admin-secret", "alice": "pw"}
+    assert given.super_users == ("User:admin",)
+    assert made(users={"admin": "mine"}).users == {"admin": "mine"}
+
+
+def test_each_listener_has_its_administrator() -> None:
+    """The super users are those of the listeners that there are, unless others are named."""
+    all_of_them = ("SASL_SSL", "MTLS", "PLAINTEXT", "SSL")
+
+    assert made(listeners=all_of_them).super_users == (
+        "User:admin",
+        "User:CN=admin",
+        "User:ANONYMOUS",
+    )
+    assert made(super_users=["User:root"]).super_users == ("User:root",)
+    assert made(super_users=[]).super_users == ()
+
+
+def test_passwords_of_any_kind_are_told() -> None:
+    """A server with these keys knows each user by the password that was given."""
+    users = {"alice": 'a "quoted" \\ one', "o'neil, bob": "\u00e9", "x.y": "p;=q"}
+    entries = [Entry(key, value, "") for key, value in keys(users=users).items()]
+
+    (listener,) = settled(entries, DynamicValues()).settings.listeners
+
+    plain = next(each for each in listener.mechanisms if each.name == "PLAIN")
+    assert plain.login_module is not None
+    known = {name.removeprefix("user_"): pw for name, pw in plain.login_module.options.items()}
+    assert known == {"admin": "admin-secret", **users}
+
+
+def test_properties_come_last() -> None:
+    """A key that is given takes the place of ours."""
+    found = keys(properties={"num.partitions": "7", "super.users": "User:x"})
+
+    assert (found["num.partitions"], found["super.users"]) == ("7", "User:x")
+
+
+def test_the_store_begins_with_acls_topics_and_credentials() -> None:
+    """Bindings are there once each, topics with their settings, a credential for each hash."""
+    own = binding(1).binding
+    given = made(
+        users={"alice": "pw"},
+        acls=[own, own],
+        topics={"a": 3, "b": {"partitions": 2, "configs": {"retention.ms": 5}}},
+    )
+
+    change = initial_change(given, credentials_of(given))
+
+    assert [each.binding for each in change.bindings_added] == [own]
+    topics = [(each.name, each.partitions, each.configs) for each in change.topics_added]
+    assert topics == [("a", 3, {}), ("b", 2, {"retention.ms": "5"})]
+    assert {tuple(key) for key, _ in change.credentials_set} == {
+        (user, mechanism)
+        for user in ("admin", "alice")
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
+    }
+
+
+def test_credentials_are_made_where_somebody_can_use_them() -> None:
+    """Without SASL, or with PLAIN alone, there are none."""
+    assert credentials_of(made()) == []
+    assert credentials_of(made(users={"a": "b"}, mechanisms=["PLAIN"])) == []
+
+
+def test_topics_and_groups_may_be_names() -> None:
+    """A bare name is an entry of a catalog with nothing but its name."""
+    given = made(topics=["a", {"name": "b", "partitions": 2}], groups=["g"])
+
+    assert given.topics == ({"name": "a"}, {"name": "b", "partitions": 2})
+    assert given.groups == ({"id": "g"},)
+    assert made(groups={"g": {"state": "Dead"}}).groups == ({"id": "g", "state": "Dead"},)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"listeners": ["TLS"]}, "listener: found 'TLS'; allowed: PLAINTEXT"),
+        ({"listeners": []}, "one or more, each once"),
+        ({"listeners": ["SSL", "SSL"]}, "one or more, each once"),
+        ({"mechanisms": "GSSAPI"}, "mechanism: found 'GSSAPI'; allowed: PLAIN"),
+        ({"users": {"a": "b"}, "listeners": "SSL"}, "users who cannot log in: found only SSL"),
+        ({"catalog": Path("c.yaml"), "topics": ["a"]}, "a catalog beside topics"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
+    """The text says what was found and what is allowed."""
+    with pytest.raises(ValueError, match=text):
+        made(**options)
+
+
+def test_unknown_options_are_refused() -> None:
+    """A slip in an option's name is told."""
+    with pytest.raises(TypeError, match="unknown option: user; allowed: users, acls"):
+        made(user={})
+
+
+def test_topics_are_checked_as_in_a_catalog() -> None:
+    """A topic that a catalog could not declare is refused with the catalog's text."""
+    with pytest.raises(CatalogError, match="topics of the test"):
+        initial_change(made(topics={"a": 0}), [])
+
+
+def test_secrets_are_not_shown() -> None:
+    """The repr leaves users and other keys out."""
+    assert "pw-of-alice" not in repr(made(users={"alice": "pw-of-alice"}))

@@ -1,0 +1,78 @@
+"""What a test lets go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.errors import ErrorCode
+from doorkeeper.testing.faults import Faults, Kind, code_of, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CREATE_ACLS = 30
+
+
+def test_a_fault_strikes_inside_its_block() -> None:
+    """Before and after its block nothing goes wrong; inside, each strike is counted."""
+    faults = Faults()
+    fault = faults.drop("CreateAcls")
+
+    assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is None
+    with fault as entered:
+        assert entered is fault
+        assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is fault
+        assert faults.strikes(Kind.DROP_BEFORE, 29) is None
+        assert faults.strikes(Kind.DROP_AFTER, CREATE_ACLS) is None
+    assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is None
+    assert fault.struck == 1
+
+
+def test_a_fault_may_strike_a_few_times_only() -> None:
+    """After that many times the next fault of its kind strikes, if there is one."""
+    faults = Faults()
+
+    with faults.delay("CreateAcls", ms=1) as always, faults.delay("CreateAcls", ms=2, times=2):
+        found = [faults.strikes(Kind.DELAY, CREATE_ACLS) for _ in range(4)]
+
+    assert [each.delay_s for each in found if each] == [0.002, 0.002, 0.001, 0.001]
+    assert always.struck == 2
+
+
+def test_all_can_be_ended() -> None:
+    """After clear nothing goes wrong, inside a block too."""
+    faults = Faults()
+
+    with faults.refuse_login("alice"):
+        faults.clear()
+
+        assert faults.strikes(Kind.REFUSE_LOGIN, "alice") is None
+
+
+def test_errors_have_a_number_or_a_name() -> None:
+    """A code is Kafka's number, its name, or the member itself."""
+    wanted = ErrorCode.NOT_CONTROLLER
+
+    assert {code_of(41), code_of("NOT_CONTROLLER"), code_of(wanted)} == {wanted}
+
+
+def test_slips_are_told() -> None:
+    """Unknown names, codes and numbers that cannot be are refused, with what is near."""
+    faults = Faults()
+
+    assert key_of("CreateAcls") == CREATE_ACLS
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: faults.drop("CreateAcl"), "did you mean CreateAcls"),
+        (lambda: faults.drop("Fetch"), "api: found 'Fetch'"),
+        (lambda: faults.error("CreateAcls", "NOT_CONTROLER"), "did you mean NOT_CONTROLLER"),
+        (lambda: faults.error("CreateAcls", "?"), "the names in Kafka's Errors"),
+        (lambda: faults.error("CreateAcls", 0), "is no error"),
+        (lambda: faults.error("SaslHandshake", 41), "refuse_login refuses a user"),
+        (lambda: faults.delay("CreateAcls", ms=-1), "allowed: 0 or more"),
+        (lambda: faults.drop("CreateAcls", times=0), "allowed: 1 or more"),
+    ]
+    for wrong, text in cases:
+        with pytest.raises(ValueError, match=text):
+            wrong()

@@ -1,0 +1,61 @@
+"""ACLs as tests give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.testing.given_acls import bindings_of
+from testkit.stores import binding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD = {"resourceType": "TOPIC", "name": "orders", "principal": "User:alice"}
+
+
+def test_records_and_bindings_may_be_mixed() -> None:
+    """Records name one operation, a list or a tuple of them; bindings are taken as they are."""
+    own = binding(1).binding
+
+    found = bindings_of(
+        [{**RECORD, "operation": "READ"}, own, {**RECORD, "operation": ("WRITE", "DESCRIBE")}]
+    )
+
+    operations = [each.entry.operation for each in found]
+    assert found[1] == own
+    assert [operations[0], *operations[2:]] == [
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.DESCRIBE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("acls.yaml", Format.YAML),
+        ("acls.json", Format.JSON),
+        ("acls.csv", Format.CSV),
+        ("acls.txt", Format.KAFKA),
+    ],
+)
+def test_a_file_has_any_format(tmp_path: Path, name: str, how: Format) -> None:
+    """Each format that can be written is read from a file."""
+    bindings = bindings_of([{**RECORD, "operation": ["READ", "WRITE"]}])
+    path = tmp_path / name
+    path.write_text(write(bindings, how), encoding="utf-8")
+
+    assert bindings_of(path) == bindings_of(str(path)) == bindings
+
+
+def test_a_record_that_is_wrong_is_refused() -> None:
+    """What is missing, or unknown, is named."""
+    with pytest.raises(FormatError, match=r"^acl 2: missing: operation"):
+        bindings_of([binding(1).binding, RECORD])
+    with pytest.raises(FormatError, match="unknown: topic"):
+        bindings_of([{**RECORD, "operation": "READ", "topic": "x"}])

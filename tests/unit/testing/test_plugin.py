@@ -1,0 +1,229 @@
+"""The plugin of pytest, in runs of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+
+import pytest
+
+from testkit.checkout import ROOT
+
+pytest_plugins = ("pytester",)
+
+ORDERS = '{"resourceType": "TOPIC", "name": "orders", "principal": "User:a", "operation": "READ"}'
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Give a function that runs tests with this plugin and no other."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def do(text: str, ini: str = "", *words: str) -> pytest.RunResult:
+        pytester.makeini(f"[pytest]\naddopts = --strict-markers\n{ini}")
+        pytester.makepyfile(text)
+        return pytester.runpytest_inprocess("-p", "doorkeeper.testing.plugin", *words)
+
+    return do
+
+
+def test_each_test_has_a_clean_server(run: Run) -> None:
+    """What one test changes, the next one does not see; nor a fault that was left."""
+    result = run(
+        f"""
+        import pytest
+
+        @pytest.mark.doorkeeper(acls=[{ORDERS}])
+        @pytest.mark.parametrize("number", range(5))
+        def test_it(doorkeeper_server, number):
+            assert len(doorkeeper_server.acls()) == 1
+            assert doorkeeper_server.allows("User:a", "READ", topic="orders")
+            assert not doorkeeper_server.faults.strikes.__self__._active
+            doorkeeper_server.clear()
+            doorkeeper_server.faults.drop("CreateAcls").__enter__()
+        """
+    )
+
+    result.assert_outcomes(passed=5)
+
+
+def test_an_assertion_that_fails_says_why(run: Run) -> None:
+    """The report has the decision and what bears on it."""
+    result = run(
+        f"""
+        import pytest
+
+        @pytest.mark.doorkeeper(acls=[{ORDERS}])
+        def test_it(doorkeeper_server):
+            assert doorkeeper_server.allows("User:b", "READ", topic="orders")
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*assert <User:b is denied READ on TOPIC 'orders' *: ALLOW User:a * another principal>"]
+    )
+
+
+def test_markers_add_up(run: Run) -> None:
+    """A test has the options of its module and class, its own over them, keyword by keyword."""
+    result = run(
+        f"""
+        import pytest
+
+        pytestmark = pytest.mark.doorkeeper(users={{"a": "1"}}, acls=[{ORDERS}])
+
+        @pytest.mark.doorkeeper(users={{"b": "2"}})
+        class TestIt:
+            def test_class(self, doorkeeper_server):
+                assert doorkeeper_server.client_config("b").password == "2"
+                assert len(doorkeeper_server.acls()) == 1
+
+            @pytest.mark.doorkeeper(acls=[])
+            def test_own(self, doorkeeper_server):
+                assert doorkeeper_server.client_config("b").password == "2"
+                assert doorkeeper_server.acls() == []
+
+        def test_module(doorkeeper_server):
+            assert doorkeeper_server.client_config("a").password == "1"
+        """
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+def test_the_ini_file_says_what_is_usual(run: Run, pytester: pytest.Pytester) -> None:
+    """Users, ACLs, listeners and other keys come from the ini file; files lie beside it."""
+    pytester.makefile(".yaml", acls=f"version: 1\nacls:\n- {ORDERS}\n")
+    pytester.makefile(".yaml", catalog="topics:\n- {name: orders, partitions: 2}\n")
+    result = run(
+        """
+        def test_it(doorkeeper_server):
+            given = doorkeeper_server.configuration
+            assert given.users == {"admin": "admin-secret", "alice": "a=b", "bob": "c"}
+            assert given.listeners == ("SASL_PLAINTEXT", "PLAINTEXT")
+            assert given.mechanisms == ("PLAIN",)
+            assert given.super_users == ("User:root",)
+            assert given.allow_everyone
+            assert given.properties == {"num.partitions": "4"}
+            assert len(doorkeeper_server.acls()) == 1
+            assert given.catalog.exists()
+        """,
+        """
+doorkeeper_users =
+    alice = a=b
+    bob=c
+doorkeeper_acls = acls.yaml
+doorkeeper_catalog = catalog.yaml
+doorkeeper_listeners = SASL_PLAINTEXT PLAINTEXT
+doorkeeper_mechanisms = PLAIN
+doorkeeper_super_users = User:root
+doorkeeper_allow_everyone = true
+doorkeeper_properties = num.partitions=4
+""",
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_a_marker_may_replace_the_catalog(run: Run, pytester: pytest.Pytester) -> None:
+    """Topics of a marker take the place of the ini file's catalog."""
+    pytester.makefile(".yaml", catalog="topics:\n- {name: orders}\n")
+    result = run(
+        """
+        import pytest
+
+        @pytest.mark.doorkeeper(topics=["a"])
+        def test_it(doorkeeper_server):
+            assert doorkeeper_server.configuration.catalog is None
+        """,
+        "doorkeeper_catalog = catalog.yaml",
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_several_servers(run: Run) -> None:
+    """The factory starts as many as a test wants, and ends them with it."""
+    result = run(
+        f"""
+        kept = []
+
+        def test_it(doorkeeper_servers):
+            kept.append(doorkeeper_servers(acls=[{ORDERS}]))
+            kept.append(doorkeeper_servers(users={{"alice": "pw"}}))
+            assert [len(each.acls()) for each in kept] == [1, 0]
+
+        def test_afterwards():
+            assert [each.is_running for each in kept] == [False, False]
+        """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("marker", "text"),
+    [
+        ("listeners=['TLS']", "*listener: found 'TLS'; allowed: PLAINTEXT*"),
+        ("user={}", "*unknown option: user; allowed: users,*"),
+        ("{}", "*the marker doorkeeper takes keywords only*"),
+        ("acls=[{}]", "*missing: resourceType*"),
+        ("acls='no-such-file.yaml'", "*No such file*no-such-file.yaml*"),
+        ("properties={'num.partitions': 'x'}", "*num.partitions*"),
+    ],
+)
+def test_a_slip_is_told_in_a_line(run: Run, marker: str, text: str) -> None:
+    """A test whose options cannot be fails at once, with the reason instead of a traceback."""
+    result = run(
+        f"""
+        import pytest
+
+        @pytest.mark.doorkeeper({marker})
+        def test_it(doorkeeper_server):
+            pass
+        """
+    )
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([text])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_line_without_a_value_is_refused(run: Run) -> None:
+    """Lines of the ini file that are no pairs are told."""
+    result = run("def test_it(doorkeeper_server): pass", "doorkeeper_users = alice")
+
+    result.stdout.fnmatch_lines(["*doorkeeper_users: found a line without =*"])
+
+
+def test_fixtures_and_marker_are_told(run: Run) -> None:
+    """pytest lists fixtures and marker with what they are."""
+    fixtures = run("", "", "--fixtures").stdout.str()
+    markers = run("", "", "--markers").stdout.str()
+
+    assert "doorkeeper_server" in fixtures
+    assert "doorkeeper_servers" in fixtures
+    assert "@pytest.mark.doorkeeper(users={}, acls=[], ...)" in markers
+
+
+def test_the_plugin_costs_nothing() -> None:
+    """Importing the plugin imports nothing of the server: every run of pytest does it."""
+    code = (
+        "import pytest, sys; before = set(sys.modules); import doorkeeper.testing.plugin;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["doorkeeper", "doorkeeper.testing", "doorkeeper.testing.plugin"]
+
+
+def test_pytest_finds_the_plugin() -> None:
+    """The distribution names the plugin as pytest asks for it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert project["entry-points"]["pytest11"] == {"doorkeeper": "doorkeeper.testing.plugin"}
