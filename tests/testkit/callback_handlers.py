@@ -73,9 +73,26 @@ class Directory(ScramCredentials):
             return "alice-secret"  # type: ignore[return-value]
         if name == "slow":
             await asyncio.Event().wait()
+        if name == "keys":
+            return ScramCredential(b"salt", "stored", "server", 4096)  # type: ignore[arg-type]
+        if name == "empty":
+            return ScramCredential(b"salt", b"", b"", 4096)
+        if name == "rounds":
+            return ScramCredential(b"salt", bytes(32), bytes(32), True)
         if name != "alice":
             return None
         return credential_of(mechanism, "alice-secret", 8192, b"salt of alice")
+
+
+ODD_TOKENS = {
+    "nobody": ValidatedToken(None, NOW_MS + 60_000),  # type: ignore[arg-type]
+    "blank": ValidatedToken("", NOW_MS + 60_000),
+    "bytes": ValidatedToken(b"alice", NOW_MS + 60_000),  # type: ignore[arg-type]
+    "forever": ValidatedToken("alice", float("inf")),  # type: ignore[arg-type]
+    "never": ValidatedToken("alice", None),  # type: ignore[arg-type]
+    "claimless": ValidatedToken("alice", NOW_MS + 60_000, None),  # type: ignore[arg-type]
+}
+"""What a validator may give that is no token of anybody."""
 
 
 class Tickets(TokenValidator):
@@ -84,6 +101,8 @@ class Tickets(TokenValidator):
     async def validate(self, token: str, context: AuthenticationContext) -> ValidatedToken:
         if token == "break":
             raise ConnectionError("the office is closed")
+        if token in ODD_TOKENS:
+            return ODD_TOKENS[token]
         kind, _, name = token.partition("-")
         if kind != "ticket":
             raise TokenRefused("no ticket", status="insufficient_scope", scope="tickets")

@@ -1,16 +1,18 @@
 """What stands before a callback handler: a limit of time, a limit of calls at once, and one line.
 
-A handler that raises, is late, or answers with another type has said nothing: ``HandlerFault``,
-which refuses the client. What it raises is told in the log by its class, and by its text too where
-that does not hold the very secret that was to be checked.
+A handler that raises, is late, or answers with another type, or with one that holds what it must
+not, has said nothing: ``HandlerFault``, which refuses the client. What it raises is told in the log
+by its class, and by its text too where that does not hold the very secret that was to be checked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
-from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused
+from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused, ValidatedToken
 from doorkeeper.authn.turns import Turns
 from doorkeeper.plug_ins import one_line
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import AuthenticationContext
     from doorkeeper.authn.provider import Logger
+
+PART_CHARACTERS_MIN: Final = 8
+"""Shorter parts between the dots of a secret stand in any text."""
+
+LONG_MAX: Final = (1 << 63) - 1
 
 T = TypeVar("T")
 H = TypeVar("H", bound=CallbackHandler)
@@ -97,6 +104,8 @@ class GuardedHandler(Generic[H]):
             raise self._fault("it was cancelled", context)
         error = task.exception()
         if isinstance(error, TokenRefused):
+            if _holds(str(error), secret):
+                error.args = (cause_of(error, secret),)
             raise error
         if error is not None:
             raise self._fault(cause_of(error, secret), context) from error
@@ -106,6 +115,8 @@ class GuardedHandler(Generic[H]):
             allowed = " or ".join(each.__name__ for each in types)
             found = type(answer).__name__
             raise self._fault(f"found {found} as its answer; allowed: {allowed}", context)
+        if flaw := flaw_of(answer):
+            raise self._fault(f"found {type(answer).__name__} with {flaw}", context)
         return answer
 
     def _over(self, task: asyncio.Task[object]) -> None:
@@ -152,10 +163,44 @@ class GuardedHandler(Generic[H]):
 
 def cause_of(error: BaseException, secret: str) -> str:
     """Return what a log may say of an exception: its class, and its text without a secret."""
-    text = one_line(error)
-    if secret and secret in text:
+    if _holds(str(error), secret):
         return f"{type(error).__name__}, whose text holds what was to be checked"
-    return text
+    return one_line(error)
+
+
+def _holds(text: str, secret: str) -> bool:
+    """Say whether a text holds a secret, as it is or quoted, or a part of a token."""
+    parts = [part for part in secret.split(".") if len(part) >= PART_CHARACTERS_MIN]
+    forms = filter(None, (secret, repr(secret)[1:-1], *parts))
+    return any(form in text for form in forms)
+
+
+def flaw_of(answer: object) -> str | None:
+    """Return what is wrong within an answer of the right type, None where nothing is."""
+    # Whoever wrote the handler need not have looked at the types of its fields.
+    if isinstance(answer, ValidatedToken):
+        return _flaw_of_token(*answer)
+    return _flaw_of_credential(*answer) if isinstance(answer, ScramCredential) else None
+
+
+def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | None:
+    if not isinstance(name, str) or not name:
+        return "a name of nobody"
+    if not _is_number(expiry_ms) or abs(expiry_ms) > LONG_MAX:
+        return "an expiry that is no whole number of ms"
+    return None if isinstance(claims, Mapping) else "claims that are no mapping"
+
+
+def _flaw_of_credential(*parts: object) -> str | None:
+    *octets, iterations = parts
+    if not all(isinstance(each, bytes) and each for each in octets):
+        return "a salt or a key that is no bytes, or empty"
+    return None if _is_number(iterations) else "iterations that are no number"
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    """Say whether it is a whole number; True is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 async def _contained(call: Callable[[], Awaitable[object]]) -> object:

@@ -38,6 +38,10 @@ class BuilderFault(Exception):
     """A principal builder of others gave no principal; the text says which one, and why."""
 
 
+class NoName(Exception):
+    """A mechanism let somebody in and did not say whom."""
+
+
 class DefaultPrincipalBuilder:
     """Kafka's own rules. A class of yours may inherit them."""
 
@@ -71,6 +75,8 @@ class DefaultPrincipalBuilder:
             Exception: no rule describes the name.
 
         """
+        if context.sasl_mechanism is not None and not context.authorization_id:
+            raise NoName(f"{context.sasl_mechanism} gave no name")
         if context.sasl_mechanism == "GSSAPI":
             name = self._rules_of_kerberos().short_name(context.authorization_id or "")
             return Principal("User", name)

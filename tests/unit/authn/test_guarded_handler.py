@@ -81,6 +81,34 @@ async def test_what_is_no_answer_is_a_fault(name: str, cause: str) -> None:
     assert await guarded.check("a", "aa")
 
 
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("s" * 300, "s" * 300),
+        ("two  blanks", "found two  blanks"),
+        ("it's a 'quote\\", repr("it's a 'quote\\")),
+        ("head-of-it.body-of-it.sign", "the part body-of-it is odd"),
+    ],
+    ids=["long", "blanks", "quoted", "part"],
+)
+async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> None:
+    """Also where a line would cut it, where it is quoted, and the part of a token."""
+    guarded = Guarded()
+
+    async def fail() -> bool:
+        raise ValueError(text)
+
+    async def refuse() -> bool:
+        raise TokenRefused(text)
+
+    with pytest.raises(HandlerFault, match="ValueError, whose text holds what was to be checked"):
+        await guarded.guard.asked(fail, bool, CONTEXT, secret)
+    with pytest.raises(TokenRefused) as refused:
+        await guarded.guard.asked(refuse, bool, CONTEXT, secret)
+
+    assert str(refused.value) == "TokenRefused, whose text holds what was to be checked"
+
+
 async def test_what_is_late_is_a_fault() -> None:
     """After the time; the call is cancelled, and its turn free again."""
     guarded = Guarded(timeout_s=0.01, at_once=1)

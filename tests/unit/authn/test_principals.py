@@ -12,6 +12,7 @@ from doorkeeper.authn.principals import (
     KAFKA_NAME,
     BuilderFault,
     DefaultPrincipalBuilder,
+    NoName,
     principal_builder_of,
 )
 from testkit.oracle_names import KEYWORDS, UTF8, der, name
@@ -44,6 +45,15 @@ def test_who_proves_nothing_is_anonymous() -> None:
 def test_what_a_mechanism_proved_is_the_name() -> None:
     """The authorization id becomes a User, letter for letter."""
     assert BUILDER.build(proved("Alice =,")) == Principal("User", "Alice =,")
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_a_mechanism_that_proved_no_name_makes_nobody(name: str | None) -> None:
+    """It is a fault, and never User:ANONYMOUS: that one may be allowed something."""
+    context = proved("alice")._replace(authorization_id=name)
+
+    with pytest.raises(NoName):
+        BUILDER.build(context)
 
 
 @pytest.mark.parametrize("name", ["", KAFKA_NAME])

@@ -72,7 +72,7 @@ async def test_strangers_are_told_what_users_are_told() -> None:
     assert await iterations("bob") == b"8192"
 
 
-@pytest.mark.parametrize("name", ["raise", "text", "slow"])
+@pytest.mark.parametrize("name", ["raise", "text", "slow", "keys", "empty", "rounds"])
 async def test_what_is_no_credential_lets_nobody_in(name: str) -> None:
     """An exception, another type, no answer in time: the client gets the general text."""
     provider = made()

@@ -15,6 +15,7 @@ from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.oauth import provider as offered
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
+from testkit.callback_handlers import ODD_TOKENS
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed, unsigned
@@ -124,6 +125,17 @@ async def test_a_class_of_others_decides_alone() -> None:
     with pytest.raises(HandlerFault):
         await outcome("break")
     await provider.close()
+
+
+@pytest.mark.parametrize("odd", ODD_TOKENS)
+async def test_an_odd_answer_of_a_class_lets_nobody_in(odd: str) -> None:
+    """A name that is no text, or empty; an end that is no number; claims that are none."""
+    limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
+    named = replace(settings("testkit.callback_handlers:Tickets"), values=limits)
+    provider = provider_of(named, SOURCES)
+
+    with pytest.raises(HandlerFault, match="ValidatedToken"):
+        await cast("Awaitable[object]", step(provider, odd))
 
 
 def test_a_class_that_knows_no_tokens_is_refused() -> None:
