@@ -46,6 +46,10 @@ class Token(NamedTuple):
         """Say whether somebody owns the token, asked for it or may renew it."""
         return principal in (self.owner, self.requester) or principal in self.renewers
 
+    def concerns_one_of(self, principals: frozenset[Principal]) -> bool:
+        """Say whether it concerns one of many, in the time that it takes for one."""
+        return not principals.isdisjoint((self.owner, self.requester, *self.renewers))
+
     def may_be_renewed_by(self, principal: Principal) -> bool:
         """Say whether somebody owns the token or is named as a renewer: the others are not told."""
         return principal == self.owner or principal in self.renewers

@@ -49,15 +49,16 @@ def handle(
         raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None
     if request.owners is not None:
-        owners = [Principal(each.principal_type, each.principal_name) for each in request.owners]
+        named = (Principal(each.principal_type, each.principal_name) for each in request.owners)
+        owners = frozenset(named)
     version = context.authorizable.request_version
-    if owners == []:
+    if owners is not None and not owners:
         return DescribeDelegationTokenResponse()
     return DescribeDelegationTokenResponse(
         tokens=tuple(
             _row(signed, version)
             for signed in node.tokens.signed()
-            if (owners is None or any(map(signed.token.concerns, owners)))
+            if (owners is None or signed.token.concerns_one_of(owners))
             and _is_visible(signed.token, context, node)
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -105,6 +106,19 @@ async def test_owners_narrow_what_is_told() -> None:
     assert ids(asked(API, owners(DAVE), node, 3, admin)) == [OTHER.token_id]
     assert ids(asked(API, owners(CAROL, DAVE), node, 3, admin)) == [TOKEN.token_id, OTHER.token_id]
     assert ids(asked(API, owners(Principal("Group", "dave")), node, 3, admin)) == []
+
+
+async def test_many_owners_cost_no_more_than_few() -> None:
+    """Whoever may ask names 100,000 owners of many tokens: each is looked at once."""
+    node = await world()
+    renewers = tuple(Principal("User", f"renewer-{number}") for number in range(20))
+    many = [TOKEN._replace(token_id=f"id-{n}", owner=DAVE, renewers=renewers) for n in range(200)]
+    node.tokens.given = [signed(each) for each in many]
+    request = owners(*(Principal("User", f"owner-{number}") for number in range(10_000)))
+
+    began_s = time.thread_time()
+    assert ids(asked(API, request, node, 3, ALICE)) == []
+    assert time.thread_time() - began_s < 0.5
 
 
 @pytest.mark.parametrize("circumstances", NOT_ALLOWED)

@@ -19,13 +19,14 @@ Stamp = tuple[int, int, int]
 class FileKeys:
     """The keys of a file. ``start`` comes first."""
 
-    __slots__ = ("_path", "_problem", "_stamp", "keys")
+    __slots__ = ("_path", "_problem", "_stamp", "_told", "keys")
 
     def __init__(self, path: Path) -> None:
         """Look at this file."""
         self._path = path
         self._stamp: Stamp | None = None
         self._problem: str | None = None
+        self._told: str | None = None
         self.keys = KeySet(())
 
     async def start(self) -> None:
@@ -42,20 +43,23 @@ class FileKeys:
 
     def refresh(self) -> str | None:
         """Take the keys of a file that has changed; return what is wrong, but not twice."""
-        problem = None
-        try:
-            if self._problem is not None or self._stamp_now() != self._stamp:
-                self._load()
-        except OSError as error:
-            problem = f"{self._path}: {error.strerror}"
-        except ValueError as error:
-            problem = str(error)
-        told, self._problem = self._problem, problem
-        return None if problem == told else problem
+        self.look_again()
+        told, self._told = self._told, self._problem
+        return None if self._problem == told else self._problem
 
     def look_again(self) -> None:
-        """Take a file that has just changed; there is nothing to wait for."""
-        self.refresh()
+        """Take a file that has just changed; there is nothing to wait for.
+
+        One that has not is not read again, however wrong it is: strangers can ask for this.
+        """
+        try:
+            if self._stamp_now() != self._stamp:
+                self._load()
+                self._problem = None
+        except OSError as error:
+            self._stamp, self._problem = None, f"{self._path}: {error.strerror}"
+        except ValueError as error:
+            self._problem = str(error)
 
     def _load(self) -> None:
         try:
@@ -65,11 +69,11 @@ class FileKeys:
                 data = file.read(JWKS_BYTES_MAX + 1)
         except OSError as error:
             raise ValueError(f"{self._path}: {error.strerror}") from None
+        self._stamp = stamp
         try:
             self.keys = parse(data)
         except ValueError as error:
             raise ValueError(f"{self._path}: {error}") from None
-        self._stamp = stamp
 
     def _stamp_now(self) -> Stamp:
         found = self._path.stat()
