@@ -53,7 +53,7 @@ def completed(*words: str) -> list[str]:
 def test_words_are_completed() -> None:
     """Commands, options, and operations as kafka-acls.sh writes them."""
     assert completed("ac") == ["acls"]
-    assert completed("acls", "ex") == ["explain"]
+    assert completed("acls", "expl") == ["explain"]
     assert completed("acls", "explain", "--prin") == ["--principal"]
     assert completed("acls", "explain", "--operation", "desc") == [
         "Describe",
