@@ -60,10 +60,12 @@ def test_what_is_shown_is_printed(command: str, shown: str, tmp_path: Path) -> N
 
 
 def test_each_command_is_shown() -> None:
-    """On the page; explain in the README too."""
+    """On the page; explain in the README too, beside a plan."""
     words = [command.split()[2] for command, _ in SHOWN]
 
-    assert sorted(words) == ["explain", "explain", "explain", "lint", "what-can", "who-can"]
+    assert sorted(words) == [
+        *("explain", "explain", "explain", "lint", "plan", "what-can", "who-can"),
+    ]
 
 
 def test_the_page_names_every_code() -> None:
