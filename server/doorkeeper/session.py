@@ -329,6 +329,8 @@ class Session:
             # A broker asks for the principal when the first request comes: the success leaves.
             self._move(Result.NOBODY)
             return Reply(_token(outcome.token, bare=bare), fault=error)
+        if outcome.token_owner not in (None, principal):
+            return self._failed(_of_another(outcome.token_owner, principal), bare=bare)
         if self._reauthenticating and principal != self.principal:
             return self._failed(_changed(self.principal, principal), bare=bare)
         self.principal, self.token_authenticated = principal, outcome.token_authenticated
@@ -400,6 +402,10 @@ class Session:
         self.is_open = state in OPEN_STATES
         self.takes_bare_frames = state in BARE_STATES
         self._admitted, self._otherwise = _BY_KEY[state]
+
+
+def _of_another(owner: Principal | None, principal: Principal) -> Failure:
+    return Failure(None, f"the token is of {owner}, and its name makes {principal} here")
 
 
 def _changed(before: Principal, after: Principal) -> Failure:

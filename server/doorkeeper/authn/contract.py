@@ -56,7 +56,8 @@ class Success(NamedTuple):
 
     ``authorization_id`` and ``claims`` are those of ``AuthenticationContext``. ``token`` is the
     last one that the client gets, often empty. ``lifetime_ms`` is how long the credential itself
-    is still good; None for no limit. ``token_authenticated`` says that a delegation token did it.
+    is still good; None for no limit. ``token_authenticated`` says that a delegation token did it,
+    and ``token_owner`` whose it is: nobody else comes of it.
     """
 
     authorization_id: str
@@ -64,6 +65,7 @@ class Success(NamedTuple):
     lifetime_ms: int | None = None
     token_authenticated: bool = False
     claims: Mapping[str, object] = {}
+    token_owner: Principal | None = None
 
 
 class Failure(NamedTuple):

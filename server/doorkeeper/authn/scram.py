@@ -49,6 +49,7 @@ from doorkeeper.authn.scram_messages import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from doorkeeper.acl.model import Principal
     from doorkeeper.authn.contract import AuthenticationContext
     from doorkeeper.authn.credentials import TokenLogin
     from doorkeeper.authn.provider import MechanismSettings, Sources
@@ -65,11 +66,12 @@ _OTHER_ID = (
 
 
 class Account(NamedTuple):
-    """Whom a name stands for, and what proves it. ``expiry_ms`` is that of a token."""
+    """Whom a name stands for, and what proves it. ``expiry_ms`` and ``owner`` are a token's."""
 
     credential: ScramCredential
     authorization_id: str
     expiry_ms: int | None = None
+    owner: Principal | None = None
 
 
 class Decoys:
@@ -155,7 +157,7 @@ class Tokens:
 
 
 def _account_of(found: TokenLogin, credential: ScramCredential) -> Account:
-    return Account(credential, found.owner.name, found.expiry_ms)
+    return Account(credential, found.owner.name, found.expiry_ms, found.owner)
 
 
 class Accounts(NamedTuple):
@@ -272,6 +274,7 @@ class Scram:
             server_final(ours),
             lifetime_ms,
             token_authenticated=exchange.by_token,
+            token_owner=account.owner,
         )
 
 

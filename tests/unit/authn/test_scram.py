@@ -205,7 +205,9 @@ def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
     outcome = login(sources(tokens={"token-id": token}), client, mechanism)
 
     assert isinstance(outcome, Success)
-    assert outcome == Success("alice", outcome.token, 5000, token_authenticated=True)
+    assert outcome == Success(
+        "alice", outcome.token, 5000, token_authenticated=True, token_owner=token.owner
+    )
 
 
 def test_a_token_that_has_expired_lives_no_longer() -> None:

@@ -28,6 +28,16 @@ class Expiring(Plain):
         return Success("alice", b"", -5)
 
 
+class Deciding:
+    """A mechanism that has decided already."""
+
+    def __init__(self, outcome: Step) -> None:
+        self._outcome = outcome
+
+    def step(self, token: bytes) -> Step:
+        return self._outcome
+
+
 def session_with(max_reauth_ms: int = 0) -> Session:
     users = PlainUsers({"alice": "alice-secret", "bob": "bob-secret"})
     offers = {
@@ -231,6 +241,28 @@ def test_the_principal_cannot_change() -> None:
     )
     assert session.principal == ALICE
     assert not session.is_open
+
+
+@pytest.mark.parametrize(("owner", "is_open"), [("User", True), ("Role", False)])
+def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: bool) -> None:  # noqa: FBT001
+    """The token of the role alice does not log in as the user alice."""
+    success = Success("alice", token_authenticated=True, token_owner=Principal(owner, "alice"))
+    offers = {"TOKEN": OfferedMechanism("TOKEN", lambda _: Deciding(success))}
+    session = Session(offers, CONTEXT, DefaultPrincipalBuilder())
+    session.choose(SaslHandshakeRequest(mechanism="TOKEN"), 1, 0.0)
+
+    reply = stepped(session, b"")
+
+    assert session.is_open is is_open
+    assert session.token_authenticated is is_open
+    assert session.principal == (ALICE if is_open else ANONYMOUS)
+    text = (
+        "Authentication failed during authentication due to invalid credentials with SASL"
+        " mechanism TOKEN"
+    )
+    assert authenticated(reply.body).error_message == ("" if is_open else text)
+    reason = "the token is of Role:alice, and its name makes User:alice here"
+    assert reply.failure == (None if is_open else reason)
 
 
 def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
