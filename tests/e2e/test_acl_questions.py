@@ -82,11 +82,16 @@ def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Pat
     )
 
 
-def test_what_the_flip_says_turns_the_answer(server: Serving, tmp_path: Path) -> None:
-    """Our own command, run as it was printed, while the server is stopped."""
-    store = ("--config", "server.properties")
-    assert server.stop() == 0
-    question = (*QUESTION, *store, "--exit-status")
+@pytest.mark.parametrize("runs", [True, False])
+def test_what_the_flip_says_turns_the_answer(
+    server: Serving, tmp_path: Path, *, runs: bool
+) -> None:
+    """Our own command, run as it was printed: on a server that runs, or on its store."""
+    source = ("--bootstrap-server", f"localhost:{server.port()}")
+    if not runs:
+        source = ("--config", "server.properties")
+        assert server.stop() == 0
+    question = (*QUESTION, *source, "--exit-status")
     before = acls(tmp_path, *question, "--output", "json")
     [command] = json.loads(before.stdout)["flip"]["doorkeeper"]
 

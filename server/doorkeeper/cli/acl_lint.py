@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,7 @@ from doorkeeper.cli.acl_questions import state_of
 from doorkeeper.cli.acl_sources import policy_options, source_options
 from doorkeeper.cli.acl_texts import row
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.terminal import painted, printable, say
+from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,10 +111,10 @@ def lint(
     found = findings_of(state.judging.policy, state.snapshot, codes)
     if output == "json":
         rows = [_record(each, state.source.words) for each in found]
-        click.echo(json.dumps({"findings": rows, **state.record()}, indent=2, ensure_ascii=False))
+        show_json({"findings": rows, **state.record()})
     else:
         for each in found:
-            click.echo("\n".join(_lines(each, state.source.words)))
+            show(_lines(each, state.source.words))
         for line in state.lines():
             say(line)
     if fix_file is not None:

@@ -6,7 +6,6 @@ The answers are the engine's own; nothing is changed.
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,7 +39,7 @@ from doorkeeper.cli.acl_sources import (
 )
 from doorkeeper.cli.acl_texts import COLUMNS, binding_of_row, row
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.terminal import painted, printable, say
+from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,12 +169,10 @@ def explain(
         found = record_of(after) | state.record()
         if added or removed:
             found["before"] = record_of(before)
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        show_json(found)
     else:
-        if added or removed:
-            click.echo(f"before: {sentence(before.explanation)}")
-            click.echo("what if:")
-        click.echo("\n".join([*lines_of(after), *state.lines()]))
+        head = [f"before: {sentence(before.explanation)}", "what if:"] if added or removed else []
+        show([*head, *lines_of(after), *state.lines()])
     if exit_status and not after.explanation.decision.allowed:
         raise SystemExit(DENIED)
 
@@ -241,15 +238,18 @@ def who_can(operation: AclOperation, output: str, **options: Any) -> None:  # no
             }
             for each in found
         ]
-        click.echo(json.dumps({"who": rows, **state.record()}, indent=2, ensure_ascii=False))
+        show_json({"who": rows, **state.record()})
         return
-    for each in found:
-        is_super = each.principal in state.judging.policy.super_users
-        note = "  (super user)" if is_super else ""
-        click.echo(f"{painted(printable(each.principal), 'green')}  {_where(each)}{note}")
-    if not found:
-        click.echo("nobody")
-    click.echo("\n".join(["", *state.lines()]))
+    show([*(_who(each, state.judging) for each in found), *_end(found, "nobody"), *state.lines()])
+
+
+def _who(access: Access, decides: Judging) -> str:
+    note = "  (super user)" if access.principal in decides.policy.super_users else ""
+    return f"{painted(printable(access.principal), 'green')}  {_where(access)}{note}"
+
+
+def _end(found: Sequence[object], nothing: str) -> list[str]:
+    return [""] if found else [nothing, ""]
 
 
 def _where(access: Access) -> str:
@@ -302,18 +302,18 @@ def what_can(
         for each in what_one_can(state.judging.policy, state.snapshot, principal, host, kind)
     ]
     if output == "json":
-        click.echo(
-            json.dumps({"can": _rows(found), **state.record()}, indent=2, ensure_ascii=False)
-        )
+        show_json({"can": _rows(found), **state.record()})
         return
-    for (kind, name, how), operations in found:
-        words = ", ".join(each.name for each in operations) or "nothing"
-        click.echo(f"{kind.name} {how.name} {painted(printable(name), 'cyan')}  {words}")
-    if not found:
-        click.echo("nothing")
     where = "" if host == ANY_HOST else f" from {host}"
     who = "everybody else" if principal == WILDCARD_PRINCIPAL else printable(principal)
-    click.echo("\n".join(["", f"so for {who}{where}", *state.lines()]))
+    lines = [*map(_power, found), *_end(found, "nothing")]
+    show([*lines, f"so for {who}{where}", *state.lines()])
+
+
+def _power(power: Power) -> str:
+    (kind, name, how), operations = power
+    words = ", ".join(each.name for each in operations) or "nothing"
+    return f"{kind.name} {how.name} {painted(printable(name), 'cyan')}  {words}"
 
 
 def _rows(powers: Iterable[Power]) -> list[dict[str, Any]]:

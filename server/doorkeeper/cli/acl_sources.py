@@ -22,7 +22,7 @@ from doorkeeper.acl.formats.choosing import read as read_text
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.acl_texts import NOWHERE
-from doorkeeper.cli.options import config_option, load_or_fail, override_option
+from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, load_or_fail, override_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,8 +87,11 @@ class StoreSource(Source):
         """Take the configuration's file, and overrides of it."""
         self._settings = load_or_fail(file, overrides).settings
         self.description = f"the store in {self._settings.data_dir}"
-        given = [word for each in overrides for word in ("--override", each)]
-        self.words = ("--config", str(file), *given) if file is not None else tuple(given)
+        if file is None and not overrides:
+            # Commands that change a store want to be told which one.
+            overrides = (f"doorkeeper.data.dir={self._settings.data_dir}",)
+        given = tuple(word for each in overrides for word in ("--override", each))
+        self.words = given if file is None else ("--config", str(file), *given)
 
     async def read(self) -> list[AclBinding]:
         """Return the bindings that are durable."""
@@ -239,7 +242,8 @@ def source_of(options: dict[str, Any]) -> Source:
         source = FileSource(text)
     else:
         source = LiveSource(text, command_config, controllers=name == "bootstrap_controller")
-    if file is not None or overrides:
+    # The JAAS file may stand in the environment, for a server.
+    if file is not None or any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides):
         source.policy = _policy_in(file, overrides)
     return source
 

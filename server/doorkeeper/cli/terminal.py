@@ -6,6 +6,7 @@ where ``NO_COLOR`` says so (https://no-color.org) or ``TERM`` is dumb.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
 
@@ -40,6 +41,23 @@ def printable(text: str) -> str:
     )
 
 
+def show(lines: Iterable[str]) -> None:
+    """Print lines for people; what the terminal has no letters for is an escape too."""
+    text = "\n".join(lines)
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def show_json(record: object) -> None:
+    """Print JSON; where stdout has no letters for it, in ASCII, which means the same."""
+    text = json.dumps(record, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(record, indent=2)
+    click.echo(text)
+
+
 def say(text: str) -> None:
-    """Print a message on stderr; data is printed by ``click.echo``."""
+    """Print a message on stderr; data is printed by ``show``."""
     click.echo(f"doorkeeper: {printable(text)}", err=True)

@@ -172,3 +172,15 @@ def test_one_source_at_a_time(given: dict[str, Any]) -> None:
     """And --command-config is for servers."""
     with pytest.raises(click.UsageError):
         source_of(options(**given))
+
+
+def test_a_jaas_file_in_the_environment_is_no_configuration() -> None:
+    """It is for servers; the policy stays assumed."""
+    source = source_of(options(acl_file="x", overrides=("doorkeeper.jaas.file=/none",)))
+
+    assert source.policy is None
+
+
+def test_the_store_that_nobody_named_has_a_name_for_others() -> None:
+    """Commands that change a store want to be told which."""
+    assert source_of(options()).words == ("--override", "doorkeeper.data.dir=data")

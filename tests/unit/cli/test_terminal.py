@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING
 
-from doorkeeper.cli.terminal import has_colours, painted, printable, say
+from doorkeeper.cli.terminal import has_colours, painted, printable, say, show, show_json
 
 if TYPE_CHECKING:
     import pytest
@@ -44,3 +45,23 @@ def test_a_name_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     say("no\rthing")
 
     assert capsys.readouterr() == ("", "doorkeeper: no\\rthing\n")
+
+
+def test_what_stdout_has_no_letters_for_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines get escapes; JSON is written in ASCII, and means the same."""
+    data = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(data, encoding="ascii"))
+
+    show(["Grüße", "x"])
+    show_json({"name": "主题\udcff"})
+
+    lines, _, record = data.getvalue().partition(b"{")
+    assert lines == b"Gr\\xfc\\xdfe\nx\n"
+    assert json.loads(b"{" + record) == {"name": "主题\udcff"}
+
+
+def test_letters_are_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where stdout has them."""
+    show_json("主题")
+
+    assert capsys.readouterr().out == '"主题"\n'
