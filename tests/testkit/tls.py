@@ -62,15 +62,19 @@ def client_context(
     return context
 
 
-def shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> tuple[ssl.SSLObject, ssl.SSLObject]:
+def shaken(
+    server: ssl.SSLContext, client: ssl.SSLContext, session: ssl.SSLSession | None = None
+) -> tuple[ssl.SSLObject, ssl.SSLObject]:
     """Let both sides shake hands in memory; return server and client.
+
+    The client asks for its ``session`` to be taken up again.
 
     Raises:
         ssl.SSLError: one side refuses.
     """
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = server.wrap_bio(to_server, to_client, server_side=True)
-    theirs = client.wrap_bio(to_client, to_server, server_hostname="localhost")
+    theirs = client.wrap_bio(to_client, to_server, server_hostname="localhost", session=session)
     waiting = [theirs, ours]
     for _ in range(10):
         for side in list(waiting):

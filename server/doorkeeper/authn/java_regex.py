@@ -6,7 +6,8 @@ only, ``[a&&[b]]`` is an intersection. A pattern is therefore translated for the
 what cannot be translated exactly is refused when the rule is read, so that no rule means something
 else here than it does on a broker.
 
-A search ends after a time limit: a rule may be slow, and the text that it reads is the peer's.
+A search, and a replacement of all matches, ends after a time limit: a rule may be slow, and the
+text that it reads is the peer's.
 
 Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 """
@@ -14,6 +15,7 @@ Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 from __future__ import annotations
 
 import re
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import regex
@@ -71,11 +73,18 @@ class JavaPattern:
         """Return the match at the beginning of the text, or None; raises as ``matches``."""
         return self._compiled.match(text, timeout=TIME_LIMIT_S)
 
-    def find_all(self, text: str) -> Iterator[Any]:
-        """Yield the matches in order, as ``Matcher.find`` does; raises as ``matches``."""
+    def find_all(self, text: str, *, in_all_s: float | None = None) -> Iterator[Any]:
+        """Yield the matches in order, as ``Matcher.find`` does; raises as ``matches``.
+
+        ``in_all_s`` bounds the time of all searches, and of what is done between them.
+        """
         at = 0
+        end_s = None if in_all_s is None else monotonic() + in_all_s
         while at <= len(text):
-            found = self._compiled.search(text, at, timeout=TIME_LIMIT_S)
+            left_s = TIME_LIMIT_S if end_s is None else end_s - monotonic()
+            if left_s <= 0:
+                raise TimeoutError("the pattern takes too long")
+            found = self._compiled.search(text, at, timeout=left_s)
             if found is None:
                 return
             yield found
@@ -85,7 +94,7 @@ class JavaPattern:
         """Replace every match.
 
         Raises:
-            TimeoutError: a search takes too long.
+            TimeoutError: all searches together take too long.
             ValueError: there is a match, and the replacement is none of Java's.
 
         """
@@ -97,7 +106,7 @@ class JavaPattern:
 
     def _replaced(self, text: str, replacement: str, *, once: bool) -> str:
         pieces, at = [], 0
-        for found in self.find_all(text):
+        for found in self.find_all(text, in_all_s=TIME_LIMIT_S):
             pieces += [text[at : found.start()], self._expanded(found, replacement)]
             at = found.end()
             if once:

@@ -57,8 +57,9 @@ def made_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
     verify = _client_auth(settings, warnings)
     context = TellingContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    # Each connection shows its certificate anew: a session that is taken up again would not be
-    # held against a list of revoked ones.
+    # A session that is taken up again is not held against a list of revoked certificates. Without
+    # tickets that leaves the sessions of TLS 1.2 that OpenSSL keeps in this context, which Python
+    # cannot switch off: they go with it when the list changes.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     _choose_protocols(settings, context, warnings)

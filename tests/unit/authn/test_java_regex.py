@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from doorkeeper.authn.java_regex import JavaPattern, PatternError
@@ -90,3 +92,14 @@ def test_a_pattern_shows_its_text() -> None:
     """As in Kafka's messages, the text is that of the rule."""
     assert repr(JavaPattern("a.b")) == "JavaPattern('a.b')"
     assert JavaPattern("(a)(?:b)(?<c>d)").groups == 2
+
+
+def test_many_slow_matches_take_no_more_time_than_one() -> None:
+    """The limit is that of a name, whoever wrote it: each match alone would be quick enough."""
+    pattern = JavaPattern("(?:a?){16}a{16}b")
+    name = ("a" * 15 + "b" + "a" * 16 + "b") * 4000
+
+    began_s = time.monotonic()
+    with pytest.raises(TimeoutError):
+        pattern.replace_all(name, "x")
+    assert time.monotonic() - began_s < 1

@@ -109,6 +109,26 @@ def test_revoked_certificates(tmp_path: Path) -> None:
         shaken(context, client_context(world().bob, tmp_path))
 
 
+def test_a_new_list_ends_the_sessions_of_who_is_revoked(tmp_path: Path) -> None:
+    """Python cannot keep OpenSSL from taking up sessions of TLS 1.2, within one context only."""
+    authority, alice = world().authority, world().alice
+    lists = tmp_path / "revoked.pem"
+    lists.write_text(crl_pem(authority.revoked()))
+    found = in_pem(tmp_path, ssl_client_auth="required", doorkeeper_ssl_crl_file=lists)
+    before = made(found).context
+    client = client_context(alice, tmp_path)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    _, first = shaken(before, client)
+    server, again = shaken(before, client, first.session)
+    assert again.session_reused
+    assert server.getpeercert(binary_form=True) == alice.der
+
+    lists.write_text(crl_pem(authority.revoked(alice)))
+
+    with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
+        shaken(made(found).context, client, first.session)
+
+
 def test_lists_of_revoked_that_say_too_little(tmp_path: Path) -> None:
     """Without a list of its issuer, or with one that is over, a client is refused."""
     other = Authority("Other")
