@@ -1,0 +1,272 @@
+"""``doorkeeper.client`` against real brokers of both releases, and against Doorkeeper."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.model import ANY_BINDING, ResourceType
+from doorkeeper.client import (
+    AdminClient,
+    ApiFailure,
+    ClientConfig,
+    LoginRefused,
+    NotServed,
+    Password,
+    ScramDeletion,
+    ScramPassword,
+    TlsFailed,
+    client_config,
+)
+from doorkeeper.errors import ErrorCode
+from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
+from testkit.certificates import PASSWORD, jks, trust_store, world
+from testkit.kafka_jars import VERSIONS, Unavailable, cannot
+from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
+from testkit.tls_doors import TlsDoors, doorkeeper_doors, kafka_doors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.client import ClientError
+
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+SESSION_MS = 1500
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+UNSECURED = (
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured"
+    ".OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+SASL = "listener.name.sasl."
+KEYS = {
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+    **{f"{SASL}{each.lower()}.sasl.jaas.config": f"{SCRAM} required;" for each in MECHANISMS},
+    f"{SASL}oauthbearer.sasl.jaas.config": (
+        f'{OAUTH} required unsecuredLoginStringClaim_sub="broker";'
+    ),
+    f"{SASL}oauthbearer.sasl.server.callback.handler.class": UNSECURED,
+    "connections.max.reauth.ms": str(SESSION_MS),
+    "super.users": "User:ANONYMOUS;User:admin;User:scram",
+}
+ACLS = sorted(
+    [
+        allow("alice", READ, topic("orders")),
+        deny("eve", WRITE, topic("orders"), "10.0.0.1"),
+        allow("alice", READ, group("\u00fcber")),
+    ]
+)
+
+
+@pytest.fixture(scope="module", params=[*VERSIONS, "doorkeeper"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """Give each server in turn; its sessions are short."""
+    try:
+        running = (
+            doorkeeper_target(**KEYS)
+            if request.param == "doorkeeper"
+            else kafka_target(request.param, **KEYS)
+        )
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield running
+    running.close()
+
+
+async def settled(admin: AdminClient, count: int) -> None:
+    """Wait until a broker has applied what it has acknowledged."""
+    async with asyncio.timeout(60):
+        while len(await admin.describe_acls()) != count:  # noqa: ASYNC110  it is far away
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("listener", ["plain", "sasl", "controller"])
+async def test_acls_come_and_go(target: Target, listener: str) -> None:
+    """Created, described by filter, and deleted; by brokers, logged in, and by the controller."""
+    config = ClientConfig(
+        bootstrap=f"localhost:1,{getattr(target, listener)}",
+        controllers=listener == "controller",
+        login=Password("PLAIN", "admin", USERS["admin"]) if listener == "sasl" else None,
+    )
+    async with AdminClient(config) as admin:
+        cluster = await admin.cluster()
+        created = await admin.create_acls([*ACLS, allow("x", READ, topic(""))])
+        await settled(admin, len(ACLS))
+        everything = await admin.describe_acls()
+        some = await admin.describe_acls(wanted(ResourceType.GROUP, principal="User:alice"))
+        deleted = await admin.delete_acls([wanted(principal="User:alice"), ANY_BINDING])
+        await settled(admin, 0)
+
+    assert cluster.cluster_id
+    assert cluster.controller_id in cluster.nodes
+    assert [each.error for each in created[:-1]] == [None] * len(ACLS)
+    assert created[-1].error is not None
+    assert created[-1].error.code is ErrorCode.INVALID_REQUEST
+    assert everything == ACLS
+    assert some == [each for each in ACLS if each.pattern.resource_type is ResourceType.GROUP]
+    assert sorted(each.binding for each in deleted[0].removed) == [
+        each for each in ACLS if each.entry.principal == "User:alice"
+    ]
+    assert {each.binding for result in deleted for each in result.removed} == set(ACLS)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str) -> None:
+    """Over the wire, by both mechanisms; a wrong password and a deleted user are refused."""
+    async with AdminClient(ClientConfig(bootstrap=target.plain)) as admin:
+        made = await admin.alter_scram_credentials(
+            [ScramPassword("scram", each, "s,e=cret", 8192) for each in MECHANISMS]
+        )
+        async with asyncio.timeout(60):
+            both = dict.fromkeys(MECHANISMS, 8192)
+            while (await admin.scram_credentials()).get("scram") != both:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        login = Password(mechanism, "scram", "s,e=cret")
+        async with AdminClient(ClientConfig(bootstrap=target.sasl, login=login)) as scram:
+            acls = await scram.describe_acls()
+        wrong = ClientConfig(bootstrap=target.sasl, login=Password(mechanism, "scram", "other"))
+        async with AdminClient(wrong) as stranger:
+            with pytest.raises(LoginRefused, match="SASL_AUTHENTICATION_FAILED: Authentication"):
+                await stranger.describe_acls()
+        gone = await admin.alter_scram_credentials(
+            [ScramDeletion("scram", each) for each in (*MECHANISMS, *MECHANISMS)]
+        )
+
+    assert [each.error for each in made] == [None, None]
+    assert acls == []
+    assert [each.error and each.error.code for each in gone] == [
+        None,
+        None,
+        ErrorCode.RESOURCE_NOT_FOUND,
+        ErrorCode.RESOURCE_NOT_FOUND,
+    ]
+
+
+async def test_a_token_logs_in_by_properties_alone(target: Target, tmp_path: Path) -> None:
+    """OAUTHBEARER as a Java client's file says it; alice may nothing, and is told."""
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
+        f'sasl.jaas.config={OAUTH} required unsecuredLoginStringClaim_sub="alice";\n'
+    )
+    async with AdminClient(client_config(target.sasl, file)) as alice:
+        with pytest.raises(ApiFailure) as refused:
+            await alice.describe_acls()
+
+    assert refused.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+async def test_sessions_are_renewed_under_load(target: Target) -> None:
+    """Many calls side by side, over several sessions' time: no connection is lost."""
+    retries: list[ClientError] = []
+    config = ClientConfig(bootstrap=target.sasl, login=Password("PLAIN", "admin", USERS["admin"]))
+    loop = asyncio.get_running_loop()
+    until_s = loop.time() + 3 * SESSION_MS / 1000
+    answers = 0
+    async with AdminClient(config, on_retry=retries.append) as admin:
+        while loop.time() < until_s:
+            found = await asyncio.gather(*(admin.describe_acls() for _ in range(20)))
+            assert found == [[]] * 20
+            answers += len(found)
+            await asyncio.sleep(0.1)
+
+    assert retries == []
+    assert answers > 100
+
+
+async def test_brokers_are_no_controllers(target: Target) -> None:
+    """KIP-919: who asks the wrong kind of node is told."""
+    async with AdminClient(ClientConfig(bootstrap=target.plain, controllers=True)) as admin:
+        with pytest.raises(ApiFailure) as refused:
+            await admin.describe_acls()
+    async with AdminClient(ClientConfig(bootstrap=target.controller)) as admin:
+        with pytest.raises(NotServed):
+            await admin.describe_acls()
+
+    assert refused.value.code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+
+
+@pytest.fixture(scope="module", params=["doorkeeper", VERSIONS[0]])
+def doors(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TlsDoors]:
+    """Give servers with TLS."""
+    folder = tmp_path_factory.mktemp("doors")
+    try:
+        running = (
+            doorkeeper_doors(folder)
+            if request.param == "doorkeeper"
+            else kafka_doors(folder, request.param)
+        )
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield running
+    running.close()
+
+
+def properties(folder: Path, store_type: str, *, shown: bool = False, **more: str) -> Path:
+    """Write a Java client's properties, with stores of a type."""
+    trusted, own = folder / "trusted", folder / "own"
+    lines = {"security.protocol": "SSL", "ssl.truststore.type": store_type}
+    lines["ssl.truststore.location"] = str(trusted)
+    if store_type == "PEM":
+        trusted.write_text(world().authority.pem)
+        world().alice.write_pem(own)
+    else:
+        trust_store(trusted, store_type, world().authority)
+        lines["ssl.truststore.password"] = PASSWORD
+        if store_type == "JKS":
+            jks(world().alice, own)
+        else:
+            own.write_bytes(world().alice.pkcs12())
+    if shown:
+        lines |= {"ssl.keystore.type": store_type, "ssl.keystore.location": str(own)}
+        if store_type != "PEM":
+            lines |= {"ssl.keystore.password": PASSWORD, "ssl.key.password": PASSWORD}
+    lines |= {key.replace("_", "."): value for key, value in more.items()}
+    file = folder / "client.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+    return file
+
+
+@pytest.mark.parametrize("store_type", ["PEM", "PKCS12", "JKS"])
+async def test_stores_of_java_clients_do(doors: TlsDoors, tmp_path: Path, store_type: str) -> None:
+    """A certificate of ours where the server wants one, from stores of each type."""
+    file = properties(tmp_path, store_type, shown=True)
+    async with AdminClient(client_config(doors.address("MUTUAL"), file)) as admin:
+        cluster = await admin.cluster()
+
+    assert cluster.nodes
+
+
+async def test_a_login_goes_over_tls(doors: TlsDoors, tmp_path: Path) -> None:
+    """SASL_SSL."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    file = properties(
+        tmp_path,
+        "PEM",
+        security_protocol="SASL_SSL",
+        sasl_mechanism="PLAIN",
+        sasl_jaas_config=f'{module} required username="admin" password="{USERS["admin"]}";',
+    )
+    async with AdminClient(client_config(doors.address("LOGIN"), file)) as admin:
+        assert await admin.describe_acls() == []
+
+
+async def test_who_is_not_trusted_is_told_at_once(doors: TlsDoors, tmp_path: Path) -> None:
+    """The server's certificate, and ours where it is missing; nothing is tried again."""
+    stranger = tmp_path / "stranger.properties"
+    stranger.write_text("security.protocol=SSL\n")
+    for address, file, text in (
+        (doors.address("TLS"), stranger, "certificate verify failed"),
+        (doors.address("MUTUAL"), properties(tmp_path, "PEM"), "TLS: "),
+    ):
+        retries: list[ClientError] = []
+        config = client_config(address, file)
+        async with AdminClient(config, on_retry=retries.append) as admin:
+            with pytest.raises(TlsFailed, match=text):
+                await admin.cluster()
+        assert retries == []
