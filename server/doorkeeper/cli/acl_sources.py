@@ -22,13 +22,16 @@ from doorkeeper.acl.formats.choosing import read as read_text
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.acl_texts import NOWHERE
-from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, load_or_fail, override_option
+from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, override_option
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.app.stored_acls import StoredAcls
+    from doorkeeper.config.settings import Settings
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -84,8 +87,13 @@ class StoreSource(Source):
     """The store of a server, by its configuration."""
 
     def __init__(self, file: Path | None, overrides: Sequence[str]) -> None:
-        """Take the configuration's file, and overrides of it."""
-        self._settings = load_or_fail(file, overrides).settings
+        """Take the configuration's file, and overrides of it.
+
+        Raises:
+            SourceError: the configuration is wrong.
+
+        """
+        self._settings = _settings(file, overrides)
         self.description = f"the store in {self._settings.data_dir}"
         if file is None and not overrides:
             # Commands that change a store want to be told which one.
@@ -138,18 +146,30 @@ class LiveSource(Source):
         from doorkeeper.client.admin import AdminClient  # noqa: PLC0415  for who asks a server
         from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
         from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
-        from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as above
 
         try:
             config = client_config(
                 self._addresses, self._command_config, controllers=self._controllers
             )
             async with AdminClient(config) as client:
-                return await client.describe_acls()
+                found = await client.describe_acls()
         except ConfigError as error:
             raise SourceError(*map(str, error.problems)) from error
         except (ClientError, ValueError, OSError) as error:
             raise SourceError(str(error)) from error
+        known = [each for each in found if is_known(each)]
+        if len(known) < len(found):
+            self.note = (
+                f"{len(found) - len(known)} ACLs of the server are left out: it is newer, and knows"
+                " types or operations that are unknown here"
+            )
+        return known
+
+
+def is_known(binding: AclBinding) -> bool:
+    """Say whether we know what a binding is about, and what it says."""
+    (resource_type, _, pattern_type), entry = binding
+    return 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type)
 
 
 class Judging(NamedTuple):
@@ -223,6 +243,7 @@ def source_of(options: dict[str, Any]) -> Source:
     """Return the source that options name, and take them out of the dictionary.
 
     Raises:
+        SourceError: a configuration is wrong.
         click.UsageError: they name several, or one in a wrong way.
 
     """
@@ -291,8 +312,15 @@ def bindings_in(name: str) -> list[AclBinding]:
         raise SourceError(f"{name}: {error}") from error
 
 
+def _settings(file: Path | None, overrides: Sequence[str]) -> Settings:
+    try:
+        return load(file, overrides).settings
+    except ConfigError as error:
+        raise SourceError(*map(str, error.problems)) from error
+
+
 def _policy_in(file: Path | None, overrides: Sequence[str]) -> Policy:
-    settings = load_or_fail(file, overrides).settings
+    settings = _settings(file, overrides)
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  it is heavy
     from doorkeeper.app.stored_acls import policy_of  # noqa: PLC0415
 

@@ -39,6 +39,7 @@ Examples:
   doorkeeper serve
   doorkeeper serve --config server.properties
   doorkeeper serve --override listeners=PLAINTEXT://localhost:0
+  doorkeeper acls explain --principal User:alice --operation Read --topic orders
   doorkeeper store backup acls.backup --data-dir /var/lib/doorkeeper
 """,
 )

@@ -28,6 +28,10 @@ SIGHUP: read the configuration again: mechanisms, users, certificates, super use
 the catalog.
 
 \b
+Exit statuses: 0 stopped by a signal; 1 it cannot start, each reason is a line on stderr;
+2 wrong usage; 128 + n ended at once by a second signal n.
+
+\b
 Examples:
   doorkeeper serve
   doorkeeper serve --config /etc/doorkeeper/server.properties

@@ -39,6 +39,9 @@ def command() -> None:
 The server may be running. The copy is one file, readable by its owner only.
 
 \b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+
+\b
 Examples:
   doorkeeper store backup acls.backup
   doorkeeper store backup /backups/acls --config /etc/doorkeeper/server.properties
@@ -59,6 +62,9 @@ def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite:
     epilog="""
 \b
 The server must be stopped. What was in the folder is kept beside it.
+
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
 
 \b
 Example:

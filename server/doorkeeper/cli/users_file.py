@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_STATUSES = """
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+"""
+
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _name = click.argument("name")
 
@@ -29,11 +34,11 @@ def command() -> None:
 
 @command.command(
     name="set",
-    epilog="""
+    epilog=f"""
 \b
 The password is never an argument: it would be in the shell's history. FILE is made where it is
 missing. A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
-
+{_STATUSES}
 \b
 Examples:
   doorkeeper users-file set users.txt alice
@@ -55,7 +60,13 @@ def set_password(file: Path, name: str, password_file: Path | None) -> None:
     click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
 
 
-@command.command()
+@command.command(
+    epilog=f"""{_STATUSES}
+\b
+Example:
+  doorkeeper users-file delete users.txt alice
+"""
+)
 @_file
 @_name
 def delete(file: Path, name: str) -> None:
@@ -64,7 +75,14 @@ def delete(file: Path, name: str) -> None:
     click.echo(f"{file}: {name} deleted")
 
 
-@command.command(name="list")
+@command.command(
+    name="list",
+    epilog=f"""{_STATUSES}
+\b
+Example:
+  doorkeeper users-file list users.txt
+""",
+)
 @_file
 def list_names(file: Path) -> None:
     """List the names of the users in FILE."""

@@ -143,6 +143,13 @@ def test_acls_that_cannot_be_read_are_no_finding(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 
 
+def test_a_wrong_configuration_is_no_finding(tmp_path: Path) -> None:
+    """Status 2 too."""
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", "--config", str(tmp_path / "none")])
+
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+
+
 def test_help_names_every_code() -> None:
     """With its title."""
     output = CliRunner().invoke(doorkeeper, ["acls", "lint", "--help"]).output

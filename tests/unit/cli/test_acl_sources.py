@@ -10,9 +10,11 @@ import click
 import pytest
 
 from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.cli.acl_sources import (
     SourceError,
     bindings_in,
+    is_known,
     judging,
     source_of,
 )
@@ -184,3 +186,20 @@ def test_a_jaas_file_in_the_environment_is_no_configuration() -> None:
 def test_the_store_that_nobody_named_has_a_name_for_others() -> None:
     """Commands that change a store want to be told which."""
     assert source_of(options()).words == ("--override", "doorkeeper.data.dir=data")
+
+
+def test_a_wrong_configuration_is_a_source_that_cannot_be_read(tmp_path: Path) -> None:
+    """So each command can say so in its way."""
+    with pytest.raises(SourceError, match="none: "):
+        source_of(options(file=tmp_path / "none"))
+
+
+def test_what_a_newer_server_knows_is_not_known() -> None:
+    """A code that came as UNKNOWN says nothing of what it is."""
+    binding = allow("a", READ, topic("t"))
+
+    assert is_known(binding)
+    assert not is_known(binding._replace(entry=binding.entry._replace(operation=AclOperation(0))))
+    assert not is_known(
+        binding._replace(pattern=binding.pattern._replace(resource_type=ResourceType(0)))
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -11,6 +12,9 @@ from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def test_version() -> None:
@@ -29,14 +33,27 @@ def test_help_lists_every_command_with_examples() -> None:
         assert word in output
 
 
-@pytest.mark.parametrize("words", [["serve"], ["store", "backup"], ["config", "check"]])
-def test_each_command_has_help_with_an_example(words: list[str]) -> None:
-    """-h works everywhere."""
+def leaves(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command that is no group."""
+    if not isinstance(command, click.Group):
+        yield words
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        member = command.get_command(context, name)
+        assert member is not None
+        yield from leaves(member, *words, name)
+
+
+@pytest.mark.parametrize("words", list(leaves(doorkeeper)), ids=" ".join)
+def test_each_command_has_help_with_an_example(words: tuple[str, ...]) -> None:
+    """And says how it ends; -h works everywhere."""
     result = CliRunner().invoke(doorkeeper, [*words, "-h"])
 
     assert result.exit_code == 0
-    assert "Example" in result.output
-    assert f"doorkeeper {' '.join(words)}" in result.output
+    _, _, examples = result.output.partition("Example")
+    assert f"  doorkeeper {' '.join(words)}" in examples
+    assert "Exit statuses: " in result.output
 
 
 def test_an_unknown_command_is_wrong_usage() -> None:
