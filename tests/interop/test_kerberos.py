@@ -17,21 +17,17 @@ import pytest
 from doorkeeper.authn.gssapi import LOGIN_MODULE, GssapiProvider
 from doorkeeper.config.jaas import LoginModule
 from doorkeeper.config.mechanisms import MechanismSettings
+from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import PROJECT, Unavailable, cannot, jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.kdc import Kdc, missing_packages
+from testkit.kerberos import CLOSED, LAYERS, SERVER, Answer, Login, Ticket, principals_seen, shape
 from testkit.oracle_totals import Totals
 from testkit.plain import NO_SOURCES
 from testkit.serving import Serving
-
-if os.environ.get("CI") != "true":
-    pytest.importorskip("gssapi", reason="the extra kerberos is not installed")
-
-from testkit import kerberos
-from testkit.kerberos import CLOSED, LAYERS, SERVER, Answer, Login, Ticket, principals_seen, shape
 
 GENERAL = (
     "Authentication failed during authentication due to invalid credentials with SASL mechanism"

@@ -8,21 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from testkit import logins
+from testkit import kerberos, logins
 from testkit.kafka_jars import cannot
 from testkit.kdc import Kdc, missing_packages
+from testkit.kerberos import LOGIN_MODULE, SERVER, SERVICE, Ticket
 from testkit.leaks import files_of, leaks
 from testkit.serving import Serving
-
-pytest.importorskip("gssapi", reason="the extra kerberos is not installed")
-
-from click.testing import CliRunner
-
-from testkit import kerberos
-from testkit.kerberos import LOGIN_MODULE, SERVER, SERVICE, Ticket
 
 PIECE = 24
 """So many bytes of a ticket in a row are no chance."""

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
@@ -51,7 +52,9 @@ _KDC_CONF = """\
 
 
 def missing_packages() -> str | None:
-    """Return what to say where Debian's packages of Kerberos are not installed, else None."""
+    """Return what to say where Debian's packages, or Python's, are not installed, else None."""
+    if find_spec("gssapi") is None:
+        return "gssapi: not installed (the extra kerberos; make interop-quick)"
     missing = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
     if not missing:
         return None

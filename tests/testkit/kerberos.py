@@ -11,9 +11,6 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-import gssapi
-from gssapi.raw.misc import GSSError
-
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -83,6 +80,8 @@ class Ticket:
 
     def __init__(self, cache: Path, *, mutual: bool = True) -> None:
         """Ask the KDC for a ticket of the server."""
+        import gssapi  # noqa: PLC0415  who collects tests need not have it
+
         wanted = gssapi.RequirementFlag
         # No flags at all would be the library's default, which has this one.
         flags = wanted.mutual_authentication if mutual else wanted.replay_detection
@@ -170,6 +169,8 @@ class Login:
 
 def _is_wrapped(ticket: Ticket, token: bytes) -> bool:
     """Say whether a token is no proof but what comes after it."""
+    from gssapi.raw.misc import GSSError  # noqa: PLC0415  as for a ticket
+
     try:
         return ticket.unwrapped(token) == LAYERS
     except GSSError:
