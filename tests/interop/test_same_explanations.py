@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import read
+from doorkeeper.acl.formats.choosing import WRITTEN, read
 from doorkeeper.acl.model import (
     ANY_BINDING,
     AccessControlEntry,
@@ -31,6 +31,7 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.acl_texts import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
+from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
@@ -120,12 +121,13 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) else value
 
 
-def explained(question: Question, policy: tuple[str, bool], *words: str) -> dict[str, Any]:
-    """Return the record that the command prints."""
+def explained(question: Question, policy: tuple[str, bool] | None, *words: str) -> dict[str, Any]:
+    """Return the record that the command prints; without a policy its words must say one."""
     who, host, operation, kind, name = question
     line = ["acls", "explain", "--principal", who, "--host", host, "--operation", operation.name]
-    line += [OPTIONS[kind], name, "--super-users", policy[0], "--output", "json"]
-    line += ["--allow-everyone"] if policy[1] else []
+    line += [OPTIONS[kind], name, "--output", "json"]
+    if policy is not None:
+        line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
     result = CliRunner().invoke(doorkeeper, [*line, *words])
     assert (result.exit_code, result.stderr) == (0, ""), result.output
     found: dict[str, Any] = json.loads(result.stdout)
@@ -235,6 +237,48 @@ def test_servers_are_judged_as_kafka_does(
         assert (found["allowed"], found["rule"]) == theirs, question
         assert found["acls"] == len(world())
     totals.compared["explanations of a server's ACLs"] += len(questions)
+
+
+def test_a_brokers_own_file_says_what_decides(
+    servers: dict[str, Target], oracle: AuthorizerOracle, totals: Totals
+) -> None:
+    """Beside its address: nothing is assumed, and its super users count."""
+    broker = servers["kafka"]
+    assert isinstance(broker.server, KafkaBroker)
+    config = ("--config", str(broker.server.properties))
+    asker = ("User:admin", "10.0.0.1", AclOperation.WRITE, ResourceType.TOPIC, "zz")
+    policy = ("User:ANONYMOUS;User:admin", False)
+    questions = [asker, *random.Random(SEED + 3).sample(QUESTIONS, 10)]
+    kafkas = answers(oracle, world(), policy, questions)
+
+    for question, theirs in zip(questions, kafkas, strict=True):
+        found = explained(question, None, "--bootstrap-server", broker.plain, *config)
+        assert (found["allowed"], found["rule"]) == theirs, question
+        assert found["policy"]["superUsers"] == ["User:ANONYMOUS", "User:admin"]
+        assert found["policy"]["superUsersFrom"] == "as configured"
+    totals.compared["explanations of a server's ACLs"] += len(questions)
+
+
+@pytest.mark.parametrize("how", [each.value for each in WRITTEN])
+def test_an_export_is_judged_as_the_broker(
+    servers: dict[str, Target], how: str, tmp_path: Path, totals: Totals
+) -> None:
+    """In every format that is written."""
+    address = servers["kafka"].plain
+    line = ["acls", "export", f"kafka://{address}", "--format", how]
+    exported = CliRunner().invoke(doorkeeper, line)
+    assert exported.exit_code == 0, exported.output
+    (tmp_path / "export").write_text(exported.stdout, encoding="utf-8", newline="")
+    questions = random.Random(SEED + 4).sample(QUESTIONS, 8)
+
+    for question in questions:
+        live, file = (
+            explained(question, POLICIES[1], *source)
+            for source in (("--bootstrap-server", address), ("--file", str(tmp_path / "export")))
+        )
+        for part in ("allowed", "rule", "considered", "binding", "acls"):
+            assert file[part] == live[part], (question, part)
+    totals.compared["explanations of exports beside a server's ACLs"] += len(questions)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -65,12 +65,13 @@ class KafkaBroker:
         self._audit_level = audit_level
         self._folder = Path(tempfile.mkdtemp(prefix="kafka-broker-"))
         self.log = self._folder / "log.txt"
+        self.properties = self._folder / "server.properties"
         self._properties = {**self._defaults(users), **overrides}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Format the storage folder, start, and wait until the broker takes connections."""
-        properties = self._folder / "server.properties"
+        properties = self.properties
         properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties.items()))
         # The first byte is below 0xF8: the tool takes an id that begins with - for an option.
         drawn = bytes([secrets.randbelow(0xF8)]) + secrets.token_bytes(15)
