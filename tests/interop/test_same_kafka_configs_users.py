@@ -53,8 +53,9 @@ def ordered(
     status, stdout, stderr = texts
 
     def mechanisms(line: str) -> str:
-        head, are, listed = line.partition(" are SCRAM")
-        return head + ", ".join(sorted(f"{are}{listed}".split(", "))) if are else line
+        head, are, listed = line.partition(" are SCRAM-")
+        named = sorted(f"SCRAM-{listed}".split(", "))
+        return f"{head} are {', '.join(named)}" if are else line
 
     return status, [[mechanisms(line) for line in block] for block in stdout], stderr
 
