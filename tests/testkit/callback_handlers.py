@@ -39,6 +39,8 @@ class Recorded(PlainPasswords):
         self.events.append("start")
         if self.configs.get("twice.stay"):
             raise ConnectionError("nobody there")
+        if self.configs.get("twice.wait"):
+            await asyncio.Event().wait()
 
     async def check(self, name: str, password: str, context: AuthenticationContext) -> bool:
         self.asked.append(f"{name}@{context.client_address}")

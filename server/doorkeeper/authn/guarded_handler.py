@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PART_CHARACTERS_MIN: Final = 8
 """Shorter parts between the dots of a secret stand in any text."""
 
+START_S: Final = 60.0
+"""A handler may read a directory before it serves; who waits longer waits for nothing."""
+
 LONG_MAX: Final = (1 << 63) - 1
 
 T = TypeVar("T")
@@ -140,11 +143,16 @@ class GuardedHandler(Generic[H]):
         """Let it get ready.
 
         Raises:
-            ValueError: it does not.
+            ValueError: it does not, or not in time.
 
         """
+        limit = asyncio.timeout(START_S)
         try:
-            await self.handler.start()
+            async with limit:
+                await self.handler.start()
+        except TimeoutError as error:
+            late = f" in {START_S:g} s" if limit.expired() else f": {one_line(error)}"
+            raise ValueError(f"{self._key}={self.name} does not start{late}") from error
         except (Exception, SystemExit) as error:
             raise ValueError(
                 f"{self._key}={self.name} does not start: {one_line(error)}"

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 TLS_PIECE_BYTES: Final = 65_536
 """A long answer goes to TLS in pieces of this size."""
 
+REASON_CHARACTERS_MAX: Final = 500
+"""More of why a login failed is not told."""
+
 ENCODING_DER: Final = 2
 """OpenSSL's number for DER, which Python gives no public name."""
 
@@ -434,7 +437,7 @@ class Shell(asyncio.Protocol):
     def _delay(self, end: Refused) -> None:
         """Answer a failed authentication, and close, after the delay."""
         event = "failed re-authentication" if end.reauthentication else "failed authentication"
-        self._around.logger.info(event, connection=self._id, reason=end.reason)
+        self._around.logger.info(event, connection=self._id, reason=_bounded(end.reason))
         delay_s = self._around.limits.failed_authentication_delay_ms / 1000
         self._delayed = self._around.loop.call_later(delay_s, self._refuse, end)
 
@@ -496,6 +499,13 @@ class Shell(asyncio.Protocol):
             self._around.logger.error(
                 note.event, connection=self._id, **note.fields, exc_info=note.error
             )
+
+
+def _bounded(reason: str) -> str:
+    """Return what a line of the log may hold of a reason: names in it are the client's."""
+    if len(reason) <= REASON_CHARACTERS_MAX:
+        return reason
+    return f"{reason[:REASON_CHARACTERS_MAX]}... ({len(reason)} characters)"
 
 
 def step_of(done: asyncio.Future[Step]) -> Step:

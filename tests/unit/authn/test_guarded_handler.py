@@ -160,6 +160,15 @@ async def test_a_refusal_of_a_token_is_no_fault() -> None:
     assert guarded.logger.lines == []
 
 
+async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a server would not start without a word, and SIGHUP and changes of keys wait for it."""
+    monkeypatch.setattr("doorkeeper.authn.guarded_handler.START_S", 0.01)
+    guarded = Guarded(twice_wait="true")
+
+    with pytest.raises(ValueError, match=r"the\.key=a\.Class does not start in 0\.01 s"):
+        await guarded.guard.start()
+
+
 async def test_its_life_is_that_of_the_listener() -> None:
     """Start and close reach it."""
     guarded = Guarded()
