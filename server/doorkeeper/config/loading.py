@@ -17,7 +17,7 @@ from doorkeeper.config.errors import ConfigError, Problem
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
-from doorkeeper.config.naming import named
+from doorkeeper.config.naming import LISTENER_PREFIX, named
 from doorkeeper.config.properties import Entry
 from doorkeeper.config.settings import Settings
 from doorkeeper.config.tokens import secret_of, token_warnings
@@ -186,12 +186,18 @@ def _take(given: Given, entries: Mapping[str, Entry]) -> list[str]:
     return warnings
 
 
+def _why_nobody_reads(listener: str, names: set[str]) -> str:
+    if listener.lower() in names:
+        return f"has no effect: the prefix is {LISTENER_PREFIX}{listener.lower()}, in lower case"
+    return f"there is no listener {listener.upper()}"
+
+
 def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings) -> list[str]:
     """Warn of keys for a listener that is not there: more likely a slip than a reserve."""
     names = {listener.name.lower() for listener in settings.listeners}
     prefixed = ((entry, named(entry.key).listener) for entry in entries.values())
     return [
-        f"{entry.source}: {entry.key}: there is no listener {listener.upper()}"
+        f"{entry.source}: {entry.key}: {_why_nobody_reads(listener, names)}"
         for entry, listener in prefixed
         if listener is not None and listener not in names
     ]

@@ -188,3 +188,18 @@ def test_a_prefix_without_its_listener_is_a_warning() -> None:
     assert warning.endswith(
         "line 1: listener.name.client.max.connections: there is no listener CLIENT"
     )
+
+
+def test_a_prefix_in_capitals_says_that_it_has_no_effect() -> None:
+    """As on a broker; whoever wrote ssl.client.auth=required this way must hear of it."""
+    text = (
+        "listeners=SECURE://:9093\nlistener.security.protocol.map=SECURE:PLAINTEXT\n"
+        "inter.broker.listener.name=SECURE\nlistener.name.SECURE.ssl.client.auth=required\n"
+    )
+
+    (warning,) = loaded_from(text).warnings
+
+    assert warning.endswith(
+        "listener.name.SECURE.ssl.client.auth: has no effect: the prefix is listener.name.secure,"
+        " in lower case"
+    )
