@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.cli.terminal import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -56,17 +58,24 @@ def listed(bindings: Sequence[AclBinding]) -> Iterator[str]:
 
 
 def table(bindings: Sequence[AclBinding]) -> Iterator[str]:
-    """Return a heading and a line for each binding, in columns."""
+    """Return a heading and a line for each binding, in columns; what does not print is escaped."""
     rows = [_HEADING, *map(_cells, bindings)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _cells(binding: AclBinding) -> tuple[str, ...]:
     (kind, name, how), (principal, host, operation, permission) = binding
-    return principal, host, operation.name, permission.name, kind.name, how.name, name
+    return (
+        printable(principal),
+        printable(host),
+        operation.name,
+        permission.name,
+        kind.name,
+        how.name,
+        printable(name),
+    )
 
 
 def as_json(bindings: Sequence[AclBinding]) -> str:

@@ -97,10 +97,18 @@ class Bearer:
         """Ask for a token, and begin.
 
         Raises:
-            LoginRefused: token or extensions hold what would end them on the wire.
+            LoginRefused: there is none, or it or its extensions hold what would end them on the
+                wire.
 
         """
-        token = await self.token()
+        try:
+            token = await self.token()
+        except LoginRefused:
+            raise
+        except Exception as error:
+            # Its text is somebody else's, and may hold anything.
+            kind = type(error).__name__
+            raise LoginRefused(f"OAUTHBEARER: who gives the token fails: {kind}") from error
         if _TOKEN.fullmatch(token) is None:
             raise LoginRefused("OAUTHBEARER: the token is empty or holds what no token may")
         for name, value in self.extensions.items():

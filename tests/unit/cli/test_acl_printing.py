@@ -44,6 +44,8 @@ def test_a_table_has_columns() -> None:
         "User:alice  *         READ       ALLOW       GROUP     LITERAL  \u00fc",
     ]
     assert len(list(table([]))) == 1
+    odd = list(table([allow("a\nb", READ, topic("\x1b[2J"))]))
+    assert odd[1].split() == ["User:a\\nb", "*", "READ", "ALLOW", "TOPIC", "LITERAL", "\\x1b[2J"]
 
 
 def test_json_is_a_set_of_acls() -> None:

@@ -117,6 +117,18 @@ async def test_what_would_end_a_token_is_refused(token: str, extensions: dict[st
     assert "a b" not in str(raised.value)
 
 
+async def test_whoever_gives_no_token_refuses_the_login() -> None:
+    """The kind of the error is told, its text is not; the cause is kept."""
+
+    async def fail() -> str:
+        raise TimeoutError("secret=s")
+
+    with pytest.raises(LoginRefused, match=r"who gives the token fails: TimeoutError$") as raised:
+        await Bearer(fail).exchange()
+
+    assert isinstance(raised.value.__cause__, TimeoutError)
+
+
 def test_secrets_are_not_shown() -> None:
     """Neither the password nor who gives the token."""
     assert "pencil" not in repr(SCRAM)
