@@ -1,6 +1,7 @@
 """Servers for tests of code that works with Kafka's ACLs. Public and stable: docs/testing.md.
 
 DoorkeeperServer    in the test's process, ready in milliseconds, with faults on demand
+DoorkeeperProcess   a process of its own, with its store on disk
 plugin              the fixtures of pytest
 """
 
@@ -9,15 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from doorkeeper.testing.process import DoorkeeperProcess
     from doorkeeper.testing.server import DoorkeeperServer
 
-__all__ = ["DoorkeeperServer"]
+__all__ = ["DoorkeeperProcess", "DoorkeeperServer"]
 
 
 def __getattr__(name: str) -> object:
     """Import a name when it is asked for: every run of pytest imports the plugin beside it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+    if name == "DoorkeeperProcess":
+        from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-    return DoorkeeperServer
+        return DoorkeeperProcess
+    if name == "DoorkeeperServer":
+        from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+
+        return DoorkeeperServer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.testing.properties_text import properties_text
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -104,8 +106,7 @@ class ClientConfig:
     def write_java(self, path: Path) -> Path:
         """Write a file for ``--command-config``; return its path."""
         path.touch(mode=0o600)
-        lines = (f"{key}={_escaped(value)}\n" for key, value in self.java().items())
-        path.write_text("".join(lines), encoding="latin-1")
+        path.write_text(properties_text(self.java()), encoding="latin-1")
         return path
 
     def _common(self) -> dict[str, Any]:
@@ -123,13 +124,3 @@ class ClientConfig:
 def _quoted(text: str | None) -> str:
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _escaped(value: str) -> str:
-    """Return a value as a properties file holds it: everything beyond ASCII is an escape."""
-    pairs = value.encode("utf-16-be")
-    units = [int.from_bytes(pairs[at : at + 2]) for at in range(0, len(pairs), 2)]
-    return "".join(
-        "\\\\" if unit == 0x5C else chr(unit) if 32 <= unit < 127 else f"\\u{unit:04x}"
-        for unit in units
-    )

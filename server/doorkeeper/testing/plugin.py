@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from doorkeeper.testing.options import Options
+    from doorkeeper.testing.process import DoorkeeperProcess
     from doorkeeper.testing.server import DoorkeeperServer
 
 MARKER = "doorkeeper"
@@ -58,13 +59,22 @@ class Servers:
     def __init__(self, defaults: Options) -> None:
         """Begin without any."""
         self._defaults = defaults
-        self._made: list[DoorkeeperServer] = []
+        self._made: list[DoorkeeperServer | DoorkeeperProcess] = []
 
     def __call__(self, **options: Unpack[Options]) -> DoorkeeperServer:
         """Start one in this process."""
         from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
 
         server = DoorkeeperServer(**merged(self._defaults, options))
+        self._made.append(server)
+        server.start()
+        return server
+
+    def process(self, **options: Unpack[Options]) -> DoorkeeperProcess:
+        """Start one in a process of its own."""
+        from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
+
+        server = DoorkeeperProcess(**merged(self._defaults, options))
         self._made.append(server)
         server.start()
         return server

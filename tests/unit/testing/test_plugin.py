@@ -156,10 +156,11 @@ def test_several_servers(run: Run) -> None:
         def test_it(doorkeeper_servers):
             kept.append(doorkeeper_servers(acls=[{ORDERS}]))
             kept.append(doorkeeper_servers(users={{"alice": "pw"}}))
-            assert [len(each.acls()) for each in kept] == [1, 0]
+            kept.append(doorkeeper_servers.process(acls=[{ORDERS}]))
+            assert [len(each.acls()) for each in kept] == [1, 0, 1]
 
         def test_afterwards():
-            assert [each.is_running for each in kept] == [False, False]
+            assert [each.is_running for each in kept] == [False, False, False]
         """
     )
 

@@ -1,0 +1,71 @@
+"""The log of a server's process, read as it comes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+class LogLines:
+    """Reads what a process writes: lines of JSON on stdout, anything on stderr."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        """Begin to read; both streams must be pipes."""
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._streams = (process.stdout, process.stderr)
+        self._came = threading.Condition()
+        self._ended = False
+        self.lines: list[dict[str, Any]] = []
+        """What was logged."""
+        self.errors = ""
+        """What was written on stderr."""
+        self._readers = [
+            threading.Thread(target=work, args=(stream,), daemon=True)
+            for work, stream in zip((self._read, self._read_errors), self._streams, strict=True)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def wait_for(self, event: str, timeout_s: float) -> dict[str, Any] | None:
+        """Return the first line of an event; None where the log ends, or the time, before it."""
+        deadline_s = time.monotonic() + timeout_s
+        with self._came:
+            while not self._ended:
+                for line in self.lines:
+                    if line.get("event") == event:
+                        return line
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0 or not self._came.wait(left_s):
+                    return None
+        return next((line for line in self.lines if line.get("event") == event), None)
+
+    def close(self) -> None:
+        """Read what the ended process has left."""
+        for reader in self._readers:
+            reader.join()
+        for stream in self._streams:
+            stream.close()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            try:
+                read = json.loads(line)
+            except ValueError:
+                # A plug-in may print.
+                read = {"event": line.decode("utf-8", "replace").rstrip()}
+            with self._came:
+                self.lines.append(read)
+                self._came.notify_all()
+        with self._came:
+            self._ended = True
+            self._came.notify_all()
+
+    def _read_errors(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            self.errors += line.decode("utf-8", "replace")

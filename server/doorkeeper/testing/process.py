@@ -1,0 +1,227 @@
+"""A server in a process of its own, as in production: its store on disk, its end by a signal.
+
+    with DoorkeeperProcess(users={"alice": "secret"}) as server:
+        ...
+        server.kill()
+        server.restart()  # what was acknowledged is there
+
+A listener of its own, ``TESTING``, tells what it holds; no client of the test is told of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from doorkeeper.testing.any_server import AnyServer
+from doorkeeper.testing.configuration import credentials_of, initial_change
+from doorkeeper.testing.log_lines import LogLines
+from doorkeeper.testing.properties_text import properties_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from typing import Unpack
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.client import AdminClient, Created, Deleted
+    from doorkeeper.testing.options import Options
+
+T = TypeVar("T")
+
+CONTROL: Final = "TESTING"
+CONTROL_USER: Final = "doorkeeper-testing"
+START_S: Final = 60.0
+STOP_S: Final = 20.0
+NS_PER_MS: Final = 1_000_000
+_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+class DoorkeeperProcess(AnyServer):
+    """A server in a process of its own."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        """Take what is wanted; ``with``, or ``start``, starts it.
+
+        Raises:
+            ValueError: an option's value cannot be.
+            TypeError: an option that there is not.
+
+        """
+        super().__init__(**options)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lines: LogLines | None = None
+        self._control = ""
+        self._password = secrets.token_hex(16)
+        self._used: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Start with what it was asked for; return when clients can connect."""
+        if self._process is not None:
+            return
+        shutil.rmtree(self._place() / "data", ignore_errors=True)
+        self._fill()
+        self._start()
+
+    def restart(self) -> None:
+        """Start again with the store as it is; where it runs, end it in order before.
+
+        The ports are others.
+        """
+        self._end()
+        self._start()
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would (SIGKILL); ``restart`` goes on with its store."""
+        if self._process is not None:
+            self._process.kill()
+            self._ended()
+
+    def stop(self) -> None:
+        """End it in order (SIGTERM); ``start`` begins anew, ``restart`` goes on."""
+        self._end()
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the process."""
+        if self._process is None:
+            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+        return self._process.pid
+
+    @property
+    def log(self) -> Sequence[dict[str, Any]]:
+        """Return the lines that it has logged since it started last: fields by name."""
+        return () if self._lines is None else self._lines.lines
+
+    def acls(self) -> list[AclBinding]:
+        """Return all ACLs, sorted."""
+        return sorted(self._asked(lambda admin: admin.describe_acls()))
+
+    def _add(self, bindings: Iterable[AclBinding]) -> None:
+        _check(*self._asked(lambda admin: admin.create_acls(list(bindings))))
+
+    def _remove(self, filters: Iterable[AclBindingFilter]) -> None:
+        _check(*self._asked(lambda admin: admin.delete_acls(list(filters))))
+
+    def _state(self) -> tuple[Policy, Snapshot]:
+        from doorkeeper.acl.snapshot import EMPTY  # noqa: PLC0415
+        from doorkeeper.authorizer.keys import read_policy  # noqa: PLC0415
+        from doorkeeper.authorizer.loading import authorizer_class  # noqa: PLC0415
+        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+
+        if authorizer_class(self._used["authorizer.class.name"]) is not StandardAuthorizer:
+            raise TypeError(
+                "another process's own authorizer cannot be asked; DoorkeeperServer's can"
+            )
+        return read_policy(self._used), EMPTY.with_added(("", each) for each in self.acls())
+
+    def _asked(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
+        from doorkeeper.client import AdminClient, ClientConfig, Password  # noqa: PLC0415
+
+        self._listener(None)
+
+        async def work() -> T:
+            login = Password("PLAIN", CONTROL_USER, self._password)
+            async with AdminClient(ClientConfig(bootstrap=self._control, login=login)) as admin:
+                return await ask(admin)
+
+        return asyncio.run(work())
+
+    # --- the process
+
+    def _start(self) -> None:
+        config = self._place() / "server.properties"
+        self._used = self._keys()
+        config.touch(mode=0o600)
+        config.write_text(properties_text(self._with_control(self._used)), encoding="latin-1")
+        # It finds what the test finds: an authorizer of the test's own, this very package.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(  # noqa: S603  ourselves
+            [sys.executable, "-m", "doorkeeper", "serve", "--config", str(config)],
+            cwd=self._place(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._lines = LogLines(self._process)
+        started = self._lines.wait_for("started", START_S)
+        if started is None:
+            from doorkeeper.app.errors import StartError  # noqa: PLC0415
+
+            self._process.kill()
+            lines = self._lines
+            self._ended()
+            raise StartError(lines.errors.strip() or f"no server after {START_S:.0f} s")
+        addresses = dict(started["listeners"])
+        self._control = addresses.pop(CONTROL)
+        self._addresses = addresses
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._ended()
+
+    def _ended(self) -> None:
+        assert self._process is not None, "asked while there is one"
+        assert self._lines is not None, "made with the process"
+        self._process.wait()
+        self._lines.close()
+        self._process = None
+        self._addresses = {}
+
+    def _keys(self) -> dict[str, str]:
+        defaults = {"doorkeeper.data.dir": str(self._place() / "data")}
+        return {**defaults, **super()._keys(), "doorkeeper.log.format": "json"}
+
+    def _with_control(self, keys: dict[str, str]) -> dict[str, str]:
+        prefix = f"listener.name.{CONTROL.lower()}"
+        login = f'{_PLAIN} required user_{CONTROL_USER}="{self._password}";'
+        super_users = f"{keys['super.users']};User:{CONTROL_USER}".lstrip(";")
+        return {
+            **keys,
+            "listeners": f"{keys['listeners']},{CONTROL}://127.0.0.1:0",
+            "listener.security.protocol.map": (
+                f"{keys['listener.security.protocol.map']},{CONTROL}:SASL_PLAINTEXT"
+            ),
+            "super.users": super_users,
+            f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
+            f"{prefix}.plain.sasl.jaas.config": login,
+        }
+
+    def _fill(self) -> None:
+        """Write what the server begins with into a new store."""
+        from doorkeeper.storage.embedded import EmbeddedStore  # noqa: PLC0415
+        from doorkeeper.storage.writing_once import write_once  # noqa: PLC0415
+
+        given = self.configuration
+        change = initial_change(given, credentials_of(given))
+        if not change:
+            return
+        store = EmbeddedStore.open(
+            self._place() / "data",
+            now_ms=lambda: time.time_ns() // NS_PER_MS,
+            random_bytes=os.urandom,
+        )
+        try:
+            write_once(store, change)
+        finally:
+            store.close()
+
+
+def _check(*results: Created | Deleted) -> None:
+    for result in results:
+        if result.error is not None:
+            raise result.error

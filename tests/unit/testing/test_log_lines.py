@@ -1,0 +1,52 @@
+"""The log of a server's process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from doorkeeper.testing.log_lines import LogLines
+
+WAIT_S = 30.0
+
+
+def printing(code: str) -> tuple[subprocess.Popen[bytes], LogLines]:
+    """Start a process that runs this code."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    return process, LogLines(process)
+
+
+def test_a_line_is_waited_for() -> None:
+    """The line of an event is there as soon as it was written; other text is a line too."""
+    process, log = printing(
+        "import json, sys; print('hello'); print(json.dumps({'event': 'started', 'n': 1}),"
+        " flush=True); sys.stdin.read()"
+    )
+
+    assert log.wait_for("started", WAIT_S) == {"event": "started", "n": 1}
+    process.kill()
+    process.wait()
+    log.close()
+    assert log.lines[0] == {"event": "hello"}
+
+
+def test_the_end_comes_before_the_line() -> None:
+    """Where the process ends without it, there is no line, and what it wrote on stderr is kept."""
+    process, log = printing("import sys; sys.exit('it is broken')")
+
+    assert log.wait_for("started", WAIT_S) is None
+    process.wait()
+    log.close()
+    assert log.errors.strip() == "it is broken"
+
+
+def test_the_time_comes_before_the_line() -> None:
+    """Who waits no longer gets nothing."""
+    process, log = printing("import sys; sys.stdin.read()")
+
+    assert log.wait_for("started", 0.01) is None
+    process.kill()
+    process.wait()
+    log.close()

@@ -1,0 +1,19 @@
+"""Writing a properties file of Java's."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.config.properties import parse
+from doorkeeper.testing.properties_text import properties_text
+
+
+@given(st.text())
+def test_any_value_is_read_as_it_was_meant(value: str) -> None:
+    """Blanks, line breaks, backslashes, letters beyond ASCII: what is read is what was written."""
+    text = properties_text({"a.key": value, "another": "x"})
+
+    assert text.isascii()
+    found = {entry.key: entry.value for entry in parse(text.encode(), "file")}
+    assert found == {"a.key": value, "another": "x"}
