@@ -78,6 +78,16 @@ class Client:
         results: list[Any] = json.loads(done.stdout)["results"]
         return results
 
+    def site_packages(self) -> Path:
+        """Return where the library is, for tests that import it; it is installed if need be.
+
+        Raises:
+            Unavailable: the environment cannot be made on this machine.
+            WrongPython: see ``python``.
+        """
+        (found,) = self._environment().glob("lib/python3*/site-packages")
+        return found
+
     def _command(self) -> list[str]:
         folder = self._environment()
         if self.is_node:
