@@ -8,7 +8,7 @@ import pytest
 
 from testkit.clients import CLIENTS
 from testkit.kafka_jars import Unavailable, cannot
-from testkit.testing_examples import run_example
+from testkit.testing_examples import EXAMPLES, run_example
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,4 +31,4 @@ def test_the_example_passes(library: str, example: str, tmp_path: Path) -> None:
     except Unavailable as missing:
         cannot(str(missing))
 
-    assert run_example(example, tmp_path, packages) == {"passed": 2}
+    assert run_example(EXAMPLES / example, tmp_path, packages) == {"passed": 2}

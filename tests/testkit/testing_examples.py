@@ -17,8 +17,8 @@ EXAMPLES = ROOT / "examples" / "testing"
 LIMIT_S = 100
 
 
-def run_example(name: str, folder: Path, *packages: Path) -> dict[str, int]:
-    """Run one file of examples in a folder of its own; return how many tests ended how.
+def run_example(tests: Path, folder: Path, *packages: Path) -> dict[str, int]:
+    """Run tests, with a folder to be in; return how many of them ended how.
 
     ``packages`` are folders with libraries that our own environment lacks.
     """
@@ -31,7 +31,7 @@ def run_example(name: str, folder: Path, *packages: Path) -> dict[str, int]:
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     options = ("-c", "pytest.ini", "-p", "doorkeeper.testing.plugin", "-p", "no:cacheprovider")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), EXAMPLES / name],
+        [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), str(tests)],
         cwd=folder,
         env=environment,
         capture_output=True,
