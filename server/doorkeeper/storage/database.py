@@ -41,6 +41,7 @@ _SETTINGS = f"""
     PRAGMA cell_size_check = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA trusted_schema = OFF;
+    PRAGMA secure_delete = ON;
 """
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage import schema
+from doorkeeper.storage.contract import Change, StorageError
 from doorkeeper.storage.database import (
     check_integrity,
     connect,
@@ -16,6 +17,8 @@ from doorkeeper.storage.database import (
     named,
     reason,
 )
+from doorkeeper.storage.rows import append, log_rows
+from testkit.stores import AUTHOR, NOW_MS, credential
 
 
 def test_each_commit_is_synced_and_the_wal_is_used(tmp_path: Path) -> None:
@@ -158,3 +161,31 @@ def test_damage_is_found(tmp_path: Path) -> None:
 
     assert str(raised.value).startswith(f"{path}: the database is damaged: ")
     damaged.close()
+
+
+def test_the_file_keeps_nothing_of_a_credential_that_is_gone(tmp_path: Path) -> None:
+    """Neither in the tables nor in what they no longer use: replaced, deleted, or in the log."""
+    path = tmp_path / "doorkeeper.db"
+    connection = connect(path)
+    for version in (schema.TABLES, schema.VERSION_2, schema.VERSION_3):
+        connection.execute(version)
+    made = [credential(f"user-{number:02}") for number in range(40)]
+    users = tuple(
+        (key, each._replace(stored_key=f"what checks the password of {key.user}".encode()))
+        for key, each in made
+    )
+    gone, kept = users[:30], users[30:]
+    changes = (
+        Change(author=AUTHOR, credentials_set=users),
+        Change(author=AUTHOR, credentials_deleted=tuple(key for key, _ in gone)),
+    )
+
+    for revision, change in enumerate(changes, 1):
+        append(connection, log_rows(change, revision, NOW_MS))
+    connection.close()
+
+    octets = path.read_bytes()
+    assert [key.user for key, each in kept if each.stored_key not in octets] == []
+    assert [key.user for key, each in gone if each.stored_key in octets] == []
+    written = [key.user for key, each in users if each.stored_key.hex().encode() in octets.lower()]
+    assert written == []
