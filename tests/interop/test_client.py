@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +23,10 @@ from doorkeeper.client import (
     client_config,
 )
 from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
 from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
 from testkit.certificates import PASSWORD, jks, trust_store, world
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot
@@ -50,6 +56,7 @@ KEYS = {
     ),
     f"{SASL}oauthbearer.sasl.server.callback.handler.class": UNSECURED,
     "connections.max.reauth.ms": str(SESSION_MS),
+    "delegation.token.secret.key": "the key of tokens",
     "super.users": "User:ANONYMOUS;User:admin;User:scram",
 }
 ACLS = sorted(
@@ -157,6 +164,30 @@ async def test_a_token_logs_in_by_properties_alone(target: Target, tmp_path: Pat
             await alice.describe_acls()
 
     assert refused.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_a_delegation_token_logs_in_as_its_owner(target: Target, mechanism: str) -> None:
+    """Made by a request of any kind; its id and HMAC are name and password."""
+    owner = Password("PLAIN", "admin", USERS["admin"])
+    async with AdminClient(ClientConfig(bootstrap=target.sasl, login=owner)) as admin:
+        made = await admin.call(
+            CreateDelegationTokenRequest(max_lifetime_ms=-1),
+            CreateDelegationTokenResponse,
+            controller=True,
+        )
+        bearer = Password(mechanism, made.token_id, b64encode(made.hmac).decode(), by_token=True)
+
+        async def found() -> object:
+            async with AdminClient(ClientConfig(bootstrap=target.sasl, login=bearer)) as client:
+                return await client.describe_acls()
+
+        async with asyncio.timeout(60):
+            while True:
+                # A broker knows of a token a little after the controller has made it.
+                with contextlib.suppress(LoginRefused):
+                    assert await found() == await admin.describe_acls()
+                    break
 
 
 async def test_sessions_are_renewed_under_load(target: Target) -> None:
