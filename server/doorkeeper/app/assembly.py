@@ -48,7 +48,6 @@ from doorkeeper.connection import Connection
 from doorkeeper.net import BindError, Server
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.topics import Topics, topic_of
 
 if TYPE_CHECKING:
@@ -218,6 +217,9 @@ class Assembly:
     def _open_store(self) -> Store:
         if self._store is not None:
             return self._store
+        # A server inside a test has no database.
+        from doorkeeper.storage.embedded import EmbeddedStore  # noqa: PLC0415
+
         return EmbeddedStore.open(
             self._settings.data_dir,
             now_ms=self._now_ms,

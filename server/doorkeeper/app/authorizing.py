@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import structlog
-
 from doorkeeper.app.closing import close
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.contract import Store
 
 
@@ -37,7 +36,7 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
     """
     authorizer = authorizer_of(entries)
     if authorizer is not None:
-        close(GuardedAuthorizer(authorizer), structlog.get_logger("doorkeeper.server"))
+        close(GuardedAuthorizer(authorizer), _log())
 
 
 def authorizer_of(
@@ -66,7 +65,7 @@ def authorizer_of(
     except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.
         if authorizer is not None:
-            close(GuardedAuthorizer(authorizer), structlog.get_logger("doorkeeper.server"))
+            close(GuardedAuthorizer(authorizer), _log())
         if isinstance(error, ValueError):
             raise StartError(placed(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
@@ -105,6 +104,14 @@ def started(
         text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
         raise refused_start(settings, TypeError(text))
     return {each: as_future(awaitable, loop) for each, awaitable in awaitables.items()}
+
+
+def _log() -> Logger:
+    # Only what goes wrong is told here; a server inside a test logs without structlog.
+    import structlog  # noqa: PLC0415
+
+    logger: Logger = structlog.get_logger("doorkeeper.server")
+    return logger
 
 
 def one_line(error: BaseException) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import structlog
-
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.broker_configs import altered, check_replicas
@@ -54,7 +52,7 @@ class ConfigChanges:
         store: Store,
         reconfiguring: Reconfiguring,
         topic_changes: TopicChanges,
-        logger: Logger | None = None,
+        logger: Logger,
     ) -> None:
         """Wait for ``begin``."""
         self._store = store
@@ -63,7 +61,7 @@ class ConfigChanges:
         self.turn = asyncio.Lock()
         """Whoever changes keys, a reload too, has it while it judges and uses them."""
         self._begun = asyncio.Event()
-        self._log: Logger = logger or structlog.get_logger("doorkeeper.server")
+        self._log: Logger = logger
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import structlog
-
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.credential_alteration import altered
 from doorkeeper.errors import ApiError, ErrorCode
@@ -38,7 +36,7 @@ class CredentialChanges:
         users: ScramUsers,
         store: Store,
         loop: asyncio.AbstractEventLoop,
-        logger: Logger | None = None,
+        logger: Logger,
     ) -> None:
         """Begin with the users of the store."""
         self._visible = users
@@ -46,7 +44,7 @@ class CredentialChanges:
         self._store = store
         self._loop = loop
         self._waiting: list[Callable[[], None]] | None = []
-        self._log: Logger = logger or structlog.get_logger("doorkeeper.server")
+        self._log: Logger = logger
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""

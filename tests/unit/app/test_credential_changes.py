@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
@@ -36,7 +38,9 @@ class World:
     def __init__(self) -> None:
         self.store = HandStore()
         users = ScramUsers([credential("alice")])
-        self.changes = CredentialChanges(users, self.store, asyncio.get_running_loop())
+        self.changes = CredentialChanges(
+            users, self.store, asyncio.get_running_loop(), structlog.get_logger("doorkeeper.server")
+        )
 
     def begun(self) -> World:
         self.changes.begin()

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper import registry
 from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.live_node import LiveNode
@@ -35,7 +37,10 @@ def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) ->
         Topics(), HeldStore(), asyncio.get_running_loop(), on_failure=lambda error: None
     )
     credential_changes = CredentialChanges(
-        ScramUsers([credential("alice")]), HeldStore(), asyncio.get_running_loop()
+        ScramUsers([credential("alice")]),
+        HeldStore(),
+        asyncio.get_running_loop(),
+        structlog.get_logger("doorkeeper.server"),
     )
     return LiveNode(
         settings=settings,
