@@ -1,19 +1,36 @@
-"""The examples of docs/testing.md for confluent-kafka and aiokafka, run as they are shown."""
+"""What docs/testing.md says of others: confluent-kafka, aiokafka, Java's tools."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.testing import DoorkeeperServer
 from testkit.clients import CLIENTS
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import VERSIONS, Unavailable, cannot
 from testkit.testing_examples import EXAMPLES, run_example
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from testkit.kafka_tools import KafkaTools
+
 pytestmark = pytest.mark.interop
+ORDERS = {
+    "resourceType": "TOPIC",
+    "name": "orders",
+    "principal": "User:alice",
+    "operation": "READ",
+}
+DOORS = [
+    ("PLAINTEXT", None),
+    ("SSL", None),
+    ("MTLS", None),
+    *itertools.product(("SASL_PLAINTEXT", "SASL_SSL"), ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+]
 
 
 @pytest.mark.parametrize(
@@ -32,3 +49,23 @@ def test_the_example_passes(library: str, example: str, tmp_path: Path) -> None:
         cannot(str(missing))
 
     assert run_example(EXAMPLES / example, tmp_path, packages) == {"passed": 2}
+
+
+@pytest.mark.parametrize(("listener", "mechanism"), DOORS)
+def test_javas_tools_connect(
+    listener: str,
+    mechanism: str | None,
+    kafka_tools: Callable[[str], KafkaTools],
+    tmp_path: Path,
+) -> None:
+    """With the file of write_java, kafka-acls.sh is let in by each listener and mechanism."""
+    tools = kafka_tools(VERSIONS[0])
+    users = {"admin": 'a "b" \\ \u00e9'} if mechanism else {}
+    with DoorkeeperServer(listeners=[listener], users=users, acls=[ORDERS]) as server:
+        config = server.client_config(mechanism=mechanism)
+        file = config.write_java(tmp_path / "client.properties")
+        words = ("--bootstrap-server", server.bootstrap_servers, "--command-config", str(file))
+
+        done = tools.run("kafka-acls", *words, "--list")
+
+    assert "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)" in done.text
