@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
 from doorkeeper.acl.planning import Plan
@@ -66,10 +67,7 @@ def plan_of(text: str) -> Plan:
         FormatError: it is none.
 
     """
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
+    document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
@@ -80,6 +78,9 @@ def plan_of(text: str) -> Plan:
             parts[part] = from_document({"version": 1, "acls": document[part]})
         except FormatError as error:
             raise FormatError(f"{part}: {error}") from None
+    both = sorted(set(parts["added"]) & set(parts["removed"]))
+    if both:
+        raise FormatError(f"added and removed: both have {row(both[0])}")
     kept, foreign = document["kept"], document["foreign"]
     if not isinstance(kept, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")

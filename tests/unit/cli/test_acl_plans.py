@@ -53,3 +53,9 @@ def test_a_text_that_is_no_json() -> None:
     """The line is named."""
     with pytest.raises(FormatError, match="line 2: no JSON"):
         acl_plans.plan_of('{"version": 1,\n]')
+
+
+def test_a_plan_that_adds_what_it_removes() -> None:
+    """It is refused: what is wanted would be gone in the end."""
+    with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
+        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B))))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats import csv, listing, records, znodes
+from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def read(text: str, how: Format | None = None, *, name: str = "") -> list[AclBin
         FormatError: the text is not what it should be.
 
     """
+    # Editors of Windows write a mark in front of what they save.
+    text = text.removeprefix("\ufeff")
     return _READERS[how or format_of(text, name)](text)
 
 
@@ -94,7 +96,7 @@ def format_of(text: str, name: str = "") -> Format:
 
 def _json_kind(text: str) -> Format:
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = document_of(text)
+    except FormatError:
         return Format.JSON
     return Format.ZNODES if znodes.is_dump(document) else Format.JSON

@@ -89,9 +89,20 @@ def binding_of(
     fault = check_binding(binding)
     if fault is not None:
         raise FormatError(fault.message or "no broker would store this")
+    for text in (name, principal, host):
+        if not (text.isascii() or _is_unicode(text)):
+            raise FormatError(f"found {text!r}; half of a surrogate pair is no character")
     if not host:
         raise FormatError("the host is empty; allowed: * or the text of an address")
     return binding
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _member(kind: type[E], text: str, what: str) -> E:

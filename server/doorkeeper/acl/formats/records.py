@@ -16,6 +16,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError, binding_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ def read_json(text: str) -> list[AclBinding]:
         FormatError: it is none of ours; says which record is wrong, counting from 1.
 
     """
-    try:
-        return from_document(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
+    return from_document(document_of(text))
 
 
 def read_yaml(text: str) -> list[AclBinding]:
@@ -159,7 +157,7 @@ def _as_written(text: str) -> object | None:
     if not all(line.startswith("- {") for line in lines):
         return None
     try:
-        return {"version": VERSION, "acls": [json.loads(line[2:]) for line in lines]}
+        return {"version": VERSION, "acls": [document_of(line[2:]) for line in lines]}
     except ValueError:
         return None
 
@@ -170,4 +168,19 @@ def _yaml_text(record: dict[str, str]) -> str:
 
 
 def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """One that takes no key twice: YAML forbids it, and the first value would be lost."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002  as there
+            seen = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in seen:
+                        raise yaml.constructor.ConstructorError(
+                            problem=f"{key.value!r} stands twice in one mapping",
+                            problem_mark=key.start_mark,
+                        )
+                    seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    return Loader

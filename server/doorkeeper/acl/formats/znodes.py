@@ -13,11 +13,11 @@ Source: ``AclEntry.fromBytes``, ``ZkAclStore``, ``Resource.fromString`` of Kafka
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError, binding_of
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ def read(text: str) -> list[AclBinding]:
         FormatError: with the path of the node that is wrong.
 
     """
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
-    return from_document(document)
+    return from_document(document_of(text))
 
 
 def from_document(document: object) -> list[AclBinding]:
@@ -77,10 +73,7 @@ def _bindings(path: str, node: object) -> Iterator[AclBinding]:
     if match is None:
         raise FormatError("expected is a path such as /kafka-acl/Topic/orders")
     if isinstance(node, str):
-        try:
-            node = json.loads(node)
-        except json.JSONDecodeError as error:
-            raise FormatError(f"no JSON: {error.msg}") from None
+        node = document_of(node)
     if not isinstance(node, dict) or node.get("version") != 1:
         raise FormatError('expected is {"version": 1, "acls": [...]}')
     acls = node.get("acls")

@@ -135,3 +135,10 @@ def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:
         read(text)
 
     assert str(raised.value).startswith(error)
+
+
+def test_the_mark_of_windows_in_front() -> None:
+    """Every format is read with it."""
+    binding = allow("a", READ, topic("t"))
+    for how in WRITTEN:
+        assert read("\ufeff" + write([binding], how)) == [binding]

@@ -23,3 +23,17 @@ def test_what_means_nothing_is_refused() -> None:
         for text in ("ANY", "UNKNOWN", "", "MATCH"):
             with pytest.raises(FormatError, match="allowed: "):
                 kind(text)
+
+
+def test_half_of_a_surrogate_pair() -> None:
+    """JSON can say it, but no broker takes it and no file keeps it."""
+    with pytest.raises(FormatError, match="half of a surrogate pair is no character"):
+        names.binding_of(
+            resource="TOPIC",
+            name="a\ud800",
+            pattern="LITERAL",
+            principal="User:ä",
+            host="*",
+            does="READ",
+            permission="ALLOW",
+        )

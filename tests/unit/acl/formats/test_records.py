@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from doorkeeper.acl.formats import records
+from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation, ResourceType
 from testkit.acl import READ, allow, topic
 from testkit.checkout import ROOT
@@ -37,3 +40,28 @@ def test_people_write_less_than_we_do() -> None:
         allow("alice", READ, topic("orders")),
         allow("alice", AclOperation.WRITE, topic("orders")),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\nacls:\n- {name: a}\nacls:\n- {name: b}\n",
+        "version: 1\nacls:\n- resourceType: TOPIC\n  acls: 1\n  acls: 1\n",
+        'version: 1\nacls:\n- {"acls": 1, "acls": 2}\n',
+    ],
+)
+def test_a_key_of_yaml_that_stands_twice(text: str) -> None:
+    """It is refused: the first value would be lost, and ACLs with it."""
+    with pytest.raises(FormatError, match=r"line \d: no YAML: 'acls' stands twice in one mapping"):
+        records.read_yaml(text)
+
+
+def test_keys_of_yaml_that_are_merged() -> None:
+    """A record may take words from another one and put its own in their place."""
+    text = (
+        "version: 1\nacls:\n"
+        "- &a {resourceType: TOPIC, name: a, principal: 'User:a', operation: READ}\n"
+        "- {<<: *a, name: b}\n"
+    )
+
+    assert [each.pattern.name for each in records.read_yaml(text)] == ["a", "b"]
