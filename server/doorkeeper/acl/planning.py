@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.acl.model import WILDCARD, PatternType
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,8 +36,9 @@ class Selector:
     def selects(self, binding: AclBinding) -> bool:
         """Say whether the binding is owned."""
         pattern, entry = binding
+        every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
         return (
-            (not self.prefixes or pattern.name.startswith(self.prefixes))
+            (not self.prefixes or (not every and pattern.name.startswith(self.prefixes)))
             and (not self.principals or entry.principal in self.principals)
             and (not self.resource_types or pattern.resource_type in self.resource_types)
         )
@@ -85,6 +88,17 @@ def plan(
     there = set(present)
     mine = {binding for binding in there if owned.selects(binding)}
     removed = tuple(sorted(mine - goal))
-    if removals_max is not None and len(removed) > removals_max:
-        raise PlanError(f"{len(removed)} ACLs would be removed; allowed: {removals_max}")
-    return Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
+    found = Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
+    return found if removals_max is None else within(found, removals_max)
+
+
+def within(found: Plan, removals_max: int) -> Plan:
+    """Return the plan.
+
+    Raises:
+        PlanError: it removes more than that.
+
+    """
+    if len(found.removed) > removals_max:
+        raise PlanError(f"{len(found.removed)} ACLs would be removed; allowed: {removals_max}")
+    return found

@@ -16,7 +16,7 @@ import click
 from doorkeeper.acl.applying import apply as carried_out
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
-from doorkeeper.acl.planning import PlanError, Selector
+from doorkeeper.acl.planning import PlanError, Selector, within
 from doorkeeper.acl.planning import plan as planned
 from doorkeeper.cli import acl_plans
 from doorkeeper.cli.acl_places import Place, at, read
@@ -79,6 +79,7 @@ def selectors(command: Command) -> Command:
         "prefixes",
         metavar="TEXT",
         multiple=True,
+        callback=_prefixes,
         help="Touch only resources whose names begin so; may be repeated, as the next two.",
     )
     principal = click.option(
@@ -97,6 +98,15 @@ def selectors(command: Command) -> Command:
         help="Touch only resources of this type, such as topic.",
     )
     return prefix(principal(kind(command)))
+
+
+def _prefixes(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    # All names begin with an empty text: a script's empty variable would own the whole cluster.
+    if "" in given:
+        raise click.BadParameter("is empty, which would be every name; leave it out to own all")
+    return given
 
 
 def _types(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> Any:  # noqa: ANN401  what click wants
@@ -291,7 +301,7 @@ def apply(
     def made(present: list[AclBinding]) -> Plan:
         if isinstance(given, list):
             return planned(present, given, owned, removals_max=removals_max)
-        return left_of(given, present)
+        return within(left_of(given, present), removals_max)
 
     _carry_out(where, made, dry_run=dry_run, asks=not yes)
 
@@ -362,7 +372,10 @@ def _changed_place(word: str, command_config: Path | None) -> Place:
 def _carry_out(
     place: Place, made: Callable[[list[AclBinding]], Plan], *, dry_run: bool, asks: bool
 ) -> None:
+    begun = False
+
     async def work(there: Changeable) -> Outcome | None:
+        nonlocal begun
         found = made(there.present)
         _show(found, "table")
         if not found or dry_run:
@@ -370,12 +383,13 @@ def _carry_out(
         if asks and not click.confirm("Shall it be done?", err=True):
             say("nothing was changed")
             return None
+        begun = True
         return await carried_out(found, there.target, progress("applying"))
 
     try:
         outcome = at(place, work, make_store=not dry_run)
     except SourceError as error:
-        fail([*error.problems, "the same command does what is left"])
+        fail([*error.problems, *(["the same command does what is left"] if begun else [])])
     except PlanError as error:
         fail([f"{error} (--max-removals, --own-prefix, --own-principal, --own-type)"])
     if outcome is None:

@@ -62,3 +62,13 @@ def test_a_plan_leads_where_it_says(present: list[AclBinding], wanted: list[AclB
     assert set(made.added).isdisjoint(present)
     assert set(made.removed).isdisjoint(wanted)
     assert list(made.added) == sorted(made.added)
+
+
+def test_all_names_begin_with_no_prefix() -> None:
+    """A LITERAL asterisk covers every name, and is nobody's who owns a beginning of names."""
+    every, asterisks = allow("a", READ, topic("*")), allow("a", READ, topic("*", PREFIXED))
+    owned = Selector(prefixes=("*",))
+
+    assert not owned.selects(every)
+    assert owned.selects(asterisks)
+    assert Selector().selects(every)

@@ -189,3 +189,37 @@ def test_what_cannot_be_is_one_line(desk: Desk, words: str, status: int, said: s
     assert result.exit_code == status
     assert said in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
+    """It is wrong usage: a script's empty variable must not own the whole cluster."""
+    result = desk.run("apply", desk.file(), desk.store, "--own-prefix", "", "--yes")
+
+    assert result.exit_code == 2
+    assert "every name" in result.stderr
+    assert len(desk.there()) == 2
+
+
+def test_a_kept_plan_may_remove_no_more_than_any_other(desk: Desk) -> None:
+    """Nothing is done, and the option is named."""
+    file = str(desk.folder / "kept.plan")
+    assert desk.run("plan", desk.file(), desk.store, "--out", file).exit_code == 2
+
+    words = ("apply", file, desk.store, "--plan", "--yes", "--max-removals")
+    refused = desk.run(*words, "1")
+
+    assert refused.exit_code == 1
+    assert "2 ACLs would be removed; allowed: 1 (--max-removals" in refused.stderr
+    assert len(desk.there()) == 2
+    assert desk.run(*words, "2").exit_code == 0
+    assert desk.there() == []
+
+
+def test_nothing_is_left_to_do_of_what_never_began(desk: Desk) -> None:
+    """A place that cannot be opened is told of, and no more."""
+    (desk.folder / "none.properties").write_text(f"doorkeeper.data.dir={desk.folder / 'data'}\n")
+    result = desk.run("apply", desk.file(), f"config:{desk.folder / 'none.properties'}", "--yes")
+
+    assert result.exit_code == 1
+    assert "there are no ACLs" in result.stderr
+    assert "what is left" not in result.stderr
