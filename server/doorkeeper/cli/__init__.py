@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+STDIN = 0
 STDOUT = 1
 STDERR = 2
 
@@ -71,5 +72,6 @@ def _fill_standard_descriptors() -> None:
         pass
     os.close(opened)
     # Python leaves None in the place of a stream that was closed.
+    sys.stdin = sys.stdin or os.fdopen(STDIN)
     sys.stdout = sys.stdout or os.fdopen(STDOUT, "w")
     sys.stderr = sys.stderr or os.fdopen(STDERR, "w")

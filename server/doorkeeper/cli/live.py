@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from doorkeeper.cli.terminal import say
 from doorkeeper.client.admin import AdminClient
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def opened(config: ClientConfig) -> Iterator[tuple[AdminClient, asyncio.Runner]]
     def tell(error: ClientError) -> None:
         if str(error) not in told:
             told.add(str(error))
-            sys.stderr.write(f"doorkeeper: {error}; trying again\n")
+            say(f"{error}; trying again")
 
     with asyncio.Runner() as runner:
         client = AdminClient(config, on_retry=tell)

@@ -8,6 +8,7 @@ the next request waits until all before it are answered and the login is done ag
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import ssl
 from collections import deque
@@ -343,11 +344,19 @@ async def _streams(address: Address, config: ClientConfig) -> Streams:
         raise TlsFailed(f"{address}: {told(error)}") from error
     except (OSError, OverflowError, ValueError) as error:
         # A server may name itself in ways that are no host or port.
-        raise Unreachable(f"{address}: {told(error)}") from error
+        hint = "; does the server speak TLS there?" if config.tls and _is_reset(error) else ""
+        raise Unreachable(f"{address}: {told(error)}{hint}") from error
+
+
+def _is_reset(error: Exception) -> bool:
+    return isinstance(error, ConnectionResetError)
 
 
 def told(error: Exception) -> str:
     """Return an error of the system as people know it, on one line."""
+    if _is_reset(error):
+        # asyncio has no words for one that ends in the midst of a handshake.
+        return os.strerror(errno.ECONNRESET)
     if isinstance(error, ssl.SSLError):
         reason = (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
         verified = getattr(error, "verify_message", "")

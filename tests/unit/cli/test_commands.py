@@ -104,3 +104,18 @@ def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
     )
 
     assert ended.returncode == 31
+
+
+def test_a_closed_stdin_is_an_empty_one() -> None:
+    """A command that reads it says that nothing is there, in a line."""
+    words = ["acls", "export", "-"]
+    ended = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "doorkeeper", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ended.returncode == 1
+    assert ended.stderr == "doorkeeper: -: expected is a mapping with version and acls\n"

@@ -14,3 +14,11 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert captured.err == "doorkeeper: one\ndoorkeeper: two lines\n"
     assert captured.out == ""
     assert caught.value.code == 1
+
+
+def test_what_a_server_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """Characters that do not print are written as escapes."""
+    with pytest.raises(SystemExit):
+        fail(["no \x1b[31mway"])
+
+    assert capsys.readouterr().err == "doorkeeper: no \\x1b[31mway\n"

@@ -297,3 +297,18 @@ def test_errors_of_the_system_are_told_in_a_line() -> None:
     assert told(OSError("Multiple\nexceptions")) == "Multiple exceptions"
     assert told(ssl.SSLError(1, "[SSL: X] unhelpful")).startswith("TLS: ")
     assert told(ValueError()) == "ValueError"
+
+
+async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
+    """Brokers without TLS close the connection: the line asks whether there is any."""
+
+    async def end(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(end, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Unreachable, match="reset by peer; does the server speak TLS there"):
+            await Connection.connect(
+                Address("127.0.0.1", port),
+                ClientConfig(bootstrap="unused:1", tls=ssl.create_default_context()),
+            )
