@@ -29,6 +29,7 @@ NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
 _HEAD = f"version: {VERSION}\nacls:\n"
+_DEPTH_MAX = 100
 _NOT_IN_YAML = re.compile(
     "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -58,7 +59,9 @@ def read_yaml(text: str) -> list[AclBinding]:
     import yaml  # noqa: PLC0415  few need it
 
     try:
-        document = yaml.load(text, Loader=_loader(yaml))  # noqa: S506  a safe one
+        loader = _loader(yaml)
+        _check_depth(yaml, text, loader)
+        document = yaml.load(text, Loader=loader)  # noqa: S506  a safe one
         return from_document(document)
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
@@ -165,6 +168,19 @@ def _as_written(text: str) -> object | None:
 def _yaml_text(record: dict[str, str]) -> str:
     text = json.dumps(record, ensure_ascii=False)
     return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
+
+
+def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a module
+    """Refuse what would overflow the stack of the C loader, which ends the process."""
+    begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, begins):
+            depth += 1
+            if depth > _DEPTH_MAX:
+                raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
+        elif isinstance(event, ends):
+            depth -= 1
 
 
 def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C

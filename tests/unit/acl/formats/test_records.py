@@ -65,3 +65,10 @@ def test_keys_of_yaml_that_are_merged() -> None:
     )
 
     assert [each.pattern.name for each in records.read_yaml(text)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000 + "a", "{a: " * 50_000])
+def test_yaml_that_is_nested_too_deeply(text: str) -> None:
+    """It is refused: the loader in C would end the process."""
+    with pytest.raises(FormatError, match="line 1: no YAML: nested too deeply"):
+        records.read_yaml(text)
