@@ -19,6 +19,7 @@ failures     how a command that cannot go on says so
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -37,7 +38,8 @@ STDERR = 2
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
     _fill_standard_descriptors()
-    if "serve" in (sys.argv[1:] if arguments is None else arguments)[:1]:
+    serves = "serve" in (sys.argv[1:] if arguments is None else arguments)[:1]
+    if serves:
         # Until the server takes it, the signal must not end the process: a service manager may
         # send it at any time.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -48,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as end:
         _leave_threads_behind(end.code)
         raise
+    except OSError as error:
+        if serves or error.errno != errno.ENOSPC:
+            raise
+        from doorkeeper.cli.failures import fail  # noqa: PLC0415  as above
+
+        # What is still to be written has no place either, and Python would say so once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+        fail([f"{error.filename or 'standard output'}: {error.strerror}"])
 
 
 def _leave_threads_behind(status: object) -> None:

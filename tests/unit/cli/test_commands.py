@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -119,3 +120,25 @@ def test_a_closed_stdin_is_an_empty_one() -> None:
 
     assert ended.returncode == 1
     assert ended.stderr == "doorkeeper: -: expected is a mapping with version and acls\n"
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    """What is cut off is no success, and no traceback either."""
+    rows = "".join(f"User:u{n},TOPIC,LITERAL,t{n},READ,ALLOW,*\n" for n in range(2000))
+    header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+    (tmp_path / "acls.csv").write_text(header + rows)
+    for words in ("export acls.csv", "what-can --principal User:u1 --file acls.csv"):
+        line = [sys.executable, "-m", "doorkeeper", "acls", *words.split()]
+        with Path("/dev/full").open("w") as full:
+            ended = subprocess.run(
+                line,
+                cwd=tmp_path,
+                check=False,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+            )
+
+        assert ended.returncode == 1
+        assert ended.stderr == "doorkeeper: standard output: No space left on device\n"
