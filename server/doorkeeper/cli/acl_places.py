@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.applying import exactly
 from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.cli.acl_sources import SourceError, bindings_in
+from doorkeeper.cli.acl_sources import SourceError, bindings_in, is_known
 from doorkeeper.cli.options import load_or_fail
+from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -54,7 +55,15 @@ class _Live:
         self._admin = admin
 
     async def present(self) -> list[AclBinding]:
-        return await self._admin.describe_acls()
+        found = await self._admin.describe_acls()
+        known = [each for each in found if is_known(each)]
+        if len(known) < len(found):
+            # No set of ours could want them, so that every plan would remove them.
+            say(
+                f"{len(found) - len(known)} ACLs of the server are left out and left alone: it is"
+                " newer, and knows types or operations that are unknown here"
+            )
+        return known
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         return [each.error for each in await self._admin.create_acls(bindings)]

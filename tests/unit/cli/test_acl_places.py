@@ -8,15 +8,18 @@ import pytest
 
 from doorkeeper.acl.applying import apply
 from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.planning import plan
 from doorkeeper.cli.acl_places import Changeable, Place, at, read
 from doorkeeper.cli.acl_sources import SourceError
+from doorkeeper.client import AdminClient
 from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.acl.applying import Outcome
+    from doorkeeper.acl.model import AclBinding
 
 A, B = allow("a", READ, topic("t")), deny("b", READ, topic("u"))
 
@@ -80,3 +83,18 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         read(Place("kafka://127.0.0.1:1", quick))
     with pytest.raises(SourceError, match=r"security\.protocol: found TCP"):
         read(Place("kafka://127.0.0.1:1", wrong))
+
+
+def test_what_a_newer_server_knows_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ACLs of unknown operations are in no export and no plan; how many is told."""
+    unknown = B._replace(entry=B.entry._replace(operation=AclOperation(0)))
+
+    async def describe_acls(_admin: AdminClient) -> list[AclBinding]:
+        return [A, unknown]
+
+    monkeypatch.setattr(AdminClient, "describe_acls", describe_acls)
+
+    assert read(Place("kafka://localhost:1")) == [A]
+    assert "1 ACLs of the server are left out and left alone" in capsys.readouterr().err
