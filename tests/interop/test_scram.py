@@ -171,6 +171,20 @@ def held(
     return json.loads(done.stdout)
 
 
+def refused(library: str, target: Target, mechanism: str) -> Any:
+    """Return how a session with a wrong password went; nothing may come of it.
+
+    On a busy machine kafka-python sees the end of the connection before the answer in front of it,
+    and then tells only of the end: it is asked up to three times.
+    """
+    for _ in range(3):
+        bad = held(library, target, mechanism, password="wrong")
+        assert bad["calls"] == 0
+        if REFUSED in bad["text"] + bad["log"]:
+            break
+    return bad
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_other_clients_log_in_and_are_refused(
@@ -178,10 +192,9 @@ def test_other_clients_log_in_and_are_refused(
 ) -> None:
     """A refusal has the text of the broker, in the library's words."""
     good = held(library, scram_target, mechanism)
-    bad = held(library, scram_target, mechanism, password="wrong")
+    bad = refused(library, scram_target, mechanism)
 
     assert (good["error"], good["calls"]) == (None, 1), good
-    assert bad["calls"] == 0
     assert f"{REFUSED} {mechanism}" in bad["text"] + bad["log"], bad
 
 
