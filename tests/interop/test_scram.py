@@ -177,6 +177,7 @@ def refused(library: str, target: Target, mechanism: str) -> Any:
     On a busy machine kafka-python sees the end of the connection before the answer in front of it,
     and then tells only of the end: it is asked up to three times.
     """
+    bad: Any = None
     for _ in range(3):
         bad = held(library, target, mechanism, password="wrong")
         assert bad["calls"] == 0
