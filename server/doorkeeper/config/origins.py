@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import named
 from doorkeeper.config.settings import default_of, meaning_of
-from doorkeeper.config.values import KeyType
+from doorkeeper.config.values import KeyType, without_login
 
 if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
@@ -43,7 +43,7 @@ def origins_of(settings: Settings) -> list[Origin]:
         has_effect = not named(name).without_effect
         if name in given:
             hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
-            value = HIDDEN if hidden else given[name].value.strip()
+            value = HIDDEN if hidden else without_login(given[name].value.strip())
             rows.append(Origin(name, value, given[name].source, has_effect))
         else:
             default = KEYS[name].default if default_of(name) is None else default_of(name)

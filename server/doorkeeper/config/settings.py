@@ -17,7 +17,7 @@ from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import named
-from doorkeeper.config.values import KeyType
+from doorkeeper.config.values import KeyType, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,8 +187,10 @@ class Settings:
         default = str(self.node_id) if name == "node.id" else default_of(base)
         if default is not None:
             synonyms.append(Synonym(base, default, ConfigSource.DEFAULT_CONFIG))
-        if sensitive:
-            synonyms = [synonym._replace(value=None) for synonym in synonyms]
+        synonyms = [
+            each._replace(value=None if sensitive else without_login(each.value))
+            for each in synonyms
+        ]
         first = synonyms[0] if synonyms else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
         return DescribedKey(
             name=name,

@@ -134,3 +134,11 @@ def not_blank(value: Value) -> None:
     """Refuse an empty text."""
     if not value:
         raise ValueError("a text that is not empty")
+
+
+def without_login(text: str | None) -> str | None:
+    """Return a value as it may be shown: a URL without the name and password that stand in it."""
+    return None if text is None else _LOGIN.sub(f"{HIDDEN}@", text)
+
+
+_LOGIN = re.compile(r"(?<=://)[^/\s@]*@")
