@@ -1,0 +1,1 @@
+"""From the record of decisions to access intelligence: unused grants, least privilege, more."""
