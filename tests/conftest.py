@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_totals import TOTALS, Totals
+from testkit.postgres import Database, Postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Two cores shared with servers and browsers of others: a deadline would measure them, not us.
 settings.register_profile(
@@ -59,3 +61,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def totals(pytestconfig: pytest.Config) -> Totals:
     """Give the totals of this run."""
     return pytestconfig.stash.setdefault(TOTALS, Totals())
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """Give a real PostgreSQL that trusts everyone, one for the run; nobody may stop it."""
+    try:
+        server = Postgres()
+    except Unavailable as missing:
+        cannot(str(missing))
+    with server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: Postgres) -> Iterator[Database]:
+    """Give an empty database of the test's own."""
+    made = postgres_server.create_database()
+    yield made
+    made.drop()
