@@ -1,4 +1,4 @@
-"""Makes the codec's source from the schemas. A development tool: `python -m doorkeeper_schemas`.
+"""Makes source from the schemas. A development tool: `python -m doorkeeper_schemas`.
 
 From the schema files to the source that is checked in:
 
@@ -7,4 +7,6 @@ From the schema files to the source that is checked in:
         trees --decoding, encoding-->   doorkeeper_wire/messages/<api>.py   the codec that runs
     schemas/apis.yaml        --apis-->        doorkeeper_wire/api_keys.py
     schemas/operations.yaml  --operations-->  doorkeeper/operations.py
+    schemas/records/audit_event.json  --records, events-->  doorkeeper/audit/events.py
+    schemas/records/tables/*.json     --tables-->           doorkeeper_pipeline/schemas.py
 """

@@ -14,10 +14,13 @@ from pathlib import Path
 
 from doorkeeper_schemas.apis import apis_source, read_apis
 from doorkeeper_schemas.declaring import constant, declared_source
+from doorkeeper_schemas.events import events_source
 from doorkeeper_schemas.model import Module
 from doorkeeper_schemas.modules import messages_source
 from doorkeeper_schemas.operations import operations_source
 from doorkeeper_schemas.reading import SchemaError, read_module
+from doorkeeper_schemas.records import read_events
+from doorkeeper_schemas.tables import read_tables, table_of, tables_source
 
 ROOT = Path(__file__).parents[2]
 _WIRE = ROOT / "protocol" / "doorkeeper_wire"
@@ -38,6 +41,16 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     yield _file(_WIRE / "api_keys.py", apis_source(apis))
     operations = operations_source(root / "schemas/operations.yaml", apis)
     yield _file(ROOT / "server/doorkeeper/operations.py", operations)
+    yield from _records(root)
+
+
+def _records(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield what is made of the records that cross our own boundaries."""
+    event = "schemas/records/audit_event.json"
+    events = read_events(root / event)
+    yield _file(ROOT / "server/doorkeeper/audit/events.py", events_source(events, event))
+    tables = [table_of(events, "audit_event"), *read_tables(root / "schemas/records/tables")]
+    yield _file(ROOT / "pipeline/doorkeeper_pipeline/schemas.py", tables_source(tables))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,133 @@
+"""Tables as plain data, and what Arrow and Spark call the same.
+
+Neither is imported before somebody asks for it: Spark's workers need no Arrow schema, and a
+machine without Java no Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of one type; its items are never null."""
+
+    item: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class StructOf:
+    """A row inside a row."""
+
+    columns: tuple[Column, ...]
+
+
+ColumnType = str | ListOf | StructOf
+"""boolean, int16, int32, int64, double, string, binary, date, timestamp; a list or a struct."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column. ``nullable`` says that a value may be missing."""
+
+    name: str
+    type: ColumnType
+    nullable: bool = False
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table: its columns in order, and by which of them its folder is divided."""
+
+    name: str
+    layer: str
+    meaning: str
+    columns: tuple[Column, ...]
+    partitioned_by: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """Return a table's schema for Arrow. Timestamps are microseconds in UTC."""
+    import pyarrow as pa  # noqa: PLC0415 - see the module
+
+    return pa.schema([_arrow_field(pa, column) for column in table.columns])
+
+
+def spark_schema(table: Table) -> StructType:
+    """Return a table's schema for Spark."""
+    from pyspark.sql import types  # noqa: PLC0415 - see the module
+
+    return _spark_struct(types, table.columns)
+
+
+def _arrow_field(pa: Any, column: Column) -> Any:  # noqa: ANN401 - the module, for it is late
+    return pa.field(column.name, _arrow_type(pa, column.type), nullable=column.nullable)
+
+
+def _arrow_type(pa: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+    match column_type:
+        case ListOf(item):
+            return pa.list_(pa.field("element", _arrow_type(pa, item), nullable=False))
+        case StructOf(columns):
+            return pa.struct([_arrow_field(pa, column) for column in columns])
+        case _:
+            return _arrow_scalars(pa)[column_type]
+
+
+def _arrow_scalars(pa: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    return {
+        "boolean": pa.bool_(),
+        "int16": pa.int16(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+
+
+def _spark_struct(types: Any, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401 - as above
+    return types.StructType(
+        [
+            types.StructField(column.name, _spark_type(types, column.type), column.nullable)
+            for column in columns
+        ]
+    )
+
+
+def _spark_type(types: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+    match column_type:
+        case ListOf(item):
+            return types.ArrayType(_spark_type(types, item), containsNull=False)
+        case StructOf(columns):
+            return _spark_struct(types, columns)
+        case _:
+            return _spark_scalars(types)[column_type]
+
+
+def _spark_scalars(types: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    return {
+        "boolean": types.BooleanType(),
+        "int16": types.ShortType(),
+        "int32": types.IntegerType(),
+        "int64": types.LongType(),
+        "double": types.DoubleType(),
+        "string": types.StringType(),
+        "binary": types.BinaryType(),
+        "date": types.DateType(),
+        "timestamp": types.TimestampType(),
+    }
