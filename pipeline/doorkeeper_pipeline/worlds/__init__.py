@@ -1,0 +1,11 @@
+"""Made-up clusters, from a seed: who there is, what they may do, what they did, and its record.
+
+For benchmarks, tests and trying things out; nothing that runs for real imports it.
+
+shape      how large, how skewed, how odd
+names      principals, topics, groups, transactional ids, hosts
+grants     sets of ACLs, and a proposal for another one
+traffic    the distinct questions, their answers by the engine, and when each was asked
+lines      an answer as a line of kafka-authorizer.log, of each era
+writing    the files: logs, sets of ACLs
+"""
