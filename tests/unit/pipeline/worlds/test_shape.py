@@ -6,7 +6,6 @@ import pytest
 
 from doorkeeper_pipeline.worlds.shape import Shape
 
-
 NONE = {
     "principals": lambda: Shape(principals=0),
     "topics": lambda: Shape(topics=0),
