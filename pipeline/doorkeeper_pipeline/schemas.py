@@ -5,7 +5,21 @@ from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_s
 
 __all__ = [
     "AUDIT_EVENT",
+    "BACKTEST",
+    "BINDINGS",
+    "DECISIONS",
+    "DENIED",
+    "DRIFT",
+    "FILES",
+    "GRANT_USAGE",
+    "LEAST_PRIVILEGE",
+    "LINES",
+    "NEW_ACCESS",
+    "OVERBROAD_GRANTS",
+    "QUARANTINE",
+    "RUNS",
     "TABLES",
+    "UNUSED_GRANTS",
     "Column",
     "ListOf",
     "StructOf",
@@ -341,5 +355,855 @@ AUDIT_EVENT = Table(
     partitioned_by=(),
 )
 
-TABLES: dict[str, Table] = {table.name: table for table in (AUDIT_EVENT,)}
+BACKTEST = Table(
+    name="backtest",
+    layer="gold",
+    meaning="Decisions of the history that the proposed set would turn.",
+    columns=(
+        Column(name="principal", type="string", meaning="Who asked, as type:name."),
+        Column(name="host", type="string", meaning="The address it came from."),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation in capitals, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="The name of the resource; never a pattern.",
+        ),
+        Column(name="turn", type="string", meaning="ALLOW_TO_DENY or DENY_TO_ALLOW."),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+        Column(name="rule_before", type="string", meaning="The rule under the set in force."),
+        Column(
+            name="binding_before",
+            type="string",
+            nullable=True,
+            meaning="Its binding, as in decisions.rule_binding; null without one.",
+        ),
+        Column(name="rule_after", type="string", meaning="The rule under the proposed set."),
+        Column(
+            name="binding_after",
+            type="string",
+            nullable=True,
+            meaning="Its binding, as in decisions.rule_binding; null without one.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+BINDINGS = Table(
+    name="bindings",
+    layer="silver",
+    meaning="The ACLs and when each was in force.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(
+            name="valid_from",
+            type="timestamp",
+            nullable=True,
+            meaning="When it came into force, UTC; null where the source does not say.",
+        ),
+        Column(
+            name="valid_to",
+            type="timestamp",
+            nullable=True,
+            meaning="When it was removed, UTC; null while it is in force.",
+        ),
+        Column(
+            name="from_revision",
+            type="int64",
+            nullable=True,
+            meaning="The revision of the store that created it; null elsewhere.",
+        ),
+        Column(
+            name="to_revision",
+            type="int64",
+            nullable=True,
+            meaning="The revision that removed it; null while it is in force, and elsewhere.",
+        ),
+        Column(
+            name="created_by",
+            type="string",
+            nullable=True,
+            meaning="The principal that created it; null where the source does not say.",
+        ),
+        Column(
+            name="removed_by",
+            type="string",
+            nullable=True,
+            meaning="The principal that removed it; null while it is in force, and where the source does not say.",
+        ),
+        Column(
+            name="source",
+            type="string",
+            meaning="change-log, or the format of the file: yaml, json, csv, kafka, znodes.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+DECISIONS = Table(
+    name="decisions",
+    layer="silver",
+    meaning="What was decided, from all files; equal decisions of a minute are one row.",
+    columns=(
+        Column(name="day", type="date", meaning="The day, UTC."),
+        Column(
+            name="minute",
+            type="timestamp",
+            meaning="The minute in which it was decided, UTC; that of first_ts where a source merges longer than a minute.",
+        ),
+        Column(name="principal", type="string", meaning="Who asked, as type:name."),
+        Column(name="host", type="string", meaning="The address it came from."),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation in capitals, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="The name of the resource; never a pattern.",
+        ),
+        Column(name="outcome", type="string", meaning="ALLOWED or DENIED."),
+        Column(
+            name="api",
+            type="string",
+            meaning="Kafka's name of the request, such as Fetch; empty where the source does not say.",
+        ),
+        Column(
+            name="rule",
+            type="string",
+            meaning="SuperUser, DefaultAllow, DefaultDeny, MatchingAcl or, of another authorizer, its own word; empty where the source does not say.",
+        ),
+        Column(
+            name="rule_binding",
+            type="string",
+            meaning="The binding of a MatchingAcl as Kafka 4.2 writes what stands between its square brackets; else empty.",
+        ),
+        Column(
+            name="probe",
+            type="boolean",
+            meaning="Whether Kafka logs it at TRACE only: it was asked what would be allowed, and nobody was refused.",
+        ),
+        Column(name="source", type="string", meaning="trail, authorizer-log, ocsf or cloudevents."),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+    ),
+    partitioned_by=("day",),
+)
+
+DENIED = Table(
+    name="denied",
+    layer="gold",
+    meaning="What was refused, and the smallest grant that would allow it.",
+    columns=(
+        Column(name="principal", type="string", meaning="Who asked, as type:name."),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation in capitals, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="The name of the resource; never a pattern.",
+        ),
+        Column(
+            name="probe", type="boolean", meaning="Whether it was only asked what would be allowed."
+        ),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+        Column(name="hosts", type=ListOf("string"), meaning="From where, sorted; the first 100."),
+        Column(name="host_count", type="int64", meaning="From how many addresses."),
+        Column(name="apis", type=ListOf("string"), meaning="By which requests, sorted."),
+        Column(
+            name="reason",
+            type="string",
+            meaning="NO_ACL (no binding allows it), DENY (a binding denies it), or UNKNOWN where the source does not say and no set of ACLs is given.",
+        ),
+        Column(
+            name="denied_by",
+            type="string",
+            meaning="The binding that denies it, as in decisions.rule_binding; empty without one.",
+        ),
+        Column(
+            name="grant_text",
+            type="string",
+            meaning="The smallest binding that would allow it; empty where a DENY stands against it.",
+        ),
+        Column(
+            name="command",
+            type="string",
+            meaning="The kafka-acls.sh command that adds it, or removes the DENY; empty where no command can write the names.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+DRIFT = Table(
+    name="drift",
+    layer="gold",
+    meaning="Bindings that were added or removed between two dates.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(name="change", type="string", meaning="ADDED or REMOVED."),
+        Column(
+            name="at",
+            type="timestamp",
+            nullable=True,
+            meaning="When, UTC; null where the sources do not say.",
+        ),
+        Column(
+            name="revision",
+            type="int64",
+            nullable=True,
+            meaning="The revision of the store; null elsewhere.",
+        ),
+        Column(
+            name="by",
+            type="string",
+            nullable=True,
+            meaning="The principal that changed it; null where the source does not say.",
+        ),
+        Column(
+            name="since",
+            type="timestamp",
+            nullable=True,
+            meaning="The begin of the window, UTC; null for the oldest set.",
+        ),
+        Column(
+            name="until",
+            type="timestamp",
+            nullable=True,
+            meaning="The end of the window, UTC; null for the newest set.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+FILES = Table(
+    name="files",
+    layer="manifest",
+    meaning="The files that were read: the memory of incremental runs.",
+    columns=(
+        Column(
+            name="file_id",
+            type="string",
+            meaning="Names the file's rows in lines and quarantine; stays when the file is renamed, compressed or grows.",
+        ),
+        Column(name="path", type="string", meaning="Where it was found last."),
+        Column(name="source", type="string", meaning="What it was read as."),
+        Column(
+            name="options",
+            type="string",
+            meaning="What changes how it is read, such as the zone, as JSON.",
+        ),
+        Column(name="size", type="int64", meaning="Bytes."),
+        Column(
+            name="mtime_ns",
+            type="int64",
+            meaning="When it was changed last, nanoseconds since 1970.",
+        ),
+        Column(name="inode", type="int64", meaning="Its number in the file system."),
+        Column(
+            name="head_bytes",
+            type="int64",
+            meaning="How many bytes of the uncompressed beginning the digest covers.",
+        ),
+        Column(
+            name="head_sha256",
+            type="string",
+            meaning="Digest of the beginning: the same file under another name.",
+        ),
+        Column(name="lines", type="int64", meaning="Lines, or events, in it."),
+        Column(name="decisions", type="int64", meaning="Decisions they stand for."),
+        Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
+        Column(name="quarantined", type="int64", meaning="Pieces that could not be read."),
+        Column(
+            name="first_ts",
+            type="timestamp",
+            nullable=True,
+            meaning="The first decision, UTC; null without one.",
+        ),
+        Column(
+            name="last_ts",
+            type="timestamp",
+            nullable=True,
+            meaning="The last decision, UTC; null without one.",
+        ),
+        Column(
+            name="hours",
+            type=ListOf("string"),
+            meaning="The hours of UTC it has decisions of, as 2026-11-22T07.",
+        ),
+        Column(name="run_id", type="string", meaning="The run that read it last."),
+    ),
+    partitioned_by=(),
+)
+
+GRANT_USAGE = Table(
+    name="grant_usage",
+    layer="gold",
+    meaning="What each binding in force was good for in the history.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(
+            name="used",
+            type="boolean",
+            meaning="Whether it matched a decision on the side that decided.",
+        ),
+        Column(
+            name="decisive",
+            type="boolean",
+            meaning="Whether a decision would have been the other without it alone.",
+        ),
+        Column(
+            name="uses",
+            type="int64",
+            meaning="How many decisions it matched on the side that decided.",
+        ),
+        Column(
+            name="decisive_uses",
+            type="int64",
+            meaning="How many decisions would have been the other without it alone.",
+        ),
+        Column(
+            name="principals", type=ListOf("string"), meaning="Who used it, sorted; the first 100."
+        ),
+        Column(name="principal_count", type="int64", meaning="How many used it."),
+        Column(name="hosts", type=ListOf("string"), meaning="From where, sorted; the first 100."),
+        Column(name="host_count", type="int64", meaning="From how many addresses."),
+        Column(name="operations", type=ListOf("string"), meaning="For which operations, sorted."),
+        Column(
+            name="resources",
+            type=ListOf("string"),
+            meaning="For which names, sorted; the first 100.",
+        ),
+        Column(name="resource_count", type="int64", meaning="For how many names."),
+        Column(
+            name="first_used",
+            type="timestamp",
+            nullable=True,
+            meaning="The first use, UTC; null when unused.",
+        ),
+        Column(
+            name="last_used",
+            type="timestamp",
+            nullable=True,
+            meaning="The last use, UTC; null when unused.",
+        ),
+        Column(
+            name="days_observed",
+            type="int64",
+            meaning="On how many days the history has decisions.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+LEAST_PRIVILEGE = Table(
+    name="least_privilege",
+    layer="gold",
+    meaning="For each principal the smallest set of bindings that allows all that was used.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(
+            name="kind",
+            type="string",
+            meaning="LITERAL, or PREFIX where names share one at a delimiter that covers no name of others.",
+        ),
+        Column(name="support", type="int64", meaning="How many decisions need it."),
+        Column(
+            name="resources",
+            type=ListOf("string"),
+            meaning="The names that were used through it, sorted; the first 100.",
+        ),
+        Column(name="resource_count", type="int64", meaning="How many names were used through it."),
+        Column(
+            name="covers",
+            type=ListOf("string"),
+            meaning="Names of the history that it covers and the principal did not use, sorted; the first 100.",
+        ),
+        Column(name="first_used", type="timestamp", nullable=True, meaning="The first use, UTC."),
+        Column(name="last_used", type="timestamp", nullable=True, meaning="The last use, UTC."),
+        Column(
+            name="newly_allows",
+            type="int64",
+            meaning="How many decisions of the history the principal's set turns from deny to allow.",
+        ),
+        Column(
+            name="newly_forbids",
+            type="int64",
+            meaning="How many decisions of the history the principal's set turns from allow to deny.",
+        ),
+        Column(name="command", type="string", meaning="The kafka-acls.sh command that adds it."),
+    ),
+    partitioned_by=(),
+)
+
+LINES = Table(
+    name="lines",
+    layer="bronze",
+    meaning="What one input file says: equal decisions of a minute are one row. Of a file that is read again the rows are replaced.",
+    columns=(
+        Column(name="file_id", type="string", meaning="The file, see the table files."),
+        Column(name="day", type="date", meaning="The day, UTC."),
+        Column(
+            name="minute",
+            type="timestamp",
+            meaning="The minute in which it was decided, UTC; that of first_ts where a source merges longer than a minute.",
+        ),
+        Column(name="principal", type="string", meaning="Who asked, as type:name."),
+        Column(name="host", type="string", meaning="The address it came from."),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation in capitals, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="The name of the resource; never a pattern.",
+        ),
+        Column(name="outcome", type="string", meaning="ALLOWED or DENIED."),
+        Column(
+            name="api",
+            type="string",
+            meaning="Kafka's name of the request, such as Fetch; empty where the source does not say.",
+        ),
+        Column(
+            name="rule",
+            type="string",
+            meaning="SuperUser, DefaultAllow, DefaultDeny, MatchingAcl or, of another authorizer, its own word; empty where the source does not say.",
+        ),
+        Column(
+            name="rule_binding",
+            type="string",
+            meaning="The binding of a MatchingAcl as Kafka 4.2 writes what stands between its square brackets; else empty.",
+        ),
+        Column(
+            name="probe",
+            type="boolean",
+            meaning="Whether Kafka logs it at TRACE only: it was asked what would be allowed, and nobody was refused.",
+        ),
+        Column(name="source", type="string", meaning="trail, authorizer-log, ocsf or cloudevents."),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+        Column(
+            name="lines", type="int64", meaning="How many lines of the file the row was read from."
+        ),
+    ),
+    partitioned_by=("file_id",),
+)
+
+NEW_ACCESS = Table(
+    name="new_access",
+    layer="gold",
+    meaning="Principals, hosts of a principal, and resources of a principal that were first seen in the window.",
+    columns=(
+        Column(name="kind", type="string", meaning="PRINCIPAL, HOST or RESOURCE."),
+        Column(name="principal", type="string", meaning="Who."),
+        Column(
+            name="host",
+            type="string",
+            meaning="For HOST the address that is new for the principal; else empty.",
+        ),
+        Column(name="resource_type", type="string", meaning="For RESOURCE its type; else empty."),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="For RESOURCE the name that is new for the principal; else empty.",
+        ),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+        Column(name="denied", type="int64", meaning="How many of them were refused."),
+        Column(name="since", type="timestamp", meaning="The begin of the window, UTC."),
+    ),
+    partitioned_by=(),
+)
+
+OVERBROAD_GRANTS = Table(
+    name="overbroad_grants",
+    layer="gold",
+    meaning="Allowing bindings that cover far more than what was used through them.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(
+            name="excess",
+            type=ListOf("string"),
+            meaning="What is too wide: ALL_NAMES, PREFIX, ALL_PRINCIPALS, ALL_HOSTS, ALL_OPERATIONS.",
+        ),
+        Column(name="uses", type="int64", meaning="How many decisions it allowed."),
+        Column(
+            name="touched_principals",
+            type=ListOf("string"),
+            meaning="Who used it, sorted; the first 100.",
+        ),
+        Column(
+            name="touched_hosts",
+            type=ListOf("string"),
+            meaning="From where, sorted; the first 100.",
+        ),
+        Column(
+            name="touched_operations",
+            type=ListOf("string"),
+            meaning="For which operations, sorted.",
+        ),
+        Column(
+            name="touched_resources",
+            type=ListOf("string"),
+            meaning="For which names, sorted; the first 100.",
+        ),
+        Column(name="touched_resource_count", type="int64", meaning="For how many names."),
+        Column(
+            name="covered_resource_count",
+            type="int64",
+            meaning="How many of the names in the whole history it covers.",
+        ),
+        Column(
+            name="days_observed",
+            type="int64",
+            meaning="On how many days the history has decisions.",
+        ),
+        Column(
+            name="proposal",
+            type=ListOf("string"),
+            meaning="The bindings that would do instead, as texts.",
+        ),
+        Column(
+            name="commands",
+            type=ListOf("string"),
+            meaning="The kafka-acls.sh commands of the proposal, additions first.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+QUARANTINE = Table(
+    name="quarantine",
+    layer="bronze",
+    meaning="What could not be read, so that nothing is dropped silently.",
+    columns=(
+        Column(name="file_id", type="string", meaning="The file, see the table files."),
+        Column(name="file", type="string", meaning="Where the file was."),
+        Column(name="source", type="string", meaning="What the file was read as."),
+        Column(
+            name="byte_offset",
+            type="int64",
+            meaning="Where the piece begins, in bytes of the uncompressed file.",
+        ),
+        Column(name="byte_length", type="int64", meaning="How many bytes it has."),
+        Column(name="reason", type="string", meaning="What was found and what was expected."),
+        Column(
+            name="text",
+            type="string",
+            meaning="Its first 500 characters; bytes that are no UTF-8 are replaced.",
+        ),
+    ),
+    partitioned_by=("file_id",),
+)
+
+RUNS = Table(
+    name="runs",
+    layer="manifest",
+    meaning="The runs that finished.",
+    columns=(
+        Column(name="run_id", type="string", meaning="The time of its start and a random part."),
+        Column(name="command", type="string", meaning="run or stream."),
+        Column(name="engine", type="string", meaning="spark or local."),
+        Column(name="master", type="string", meaning="Spark's master; empty for local."),
+        Column(name="version", type="string", meaning="The version of the pipeline."),
+        Column(name="started", type="timestamp", meaning="UTC."),
+        Column(name="finished", type="timestamp", meaning="UTC."),
+        Column(name="files_read", type="int64", meaning="Files that were read."),
+        Column(name="files_unchanged", type="int64", meaning="Files that were known already."),
+        Column(name="lines", type="int64", meaning="Lines read."),
+        Column(name="decisions", type="int64", meaning="Decisions read."),
+        Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
+        Column(name="quarantined", type="int64", meaning="Pieces that could not be read."),
+        Column(
+            name="warnings",
+            type=ListOf("string"),
+            meaning="Rules of severity warning that rows broke, and other things to know.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
+UNUSED_GRANTS = Table(
+    name="unused_grants",
+    layer="gold",
+    meaning="Bindings without which nothing in the history would have been decided otherwise.",
+    columns=(
+        Column(
+            name="binding_id",
+            type="string",
+            meaning="The store's id of the binding; elsewhere 22 characters of a digest of its seven fields.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name", type="string", meaning="The name of the pattern; * is all names."
+        ),
+        Column(name="pattern_type", type="string", meaning="LITERAL or PREFIXED."),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom the binding is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="host",
+            type="string",
+            meaning="The address the binding is about; * is every address.",
+        ),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(name="permission_type", type="string", meaning="ALLOW or DENY."),
+        Column(
+            name="reason",
+            type="string",
+            meaning="NEVER_MATCHED, NEVER_USED (matched, but the other side decided) or COVERED (others allow the same).",
+        ),
+        Column(
+            name="covered_by",
+            type=ListOf("string"),
+            meaning="The binding_ids that decide in its place; the first 10.",
+        ),
+        Column(
+            name="uses",
+            type="int64",
+            meaning="How many decisions it matched on the side that decided.",
+        ),
+        Column(
+            name="days_observed",
+            type="int64",
+            meaning="On how many days the history has decisions.",
+        ),
+        Column(
+            name="first_observed",
+            type="timestamp",
+            nullable=True,
+            meaning="The first decision of the history, UTC; null without a history.",
+        ),
+        Column(
+            name="last_observed",
+            type="timestamp",
+            nullable=True,
+            meaning="The last decision of the history, UTC; null without a history.",
+        ),
+        Column(
+            name="last_used",
+            type="timestamp",
+            nullable=True,
+            meaning="Its last use, UTC; null when there was none.",
+        ),
+        Column(
+            name="proposal",
+            type="string",
+            meaning="REMOVE where all that are marked so can go together without turning a decision, else KEEP.",
+        ),
+        Column(name="command", type="string", meaning="The kafka-acls.sh command that removes it."),
+    ),
+    partitioned_by=(),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        AUDIT_EVENT,
+        BACKTEST,
+        BINDINGS,
+        DECISIONS,
+        DENIED,
+        DRIFT,
+        FILES,
+        GRANT_USAGE,
+        LEAST_PRIVILEGE,
+        LINES,
+        NEW_ACCESS,
+        OVERBROAD_GRANTS,
+        QUARANTINE,
+        RUNS,
+        UNUSED_GRANTS,
+    )
+}
 """All tables, by name."""
