@@ -136,7 +136,7 @@ async def stored(store: EmbeddedStore, bindings: list[StoredBinding]) -> None:
             author=Author("User:admin", "127.0.0.1", "PLAINTEXT", "start"),
             bindings_added=tuple(bindings[at : at + BATCH]),
         )
-        store.submit(change, done.set_result)
+        store.submit(lambda change=change: change, done.set_result)  # type: ignore[misc]
         assert isinstance(await done, int)
 
 

@@ -80,7 +80,7 @@ def group_commit(folder: Path) -> Iterator[Submit]:
     """Give the store that the server uses."""
     store = EmbeddedStore.open(folder, now_ms=now_ms, random_bytes=os.urandom)
     store.start(asyncio.get_running_loop())
-    yield store.submit
+    yield lambda change, on_done: store.submit(lambda: change, on_done)
     store.close()
 
 

@@ -113,6 +113,10 @@ class Topics:
         """Return these topics with another catalog: O(n)."""
         return type(self)(declared, self._index.stored.values())
 
+    def with_stored(self, stored: Iterable[Topic]) -> Self:
+        """Return what the catalog declares with other stored topics: O(n)."""
+        return type(self)(self._index.declared.values(), stored)
+
     def changed(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Self:
         """Return these topics without some and with others, all of them stored ones.
 

@@ -75,7 +75,13 @@ class HeldStore(Store):
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take changes: it always does."""
 
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        change = plan()
+        if not change and not self._waiting:
+            on_done(self._revision)
+            return
         self.changes.append(change)
         self._waiting.append((change, on_done))
 

@@ -57,8 +57,14 @@ class HandStore(Store):
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Nothing is to be started."""
 
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
-        self.submitted.append((change, on_done))
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        change = plan()
+        if change or self.submitted:
+            self.submitted.append((change, on_done))
+        else:
+            on_done(0)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -66,4 +72,26 @@ class HandStore(Store):
     def deliver(self, outcome: int | StorageError) -> None:
         """Complete the oldest change."""
         _, on_done = self.submitted.pop(0)
+        on_done(outcome)
+
+
+class PenStore(HandStore):
+    """A store that nodes share: it plans when the test says that the node holds the pen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[tuple[Callable[[], Change], Callable[[int | StorageError], None]]] = []
+
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        self.waiting.append((plan, on_done))
+
+    def plan(self, place: int = 0) -> Change:
+        """Return what the plan of one that waits comes to."""
+        return self.waiting[place][0]()
+
+    def done(self, outcome: int | StorageError) -> None:
+        """Complete the oldest."""
+        _, on_done = self.waiting.pop(0)
         on_done(outcome)

@@ -93,6 +93,11 @@ def removing(*numbers: int) -> Change:
     return Change(author=AUTHOR, bindings_removed=tuple(map(binding, numbers)))
 
 
+def plan(change: Change) -> Callable[[], Change]:
+    """Return the plan that comes to a change whatever the state."""
+    return lambda: change
+
+
 def open_store(
     data_dir: Path,
     *,
@@ -123,7 +128,7 @@ def started_store(data_dir: Path) -> EmbeddedStore:
 def submitting(store: Store, change: Change) -> asyncio.Future[int | StorageError]:
     """Submit a change and return the future of its result; an error is a result."""
     done: asyncio.Future[int | StorageError] = asyncio.get_running_loop().create_future()
-    store.submit(change, done.set_result)
+    store.submit(plan(change), done.set_result)
     return done
 
 

@@ -10,13 +10,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.errors import StartError
+from doorkeeper.app.not_stored import not_stored
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import settled
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.storage.contract import Change, ConfigKey, StorageError
+from doorkeeper.storage.contract import Change, ConfigKey, Participant, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.node import AlterConfigs, AlteredResource, RequestContext
-    from doorkeeper.storage.contract import Author, Store
+    from doorkeeper.storage.contract import Author, Store, StoredState
 
 ALL_BROKERS = ""
 
@@ -44,7 +45,7 @@ def dynamic_values(kept: Iterable[tuple[ConfigKey, str]], node_id: int) -> Dynam
     return DynamicValues(values[str(node_id)], values[ALL_BROKERS])
 
 
-class ConfigChanges:
+class ConfigChanges(Participant):
     """Who changes keys. For the loop's thread."""
 
     def __init__(
@@ -62,6 +63,9 @@ class ConfigChanges:
         """Whoever changes keys, a reload too, has it while it judges and uses them."""
         self._begun = asyncio.Event()
         self._log: Logger = logger
+        self._others: dict[ConfigKey, str | None] = {}
+        self._following: asyncio.Future[None] | None = None
+        store.join(self)
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""
@@ -134,11 +138,67 @@ class ConfigChanges:
 
     async def _stored(self, change: Change) -> None:
         done: asyncio.Future[int | StorageError] = asyncio.get_running_loop().create_future()
-        self._store.submit(change, done.set_result)
+        self._store.submit(lambda: change, done.set_result)
         outcome = await done
         if isinstance(outcome, StorageError):
             self._log.error("keys could not be stored", cause=str(outcome))
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The change could not be stored.")
+            raise not_stored(outcome)
+        self._others_before(change)
+
+    # --- what other nodes do
+
+    def follow(self, change: Change) -> None:
+        """Use values that were given to another node for all, or for this one, in their turn."""
+        self._take({key: value for key, value in _values_of(change).items() if self._counts(key)})
+
+    async def reload(self, state: StoredState) -> None:
+        """Use a whole state, in its turn."""
+        dynamic = self._reconfiguring.settings.dynamic
+        owners = (str(self._reconfiguring.settings.node_id), ALL_BROKERS)
+        gone = {
+            ConfigKey(owner, name): None
+            for owner, values in zip(owners, dynamic, strict=True)
+            for name in values
+        }
+        kept = {key: value for key, value in state.configs if self._counts(key)}
+        self._take({**gone, **kept})
+
+    def _counts(self, key: ConfigKey) -> bool:
+        return key.broker in (ALL_BROKERS, str(self._reconfiguring.settings.node_id))
+
+    def _take(self, values: Mapping[ConfigKey, str | None]) -> None:
+        if not values:
+            return
+        self._others.update(values)
+        if self._following is None:
+            self._following = asyncio.ensure_future(self._use_others())
+
+    def _others_before(self, change: Change) -> None:
+        """Forget what others gave to the keys of a change of ours that is durable: it is newer."""
+        for key in _values_of(change):
+            self._others.pop(key, None)
+
+    async def _use_others(self) -> None:
+        await self._begun.wait()
+        while self._others:
+            async with self.turn:
+                others, self._others = self._others, {}
+                try:
+                    dynamic = _with(self._reconfiguring.settings, others)
+                    usable = await self._reconfiguring.check(self._settings(dynamic))
+                    self._reconfiguring.use(usable)
+                except (ApiError, AuthorizerFault, StartError, ValueError) as error:
+                    self._log.error(
+                        "values that another node was given have no effect here",
+                        keys=", ".join(sorted(key.name for key in others)),
+                        cause=str(error),
+                    )
+                else:
+                    self._log.info(
+                        "keys changed by another node",
+                        keys=", ".join(sorted(key.name for key in others)),
+                    )
+        self._following = None
 
 
 def change_between(
@@ -155,6 +215,24 @@ def change_between(
             else:
                 gone.append(ConfigKey(owner, name))
     return Change(author=author, configs_set=tuple(put), configs_deleted=tuple(gone))
+
+
+def _values_of(change: Change) -> dict[ConfigKey, str | None]:
+    """Return what a change gives; None for a value that goes."""
+    return {**dict.fromkeys(change.configs_deleted), **dict(change.configs_set)}
+
+
+def _with(settings: Settings, values: Mapping[ConfigKey, str | None]) -> DynamicValues:
+    """Return the values that count with others over them."""
+    after = DynamicValues(dict(settings.dynamic.broker), dict(settings.dynamic.cluster))
+    for key, value in values.items():
+        of_owner = {**(after.broker if key.broker else after.cluster)}
+        if value is None:
+            of_owner.pop(key.name, None)
+        else:
+            of_owner[key.name] = value
+        after = after._replace(broker=of_owner) if key.broker else after._replace(cluster=of_owner)
+    return after
 
 
 def _keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:

@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doorkeeper.app.not_stored import not_stored
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.credential_alteration import altered
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Change, StorageError
+from doorkeeper.scram_users import ScramUsers
+from doorkeeper.storage.contract import Change, Participant, StorageError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.errors import ApiError
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.node import AlterCredentials, RequestContext
-    from doorkeeper.scram_users import ScramUsers
-    from doorkeeper.storage.contract import Store
-
-    Results = list[ApiError | None]
+    from doorkeeper.storage.contract import Store, StoredState
 
 
-class CredentialChanges:
+class CredentialChanges(Participant):
     """Everyone with SCRAM credentials, and who changes them. For the loop's thread."""
 
     def __init__(
@@ -45,6 +44,7 @@ class CredentialChanges:
         self._loop = loop
         self._waiting: list[Callable[[], None]] | None = []
         self._log: Logger = logger
+        store.join(self)
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""
@@ -69,39 +69,48 @@ class CredentialChanges:
         self, change: AlterCredentials, context: RequestContext
     ) -> asyncio.Future[Sequence[ApiError | None]]:
         """Change what may be changed in one revision; one result for each user, in order."""
-        deleted, replaced, errors = altered(change, self._tail)
-        self._tail = self._tail.changed(replaced, deleted)
-        results: Results = [errors.get(user) for user in change.users]
-        stored = Change(
-            author=author_of(context), credentials_set=replaced, credentials_deleted=deleted
-        )
-        return self._submitted(stored, results)
-
-    def _submitted(
-        self, change: Change, results: Results
-    ) -> asyncio.Future[Sequence[ApiError | None]]:
         answered: asyncio.Future[Sequence[ApiError | None]] = self._loop.create_future()
+        author = author_of(context)
+        stored = Change(author=author)
+        errors: Mapping[str, ApiError] = {}
+
+        def plan() -> Change:
+            nonlocal stored, errors
+            # A shared store may ask twice, and salted passwords are hashed each time: it is rare.
+            deleted, replaced, errors = altered(change, self._tail)
+            self._tail = self._tail.changed(replaced, deleted)
+            stored = Change(author=author, credentials_set=replaced, credentials_deleted=deleted)
+            return stored
 
         def on_done(outcome: int | StorageError) -> None:
+            failed = None
             if isinstance(outcome, StorageError):
                 self._tail = self._visible
                 self._log.error("credentials could not be stored", cause=str(outcome))
-                failed = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The change could not be stored.")
-                done: Results = [error or failed for error in results]
+                failed = not_stored(outcome)
             else:
-                self._visible = self._visible.changed(
-                    change.credentials_set, change.credentials_deleted
-                )
-                self._tell(change)
-                done = results
+                self._visible = _after(self._visible, stored)
+                self._tell(stored)
             if not answered.done():
-                answered.set_result(done)
+                answered.set_result([errors.get(user) or failed for user in change.users])
 
         if self._waiting is None:
-            self._store.submit(change, on_done)
+            self._store.submit(plan, on_done)
         else:
-            self._waiting.append(lambda: self._store.submit(change, on_done))
+            self._waiting.append(lambda: self._store.submit(plan, on_done))
         return answered
+
+    def rewind(self) -> None:
+        """Forget what was planned and is not durable."""
+        self._tail = self._visible
+
+    def follow(self, change: Change) -> None:
+        """Let a change of another node count."""
+        self._visible = self._tail = _after(self._visible, change)
+
+    async def reload(self, state: StoredState) -> None:
+        """Let a whole state count."""
+        self._visible = self._tail = ScramUsers(state.credentials)
 
     def _tell(self, change: Change) -> None:
         if not change:
@@ -113,3 +122,9 @@ class CredentialChanges:
             principal=change.author.principal,
             host=change.author.host,
         )
+
+
+def _after(users: ScramUsers, change: Change) -> ScramUsers:
+    if not change.credentials_set and not change.credentials_deleted:
+        return users
+    return users.changed(change.credentials_set, change.credentials_deleted)

@@ -13,9 +13,11 @@ Source: ``DelegationTokenControlManager``, ``DelegationTokenPublisher`` of Kafka
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acl.model import Principal
+from doorkeeper.app.not_stored import not_stored
 from doorkeeper.app.topic_changes import author_of
 from doorkeeper.authn.credentials import TokenLogin
 from doorkeeper.authorizer.standard import THE_SERVER
@@ -31,7 +33,7 @@ from doorkeeper.delegation_tokens import (
 )
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.storage.cluster_id import random_uuid
-from doorkeeper.storage.contract import Change, StorageError, StoredToken
+from doorkeeper.storage.contract import Change, Participant, StorageError, StoredToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.delegation_tokens import TokenWish
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.node import ChangeToken, RequestContext
-    from doorkeeper.storage.contract import Author, Store
+    from doorkeeper.storage.contract import Author, Store, StoredState
 
     Results = Sequence[ApiError | SignedToken]
 
@@ -58,7 +60,7 @@ class _Plan(NamedTuple):
     token: Token | None
 
 
-class TokenChanges:
+class TokenChanges(Participant):
     """All tokens, and who changes them. For the loop's thread."""
 
     def __init__(
@@ -87,6 +89,7 @@ class TokenChanges:
         self._waiting: list[Callable[[], None]] | None = []
         self._interval_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        store.join(self)
 
     def begin(self) -> None:
         """Let changes go to the store; until then, while ACLs are read from it, they wait."""
@@ -143,13 +146,19 @@ class TokenChanges:
 
     def change_token(self, change: ChangeToken, context: RequestContext) -> asyncio.Future[Results]:
         """Make, renew or end a token; there is one result."""
-        now_ms = self._now_ms()
-        try:
-            plan, shown = self._plan(change.wish, now_ms)
-        except ApiError as error:
-            return self._answered([error])
-        signed = SignedToken(shown, self._hmac(plan.token_id))
-        return self._submitted([plan], author_of(context), [signed])
+        results: Results = []
+
+        def plan() -> list[_Plan]:
+            nonlocal results
+            try:
+                planned, shown = self._plan(change.wish, self._now_ms())
+            except ApiError as error:
+                results = [error]
+                return []
+            results = [SignedToken(shown, self._hmac(planned.token_id))]
+            return [planned]
+
+        return self._submitted(plan, author_of(context), lambda: results)
 
     def _plan(self, wish: TokenWish, now_ms: int) -> tuple[_Plan, Token]:
         """Return what becomes of which token, and the token as it is answered.
@@ -187,56 +196,84 @@ class TokenChanges:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
 
     def _submitted(
-        self, plans: Sequence[_Plan], author: Author, done: Results
+        self, plan: Callable[[], list[_Plan]], author: Author, done: Callable[[], Results]
     ) -> asyncio.Future[Results]:
-        for plan in plans:
-            self._planned[plan.token_id] = plan
-        set_ = {p.token_id: self._stored_of(p.token) for p in plans if p.token is not None}
-        change = Change(
-            author=author,
-            tokens_set=tuple(set_.values()),
-            tokens_deleted=tuple(plan.token_id for plan in plans if plan.token is None),
-        )
+        """Write what is planned; ``done`` gives the results of the last plan."""
         answered: asyncio.Future[Results] = self._loop.create_future()
+        plans: list[_Plan] = []
+        set_: dict[str, StoredToken] = {}
+
+        def planned() -> Change:
+            nonlocal plans, set_
+            plans = plan()
+            for each in plans:
+                self._planned[each.token_id] = each
+            set_ = {p.token_id: self._stored_of(p.token) for p in plans if p.token is not None}
+            return Change(
+                author=author,
+                tokens_set=tuple(set_.values()),
+                tokens_deleted=tuple(each.token_id for each in plans if each.token is None),
+            )
 
         def on_done(outcome: int | StorageError) -> None:
-            results = done
             if isinstance(outcome, StorageError):
                 self._planned.clear()
                 self._log.error("delegation tokens could not be stored", cause=str(outcome))
-                text = "The change could not be stored."
-                results = [ApiError(ErrorCode.KAFKA_STORAGE_ERROR, text)]
+                results: Results = [not_stored(outcome)]
             else:
-                for plan in plans:
-                    self._applied(plan, set_.get(plan.token_id))
+                for each in plans:
+                    self._applied(each, set_.get(each.token_id))
+                results = done()
             if not answered.done():
                 answered.set_result(results)
 
         if self._waiting is None:
-            self._store.submit(change, on_done)
+            self._store.submit(planned, on_done)
         else:
-            self._waiting.append(lambda: self._store.submit(change, on_done))
+            self._waiting.append(lambda: self._store.submit(planned, on_done))
         return answered
+
+    # --- what other nodes do
+
+    def rewind(self) -> None:
+        """Forget what was planned and is not durable."""
+        self._planned.clear()
+
+    def follow(self, change: Change) -> None:
+        """Let a change of another node count; it may be of another secret."""
+        for token_id in change.tokens_deleted:
+            self._forgotten(token_id)
+        for stored in change.tokens_set:
+            self._noted(stored)
+
+    async def reload(self, state: StoredState) -> None:
+        """Let a whole state count."""
+        kept = {each.token_id for each in state.tokens}
+        for token_id in [each for each in self._stored if each not in kept]:
+            self._forgotten(token_id)
+        for stored in state.tokens:
+            self._noted(stored)
 
     def _applied(self, plan: _Plan, stored: StoredToken | None) -> None:
         """Make a change visible. The secret may be another one than when it began."""
         if self._planned.get(plan.token_id) is plan:
             del self._planned[plan.token_id]
         if plan.token is None or stored is None:
-            self._stored.pop(plan.token_id, None)
-            if self._live.pop(plan.token_id, None) is not None:
-                self._ids.pop(self._hmac(plan.token_id), None)
-            return
-        self._stored[plan.token_id] = stored
+            self._forgotten(plan.token_id)
+        else:
+            self._noted(stored)
+
+    def _forgotten(self, token_id: str) -> None:
+        self._stored.pop(token_id, None)
+        if self._live.pop(token_id, None) is not None:
+            self._ids.pop(self._hmac(token_id), None)
+
+    def _noted(self, stored: StoredToken) -> None:
+        self._stored[stored.token_id] = stored
         if self._secret and stored.fingerprint == self._fingerprint:
             # As it is read at the next start: a type with a colon would be another one then.
-            self._live[plan.token_id] = _token_of(stored)
-            self._ids[self._hmac(plan.token_id)] = plan.token_id
-
-    def _answered(self, results: Results) -> asyncio.Future[Results]:
-        answered: asyncio.Future[Results] = self._loop.create_future()
-        answered.set_result(results)
-        return answered
+            self._live[stored.token_id] = _token_of(stored)
+            self._ids[self._hmac(stored.token_id)] = stored.token_id
 
     # --- what has expired
 
@@ -256,8 +293,16 @@ class TokenChanges:
             some = expired[first : first + SWEPT_MAX]
             for token in some:
                 self._log.info("delegation token expired", id=token.token_id, owner=token.owner)
-            self._submitted([_Plan(token.token_id, None) for token in some], THE_SERVER, [])
+            self._submitted(partial(self._ends, some), THE_SERVER, list)
         self._sweep_later()
+
+    def _ends(self, expired: Sequence[StoredToken]) -> list[_Plan]:
+        """Plan the end of tokens; another node may have swept or renewed some in the meantime."""
+        return [
+            _Plan(each.token_id, None)
+            for each in expired
+            if self._stored.get(each.token_id) is each and each.token_id not in self._planned
+        ]
 
     def _tell_others(self, token_ids: Sequence[str]) -> None:
         event = "delegation tokens of another secret do not log in and cannot be renewed or expired"

@@ -10,21 +10,23 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from doorkeeper.app.not_stored import not_stored
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Author, Change, StorageError, StoredTopic
+from doorkeeper.storage.contract import Author, Change, Participant, StorageError, StoredTopic
 from doorkeeper.topic_alteration import altered_topic
-from doorkeeper.topics import Topics, topic_of
+from doorkeeper.topics import topic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.node import AlteredResource, ChangeTopics, RequestContext, Topic
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.storage.contract import Store, StoredState
+    from doorkeeper.topics import Topics
 
     Results = list[ApiError | None]
 
 
-class TopicChanges:
+class TopicChanges(Participant):
     """All topics, and who changes them. For the loop's thread."""
 
     def __init__(
@@ -38,6 +40,7 @@ class TopicChanges:
         """Begin with the topics of the catalog and of the store."""
         self._visible = topics
         self._tail = topics
+        store.join(self)
         self._store = store
         self._loop = loop
         self._on_failure = on_failure
@@ -64,6 +67,18 @@ class TopicChanges:
         self, change: ChangeTopics, context: RequestContext
     ) -> asyncio.Future[Sequence[ApiError | None]]:
         """Make and delete topics in one revision; the results are in the order of the change."""
+        results: Results = []
+
+        def plan() -> Change:
+            results[:], added, removed = self._planned(change)
+            return Change(author=author_of(context), topics_added=added, topics_removed=removed)
+
+        return self._submitted(plan, results, len(change.created) + len(change.deleted))
+
+    def _planned(
+        self, change: ChangeTopics
+    ) -> tuple[Results, tuple[StoredTopic, ...], tuple[str, ...]]:
+        """Work a change out on the tail, which has it then; what is refused is left out."""
         tail = self._tail
         results: Results = []
         added: list[StoredTopic] = []
@@ -81,14 +96,7 @@ class TopicChanges:
                 tail = tail.changed(removed=[name])
             results.append(error)
         self._tail = tail
-        return self._submitted(
-            Change(
-                author=author_of(context),
-                topics_added=tuple(added),
-                topics_removed=tuple(removed),
-            ),
-            results,
-        )
+        return results, tuple(added), tuple(removed)
 
     async def alter_topic(
         self,
@@ -98,51 +106,95 @@ class TopicChanges:
         validate_only: bool,
     ) -> ApiError | None:
         """Change the settings of a topic, in a revision of its own; return why it is refused."""
+        if validate_only:
+            try:
+                altered_topic(resource, self._tail.get(resource.name))
+            except ApiError as error:
+                return error
+            return None
+        results: Results = []
+
+        def plan() -> Change:
+            author = author_of(context)
+            try:
+                altered = self._altered(resource)
+            except ApiError as error:
+                results[:] = [error]
+                return Change(author=author)
+            results[:] = [None]
+            return Change(author=author, topics_altered=altered)
+
+        (result,) = await self._submitted(plan, results, 1)
+        return result
+
+    def _altered(self, resource: AlteredResource) -> tuple[StoredTopic, ...]:
+        """Return the topic as it shall be, and put it into the tail; nothing where it is so.
+
+        Raises:
+            ApiError: it cannot be so.
+
+        """
         name = resource.name
         topic = self._tail.get(name)
-        try:
-            configs = altered_topic(resource, topic)
-        except ApiError as error:
-            return error
+        configs = altered_topic(resource, topic)
         assert topic is not None, "another one is refused"
-        if validate_only or configs == topic.configs:
-            return None
+        if configs == topic.configs:
+            return ()
         stored = StoredTopic(
             name, topic.topic_id, topic.partitions, topic.replication_factor, configs
         )
         self._tail = self._tail.changed(added=[topic_of(stored)], removed=[name])
-        change = Change(author=author_of(context), topics_altered=(stored,))
-        (result,) = await self._submitted(change, [None])
-        return result
+        return (stored,)
 
     def _submitted(
-        self, change: Change, results: Results
+        self, plan: Callable[[], Change], results: Results, count: int
     ) -> asyncio.Future[Sequence[ApiError | None]]:
+        """Write what is planned; ``plan`` puts the results there, as they are without a failure."""
         answered: asyncio.Future[Sequence[ApiError | None]] = self._loop.create_future()
+        change: Change | None = None
+
+        def planned() -> Change:
+            nonlocal change
+            change = plan()
+            return change
 
         def on_done(outcome: int | StorageError) -> None:
             if isinstance(outcome, StorageError):
                 self._tail = self._visible
-                failed = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The change could not be stored.")
-                done: Results = [error or failed for error in results]
+                failed = not_stored(outcome)
+                done: Results = [error or failed for error in results or [None] * count]
                 self._on_failure(outcome)
             else:
-                self._visible = self._visible.changed(
-                    added=map(topic_of, (*change.topics_added, *change.topics_altered)),
-                    removed=(
-                        *change.topics_removed,
-                        *(each.name for each in change.topics_altered),
-                    ),
-                )
+                assert change is not None
+                self._visible = _after(self._visible, change)
                 done = results
             if not answered.done():
                 answered.set_result(done)
 
         if self._waiting is None:
-            self._store.submit(change, on_done)
+            self._store.submit(planned, on_done)
         else:
-            self._waiting.append(lambda: self._store.submit(change, on_done))
+            self._waiting.append(lambda: self._store.submit(planned, on_done))
         return answered
+
+    def rewind(self) -> None:
+        """Forget what was planned and is not durable."""
+        self._tail = self._visible
+
+    def follow(self, change: Change) -> None:
+        """Make a change of another node visible."""
+        self._visible = self._tail = _after(self._visible, change)
+
+    async def reload(self, state: StoredState) -> None:
+        """Make a whole state visible; what the catalog declares stays."""
+        self._visible = self._tail = self._visible.with_stored(map(topic_of, state.topics))
+
+
+def _after(topics: Topics, change: Change) -> Topics:
+    return topics.changed(
+        added=map(topic_of, (*change.topics_added, *change.topics_altered)),
+        removed=(*change.topics_removed, *(each.name for each in change.topics_altered)),
+    )
 
 
 def author_of(context: RequestContext) -> Author:

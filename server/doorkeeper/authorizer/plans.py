@@ -22,7 +22,7 @@ from doorkeeper.acl.validation import (
 from doorkeeper.storage.contract import StoredBinding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.snapshot import Snapshot
@@ -46,15 +46,27 @@ class Deletion:
     removed: tuple[StoredBinding, ...]
 
 
+def creation_refusals(bindings: Iterable[AclBinding]) -> tuple[ApiError | None, ...]:
+    """Return what is wrong with each binding by itself, whatever the state."""
+    return tuple(map(check_binding, bindings))
+
+
+def deletion_refusals(filters: Iterable[AclBindingFilter]) -> tuple[ApiError | None, ...]:
+    """Return what is wrong with each filter by itself, whatever the state."""
+    return tuple(map(check_filter, filters))
+
+
 def plan_creation(
-    state: Snapshot, bindings: Sequence[AclBinding], new_id: Callable[[], str]
+    state: Snapshot,
+    bindings: Sequence[AclBinding],
+    refusals: tuple[ApiError | None, ...],
+    new_id: Callable[[], str],
 ) -> Creation:
-    """Work out what creating the bindings means.
+    """Work out what creating the bindings means, with what ``creation_refusals`` says of them.
 
     One that exists, and a second one in the same request, is accepted and adds nothing.
     Over the limit every item is refused, also those that were refused already.
     """
-    refusals = tuple(check_binding(binding) for binding in bindings)
     accepted = (
         binding for binding, refusal in zip(bindings, refusals, strict=True) if refusal is None
     )
@@ -65,13 +77,16 @@ def plan_creation(
     return Creation(refusals=refusals, added=added)
 
 
-def plan_deletion(state: Snapshot, filters: Sequence[AclBindingFilter]) -> Deletion:
-    """Work out what deleting by the filters means.
+def plan_deletion(
+    state: Snapshot,
+    filters: Sequence[AclBindingFilter],
+    refusals: tuple[ApiError | None, ...],
+) -> Deletion:
+    """Work out what deleting by the filters means, with what ``deletion_refusals`` says of them.
 
     Each filter is matched against the same state: a binding that two of them match is reported
     under both and goes once. Over the limit every filter is refused.
     """
-    refusals = tuple(check_filter(wanted) for wanted in filters)
     matches = tuple(
         tuple(find(state, wanted)) if refusal is None else ()
         for wanted, refusal in zip(filters, refusals, strict=True)

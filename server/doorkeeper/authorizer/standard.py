@@ -41,11 +41,18 @@ from doorkeeper.authorizer.keys import (
     read_form,
     read_policy,
 )
-from doorkeeper.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.authorizer.plans import (
+    Creation,
+    Deletion,
+    creation_refusals,
+    deletion_refusals,
+    plan_creation,
+    plan_deletion,
+)
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.timeline import Timeline
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Author, Change
+from doorkeeper.storage.contract import Author, Change, OutcomeUnknown, StoreAway
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -106,6 +113,8 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def attach(self, store: Store) -> None:
         """Keep the ACLs in this store; before ``start``. Without one they live in memory only."""
         self._store = store
+        self._timeline = Timeline(store, None)
+        store.join(self._timeline)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Read the super users, the default and the form of the audit line."""
@@ -148,7 +157,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         }
 
     def _loaded(self, snapshot: Snapshot) -> None:
-        self._timeline = Timeline(self._store, snapshot)
+        self._timeline.begin(snapshot)
         self._ready = True
         self._writable = True
 
@@ -235,21 +244,33 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         loop = asyncio.get_running_loop()
         if not self._writable:
             return [_completed(loop, AclCreateResult(_not_active())) for _ in bindings]
-        plan = plan_creation(self._timeline.tail, bindings, self._new_id)
+        refusals = creation_refusals(bindings)
+        if None not in refusals:
+            return [_completed(loop, AclCreateResult(refusal)) for refusal in refusals]
         accepted: asyncio.Future[AclCreateResult] = loop.create_future()
+        results = [accepted if refusal is None else loop.create_future() for refusal in refusals]
+        planned = Creation(refusals=refusals, added=())
+
+        def plan(state: Snapshot) -> Change:
+            nonlocal planned
+            planned = plan_creation(state, bindings, refusals, self._new_id)
+            for result, refusal in zip(results, planned.refusals, strict=True):
+                if refusal is not None:
+                    _complete(result, AclCreateResult(refusal))
+            return Change(author=_author(context), bindings_added=planned.added)
 
         def settle(error: StorageError | None) -> None:
             _complete(accepted, AclCreateResult(_not_stored(error)))
-            if error is None:
-                for hint in hints([stored.binding for stored in plan.added]):
+            if error is not None:
+                # Where nothing was ever planned, those that are refused wait as well.
+                for result, refusal in zip(results, refusals, strict=True):
+                    _complete(result, AclCreateResult(refusal))
+            else:
+                for hint in hints([stored.binding for stored in planned.added]):
                     _LOG.info("%s", hint)
 
-        if None in plan.refusals:
-            self._submit(Change(author=_author(context), bindings_added=plan.added), settle)
-        return [
-            accepted if refusal is None else _completed(loop, AclCreateResult(refusal))
-            for refusal in plan.refusals
-        ]
+        self._timeline.submit(plan, settle)
+        return results
 
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
@@ -258,30 +279,30 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         loop = asyncio.get_running_loop()
         if not self._writable:
             return [_completed(loop, AclDeleteResult(_not_active())) for _ in filters]
-        plan = plan_deletion(self._timeline.tail, filters)
-        results: list[asyncio.Future[AclDeleteResult]] = [
-            loop.create_future() if refusal is None else _completed(loop, AclDeleteResult(refusal))
-            for refusal in plan.refusals
-        ]
+        refusals = deletion_refusals(filters)
+        results: list[asyncio.Future[AclDeleteResult]] = [loop.create_future() for _ in filters]
+        planned = Deletion(refusals=refusals, matches=tuple(() for _ in filters), removed=())
+
+        def plan(state: Snapshot) -> Change:
+            nonlocal planned
+            planned = plan_deletion(state, filters, refusals)
+            for result, refusal in zip(results, planned.refusals, strict=True):
+                if refusal is not None:
+                    _complete(result, AclDeleteResult(refusal))
+            return Change(author=_author(context), bindings_removed=planned.removed)
 
         def settle(error: StorageError | None) -> None:
-            for result, matches in zip(results, plan.matches, strict=True):
-                if error is None:
-                    deleted = tuple(AclBindingDeleteResult(binding) for binding in matches)
-                    _complete(result, AclDeleteResult(bindings=deleted))
-                else:
-                    _complete(result, AclDeleteResult(_not_stored(error)))
+            found = zip(results, planned.refusals, planned.matches, strict=True)
+            for result, refusal, matches in found:
+                problem = refusal or _not_stored(error)
+                deleted = () if problem else tuple(map(AclBindingDeleteResult, matches))
+                _complete(result, AclDeleteResult(problem, bindings=deleted))
 
-        if None in plan.refusals:
-            self._submit(Change(author=_author(context), bindings_removed=plan.removed), settle)
-        return results
-
-    def _submit(self, change: Change, settle: Callable[[StorageError | None], None]) -> None:
-        # What changes nothing is answered at once, unless what it was planned on may still fail.
-        if change or not self._timeline.settled:
-            self._timeline.submit(change, settle)
+        if None in refusals:
+            self._timeline.submit(plan, settle)
         else:
             settle(None)
+        return results
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
         """Return the visible bindings that the filter matches, sorted."""
@@ -369,6 +390,12 @@ def _not_active() -> ApiError:
 def _not_stored(error: StorageError | None) -> ApiError | None:
     if error is None:
         return None
+    if isinstance(error, StoreAway):
+        text = "The ACLs are as they were: the store that the nodes share could not be reached."
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
+    if isinstance(error, OutcomeUnknown):
+        text = "The change may have been made or not: the store went away while it was written."
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
     return ApiError(
         ErrorCode.KAFKA_STORAGE_ERROR,
         "The ACLs are as they were: the server could not store the change. Its log says why.",

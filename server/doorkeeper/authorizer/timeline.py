@@ -11,83 +11,141 @@ all fail, and the tail returns to what is visible.
     submit A   visible 0   tail A          A is written
     submit B   visible 0   tail A B        B is planned on A
     A fails    visible 0   tail 0          both fail; the store fails B by itself as well
+
+With a store that nodes share a request is planned when its turn comes, and what other nodes
+changed before it is visible by then.
+
+    submit B   visible 0     tail 0        B waits
+    follow A   visible A     tail A        another node's
+    plan B     visible A     tail A B      B is written
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.snapshot import EMPTY, Snapshot
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.contract import Participant, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.storage.contract import Change, Store
+    from doorkeeper.storage.contract import Change, Store, StoredState
 
+    Plan = Callable[[Snapshot], Change]
     Settle = Callable[["StorageError | None"], None]
 
 
 class _Pending:
-    """A change on its way: the state it leads to and who waits for it."""
+    """A change on its way: who waits for it, and the state it leads to once it is planned."""
 
     __slots__ = ("settle", "snapshot")
 
-    def __init__(self, snapshot: Snapshot, settle: Settle) -> None:
-        self.snapshot = snapshot
+    def __init__(self, settle: Settle) -> None:
+        self.snapshot: Snapshot | None = None
         self.settle = settle
 
 
-class Timeline:
+class Timeline(Participant):
     """Leads the states from change to change. Without a store a change is visible at once."""
 
-    def __init__(self, store: Store | None, snapshot: Snapshot = EMPTY) -> None:
-        """Begin with a durable state."""
-        self.visible = snapshot
-        self.tail = snapshot
+    def __init__(self, store: Store | None, snapshot: Snapshot | None = EMPTY) -> None:
+        """Begin with a durable state; None: ``begin`` will give it when it has been read."""
+        self.visible = self.tail = snapshot or EMPTY
         self._store = store
         self._pending: deque[_Pending] = deque()
+        self._begun = snapshot is not None
+        self._early: list[Change] = []
+        self._reloaded: Snapshot | None = None
 
-    @property
-    def settled(self) -> bool:
-        """Say whether nothing is on its way."""
-        return not self._pending
+    def begin(self, snapshot: Snapshot) -> None:
+        """Take the state with which the store was opened; nothing has been submitted before.
 
-    def submit(self, change: Change, settle: Settle) -> None:
-        """Apply a change to the tail and write it.
-
-        ``settle`` is called once: with None when the change has become visible, or with the
-        error when it never will. A change that is empty has no effect but waits its turn.
+        What other nodes have changed since then is in it as well when this returns.
         """
-        after = self.tail
-        if change.bindings_removed:
-            after = after.without(stored.binding for stored in change.bindings_removed)
-        if change.bindings_added:
-            after = after.with_added(change.bindings_added)
-        self.tail = after
+        assert not self._pending
+        state = snapshot if self._reloaded is None else self._reloaded
+        for change in self._early:
+            state = after(state, change)
+        self._early, self._reloaded, self._begun = [], None, True
+        self.visible = self.tail = state
+
+    def submit(self, plan: Plan, settle: Settle) -> None:
+        """Plan a change on the tail, apply it there and write it.
+
+        ``plan`` may be called later, and again: see ``Store.submit``. ``settle`` is called once:
+        with None when the change has become visible, or with the error when it never will. A
+        change that is empty has no effect but waits its turn.
+        """
+        pending = _Pending(settle)
+
+        def planned() -> Change:
+            change = plan(self.tail)
+            self.tail = pending.snapshot = after(self.tail, change)
+            return change
+
         if self._store is None:
-            self.visible = after
+            planned()
+            self.visible = self.tail
             settle(None)
             return
-        pending = _Pending(after, settle)
         self._pending.append(pending)
-        self._store.submit(change, lambda outcome: self._deliver(pending, outcome))
+        self._store.submit(planned, lambda outcome: self._deliver(pending, outcome))
 
     def _deliver(self, pending: _Pending, outcome: int | StorageError) -> None:
-        if not self._pending or self._pending[0] is not pending:
+        if not isinstance(outcome, StorageError):
+            if self._pending and self._pending[0] is pending:
+                assert pending.snapshot is not None
+                self._pending.popleft()
+                self.visible = pending.snapshot
+                pending.settle(None)
+        elif pending not in self._pending:
             # It failed together with an earlier one and was settled then.
-            return
-        if isinstance(outcome, StorageError):
-            self._fail_all(outcome)
-            return
-        self._pending.popleft()
-        self.visible = pending.snapshot
-        pending.settle(None)
+            pass
+        elif pending.snapshot is None:
+            # Nothing was planned on it.
+            self._pending.remove(pending)
+            pending.settle(outcome)
+        else:
+            self._fail_planned(outcome)
 
-    def _fail_all(self, error: StorageError) -> None:
-        failed = tuple(self._pending)
-        self._pending.clear()
+    def _fail_planned(self, error: StorageError) -> None:
+        failed = [each for each in self._pending if each.snapshot is not None]
+        self._pending = deque(each for each in self._pending if each.snapshot is None)
         self.tail = self.visible
         for each in failed:
             each.settle(error)
+
+    def rewind(self) -> None:
+        """Forget what was planned and is not durable."""
+        for each in self._pending:
+            each.snapshot = None
+        self.tail = self.visible
+
+    def follow(self, change: Change) -> None:
+        """Make a change of another node visible."""
+        if self._begun:
+            self.visible = self.tail = after(self.visible, change)
+        else:
+            self._early.append(change)
+
+    async def reload(self, state: StoredState) -> None:
+        """Make a whole state visible; it is built beside the loop."""
+        loop = asyncio.get_running_loop()
+        snapshot = await loop.run_in_executor(None, load, state.bindings)
+        if self._begun:
+            self.visible = self.tail = snapshot
+        else:
+            self._reloaded, self._early = snapshot, []
+
+
+def after(snapshot: Snapshot, change: Change) -> Snapshot:
+    """Return the state that a change leads to."""
+    if change.bindings_removed:
+        snapshot = snapshot.without(stored.binding for stored in change.bindings_removed)
+    if change.bindings_added:
+        snapshot = snapshot.with_added(change.bindings_added)
+    return snapshot

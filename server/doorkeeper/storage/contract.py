@@ -3,7 +3,14 @@
 A request that changes something is one ``Change``, becomes one revision, and is durable as a whole
 or not at all. Changes are committed in the order of ``submit``; several may share one commit.
 
-When a change cannot be stored, every change that was submitted after it, and before its failure
+What is submitted is a *plan*: a function that works the change out on the newest state. A store
+that this process alone writes calls it at once. One that nodes share calls it when this node may
+write and has followed what the others wrote, so that no plan is made on a state that has passed.
+
+    alone    submit -> plan -> write -> on_done
+    shared   submit -> wait for the pen -> follow others' changes -> plan -> write -> on_done
+
+When a change cannot be stored, every change that was planned after it, and before its failure
 was delivered, fails with it: they were computed on top of it. The submitter goes back to the
 last state that is durable.
 """
@@ -24,6 +31,14 @@ if TYPE_CHECKING:
 
 class StorageError(Exception):
     """A change was not stored; the text says why and names the file."""
+
+
+class StoreAway(StorageError):
+    """A shared store could not be reached in time; the change was withdrawn and will never be."""
+
+
+class OutcomeUnknown(StorageError):
+    """A shared store went away while it committed: the change may have become durable, or not."""
 
 
 class StoredBinding(NamedTuple):
@@ -117,6 +132,34 @@ class Change:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
+    """All that a store holds at one revision."""
+
+    revision: int
+    bindings: tuple[StoredBinding, ...] = ()
+    topics: tuple[StoredTopic, ...] = ()
+    configs: tuple[tuple[ConfigKey, str], ...] = ()
+    credentials: tuple[tuple[CredentialKey, ScramCredential], ...] = ()
+    tokens: tuple[StoredToken, ...] = ()
+
+
+class Participant:
+    """One who plans changes, and whose state the changes of other nodes reach.
+
+    All is called on the loop's thread, and only by a store that nodes share.
+    """
+
+    def rewind(self) -> None:
+        """Forget what was planned and is not durable: it will be planned again, or has failed."""
+
+    def follow(self, change: Change) -> None:
+        """Take a durable change of another node into the state. Nothing planned is on its way."""
+
+    async def reload(self, state: StoredState) -> None:
+        """Take a whole state, where the changes that led to it can no longer be told."""
+
+
 class Store(ABC):
     """The durable state of one node, or of several that share it."""
 
@@ -155,17 +198,24 @@ class Store(ABC):
     def tokens(self) -> Iterator[StoredToken]:
         """Read all delegation tokens. For the start, before the first ``submit``."""
 
+    def join(self, participant: Participant) -> None:  # noqa: B027 - alone, nobody need be told
+        """Note who follows the changes of other nodes; before ``start``."""
+
     @abstractmethod
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to take changes; results are delivered on this loop."""
 
     @abstractmethod
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
-        """Write a change; never blocks.
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        """Plan a change and write it; never blocks.
 
+        ``plan`` may be called at once or later, and again after a ``rewind``: the last call counts.
         ``on_done`` is called on the loop's thread, in the order of submission, with the revision
         (the last one, where the change was empty) or the error. One commit is delivered in one
-        turn of the loop.
+        turn of the loop. Where the change is empty and nothing is on its way, it may be called
+        before this returns.
         """
 
     @abstractmethod

@@ -162,14 +162,21 @@ class EmbeddedStore(Store):
         self._loop = loop
         self._writer = Writer(self._connection, self._upkeep, loop=loop, now_ms=self._now_ms)
 
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
-        """Write a change; never blocks. After ``close`` it fails, in its turn."""
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        """Plan a change at once and write it; never blocks. After ``close`` it fails, in turn."""
         assert self._writer is not None
         assert self._loop is not None
         if self._closed:
             self._loop.call_soon(on_done, StorageError(f"{self._path}: the store is closed"))
-        else:
+            return
+        change = plan()
+        if change or not self._writer.is_settled:
             self._writer.submit(change, on_done)
+        else:
+            # What changes nothing need not wait, unless what it was planned on may still fail.
+            on_done(self._writer.delivered_revision)
 
     def close(self) -> None:
         """Commit what was submitted, then release the database. Blocks; may be called twice."""

@@ -90,6 +90,11 @@ class Writer:
         self._pending.append(on_done)
         self._queue.put(_Submission(change, self._epoch))
 
+    @property
+    def is_settled(self) -> bool:
+        """Say whether every change that was submitted has been delivered."""
+        return not self._pending
+
     def close(self) -> None:
         """Write what is in line and end the thread. Results still go to the loop, if it runs."""
         self._queue.put(None)

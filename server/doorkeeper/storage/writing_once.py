@@ -25,7 +25,7 @@ async def _written(store: Store, change: Change) -> None:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int | StorageError] = loop.create_future()
     store.start(loop)
-    store.submit(change, done.set_result)
+    store.submit(lambda: change, done.set_result)
     outcome = await done
     if isinstance(outcome, StorageError):
         raise outcome

@@ -30,6 +30,7 @@ class MemoryStore(Store):
         self._cluster_id = cluster_id
         self._salt_key = salt_key
         self._revision = 0
+        self._under_way = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -72,14 +73,25 @@ class MemoryStore(Store):
         """Begin to take changes."""
         self._loop = loop
 
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
         """Count a change; it is done in the next turn of the loop, as with a store that writes."""
         assert self._loop is not None, "started before anything is changed"
         if self._closed:
             self._loop.call_soon(on_done, StorageError("the store is closed"))
             return
+        change = plan()
+        if not change and not self._under_way:
+            on_done(self._revision)
+            return
         self._revision += bool(change)
-        self._loop.call_soon(on_done, self._revision)
+        self._under_way += 1
+        self._loop.call_soon(self._deliver, on_done, self._revision)
+
+    def _deliver(self, on_done: Callable[[int | StorageError], None], revision: int) -> None:
+        self._under_way -= 1
+        on_done(revision)
 
     def close(self) -> None:
         """Take no more changes."""

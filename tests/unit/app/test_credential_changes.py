@@ -11,9 +11,16 @@ from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
 from doorkeeper.scram_users import ScramUsers
-from doorkeeper.storage.contract import Author, StorageError
+from doorkeeper.storage.contract import (
+    Author,
+    Change,
+    CredentialKey,
+    StorageError,
+    StoreAway,
+    StoredState,
+)
 from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
-from testkit.hand_store import HandStore
+from testkit.hand_store import HandStore, PenStore
 from testkit.reconfigured import CONTEXT, running
 from testkit.stores import credential
 
@@ -35,8 +42,8 @@ def change(*, put: Sequence[str] = (), gone: Sequence[str] = ()) -> AlterCredent
 class World:
     """Changes over a store in the test's hand; alice is there from the start."""
 
-    def __init__(self) -> None:
-        self.store = HandStore()
+    def __init__(self, store: HandStore | None = None) -> None:
+        self.store = store or HandStore()
         users = ScramUsers([credential("alice")])
         self.changes = CredentialChanges(
             users, self.store, asyncio.get_running_loop(), structlog.get_logger("doorkeeper.server")
@@ -158,3 +165,44 @@ async def test_users_are_there_after_a_restart(tmp_path: Path) -> None:
     (line,) = lines
     assert (line["set"], line["principal"]) == ("bob (SCRAM-SHA-256)", "User:admin")
     assert "salt" not in str(line)
+
+
+async def test_with_a_shared_store_a_plan_sees_what_other_nodes_did() -> None:
+    """Who was deleted on another node is not there to be deleted here."""
+    store = PenStore()
+    world = World(store).begun()
+    answer = world.alter(gone=["alice"], put=["bob"])
+    gone = CredentialKey("alice", MECHANISM)
+
+    assert store.plan().credentials_deleted == (gone,)
+    world.changes.rewind()
+    world.changes.follow(Change(author=AUTHOR, credentials_deleted=(gone,)))
+    assert store.plan().credentials_deleted == ()
+    store.done(2)
+
+    assert codes(await answer) == [ErrorCode.RESOURCE_NOT_FOUND, 0]
+    assert world.names() == ["bob"]
+
+
+async def test_nobody_is_made_while_the_store_is_away() -> None:
+    """The answer says that nothing was changed, though no plan was ever made."""
+    store = PenStore()
+    world = World(store).begun()
+    answer = world.alter(put=["bob"])
+
+    store.done(StoreAway("db.example:5432"))
+
+    assert codes(await answer) == [ErrorCode.REQUEST_TIMED_OUT]
+    assert world.names() == ["alice"]
+
+
+async def test_a_whole_state_replaces_the_users() -> None:
+    """Who is not in it is gone."""
+    world = World().begun()
+
+    await world.changes.reload(StoredState(revision=3, credentials=(credential("carol"),)))
+
+    assert world.names() == ["carol"]
+
+
+AUTHOR = Author("User:bob", "h", "l", "c")

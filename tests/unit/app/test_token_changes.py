@@ -21,18 +21,18 @@ from doorkeeper.delegation_tokens import (
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
 from doorkeeper.node import ChangeToken
-from doorkeeper.storage.contract import StorageError, StoredToken
+from doorkeeper.storage.contract import Author, Change, StorageError, StoredState, StoredToken
 from doorkeeper_wire.messages.create_delegation_token import CreateDelegationTokenResponse
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log
-from testkit.hand_store import HandStore
+from testkit.hand_store import HandStore, PenStore
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from doorkeeper.delegation_tokens import Token, TokenWish
-    from doorkeeper.storage.contract import Change
+    from doorkeeper.storage.contract import Store
 
 TEXT = f"delegation.token.secret.key={SECRET}\n"
 CONTEXT = context_of(API, 3, ALICE)
@@ -45,8 +45,10 @@ class AskedStore(HandStore):
         super().__init__()
         self.asked = asyncio.Event()
 
-    def submit(self, change: Change, on_done: Callable[[int | StorageError], None]) -> None:
-        super().submit(change, on_done)
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        super().submit(plan, on_done)
         self.asked.set()
 
 
@@ -58,16 +60,22 @@ class World:
         self.store = AskedStore()
         self.log = Log()
         self._drawn = 0
-        self.tokens = TokenChanges(
+        self.tokens = self.tokens_over(self.store, stored, text)
+
+    def tokens_over(
+        self, store: Store, stored: Iterable[StoredToken], text: str = TEXT
+    ) -> TokenChanges:
+        tokens = TokenChanges(
             stored,
-            self.store,
+            store,
             asyncio.get_running_loop(),
             now_ms=lambda: self.now_ms,
             random_bytes=self._random,
             logger=self.log,  # type: ignore[arg-type]
         )
-        self.tokens.use(settings_of(text))
-        self.tokens.begin()
+        tokens.use(settings_of(text))
+        tokens.begin()
+        return tokens
 
     def _random(self, count: int) -> bytes:
         self._drawn += 1
@@ -106,6 +114,8 @@ def stored(token_id: str, *, secret: str = SECRET, expiry_ms: int = NOW + 10) ->
         fingerprint_of(secret),
     )
 
+
+_NO_ANSWER = CreateDelegationTokenResponse()
 
 NEW = NewToken(ALICE, BOB, (CAROL,), -1)
 
@@ -180,16 +190,17 @@ async def test_a_refusal_changes_nothing(wish: TokenWish, code: int) -> None:
 
 
 async def test_changes_under_way_are_seen_by_the_next() -> None:
-    """Who ends a token that is being ended finds none."""
+    """Who ends a token that is being ended finds none, and learns it when the first one ended."""
     world = World([stored("id")])
     end = Expiration(hmac_of(SECRET, "id"), -1, ALICE)
 
-    first = world.asked(end)
+    first, second = world.asked(end), world.asked(end)
 
-    assert world.refused(end) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
     assert [each.token_id for each in world.live()] == ["id"]
     world.store.deliver(1)
     assert isinstance(first.result()[0], SignedToken)
+    world.store.deliver(1)
+    assert second.result()[0].code is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
 
 
 async def test_what_is_not_stored_did_not_happen() -> None:
@@ -328,3 +339,48 @@ async def test_a_strange_owner_is_the_same_before_and_after_a_restart() -> None:
     world.done(NewToken(Principal("a:b", "c"), BOB, (), -1))
 
     assert world.live()[0].owner == Principal("a", "b:c")
+
+
+async def test_tokens_of_other_nodes_count_and_end() -> None:
+    """One that another node made, renewed or ended does so here; one of another secret does not."""
+    world = World([stored("ours")])
+    author = Author("User:bob", "h", "l", "c")
+    theirs, other = stored("theirs"), stored("other", secret="another")
+
+    world.tokens.follow(Change(author=author, tokens_set=(theirs, other)))
+    made = [each.token_id for each in world.live()]
+    renewed = stored("theirs", expiry_ms=NOW + 99)
+    world.tokens.follow(Change(author=author, tokens_set=(renewed,), tokens_deleted=("ours",)))
+
+    assert made == ["ours", "theirs"]
+    assert [(each.token_id, each.expiry_ms) for each in world.live()] == [("theirs", NOW + 99)]
+    assert isinstance(world.tokens.login("theirs"), TokenLogin)
+    assert world.tokens.login("other") is None
+
+
+async def test_a_plan_that_is_rewound_is_made_again_on_what_came() -> None:
+    """Another node ended the token meanwhile: it is not found."""
+    world = World([stored("id")])
+    end = Expiration(hmac_of(SECRET, "id"), -1, ALICE)
+    store = PenStore()
+    tokens = world.tokens_over(store, [stored("id")])
+    asked = tokens.change_token(ChangeToken(wish=end, finish=lambda _: _NO_ANSWER), CONTEXT)
+
+    assert store.plan().tokens_deleted == ("id",)
+    tokens.rewind()
+    tokens.follow(Change(author=Author("", "", "", ""), tokens_deleted=("id",)))
+
+    assert not store.plan()
+    store.done(7)
+    (result,) = asked.result()
+    assert isinstance(result, ApiError)
+    assert result.code is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
+
+
+async def test_a_whole_state_replaces_the_tokens() -> None:
+    """What is not in it is gone."""
+    world = World([stored("old"), stored("kept")])
+
+    await world.tokens.reload(StoredState(revision=9, tokens=(stored("kept"), stored("new"))))
+
+    assert sorted(each.token_id for each in world.live()) == ["kept", "new"]

@@ -10,10 +10,10 @@ from doorkeeper.app.topic_changes import TopicChanges, author_of
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import ChangeTopics, RequestContext, Topic
-from doorkeeper.storage.contract import Author, StorageError, StoredTopic
+from doorkeeper.storage.contract import Author, Change, StorageError, StoredState, StoredTopic
 from doorkeeper.topics import Topics
 from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
-from testkit.hand_store import HandStore
+from testkit.hand_store import HandStore, PenStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,8 @@ CONTEXT = RequestContext(
 class World:
     """Changes over a store in the test's hand."""
 
-    def __init__(self, *declared: Topic) -> None:
-        self.store = HandStore()
+    def __init__(self, *declared: Topic, store: HandStore | None = None) -> None:
+        self.store = store or HandStore()
         self.failures: list[StorageError] = []
         self.changes = TopicChanges(
             Topics(declared),
@@ -156,7 +156,6 @@ async def test_the_catalog_may_change() -> None:
 
     world.changes.declare([declared])
     refused = world.change(deleted=["a"])
-    world.store.deliver(2)
 
     (error,) = await refused
     assert error is not None
@@ -177,3 +176,33 @@ async def test_an_answer_that_nobody_waits_for() -> None:
     world.store.deliver(1)
 
     assert world.names() == ["a"]
+
+
+async def test_with_a_shared_store_a_plan_sees_what_other_nodes_did() -> None:
+    """A topic that another node made is there already, also when the plan is made again."""
+    store = PenStore()
+    world = World(store=store).begun()
+    answer = world.change(created=["a", "b"])
+    assert len(store.plan().topics_added) == 2
+
+    world.changes.rewind()
+    world.changes.follow(Change(author=AUTHOR, topics_added=(stored("a"),)))
+    again = store.plan()
+    store.done(2)
+
+    assert [topic.name for topic in again.topics_added] == ["b"]
+    assert codes(await answer) == [ErrorCode.TOPIC_ALREADY_EXISTS, 0]
+    assert world.names() == ["a", "b"]
+
+
+async def test_a_whole_state_leaves_what_the_catalog_declares() -> None:
+    """Stored topics that are not in it are gone."""
+    world = World(Topic("declared", bytes(16), 1, 1, {}, origin="catalog.yaml")).begun()
+    world.changes.follow(Change(author=AUTHOR, topics_added=(stored("old"),)))
+
+    await world.changes.reload(StoredState(revision=4, topics=(stored("new"),)))
+
+    assert world.names() == ["declared", "new"]
+
+
+AUTHOR = Author("User:bob", "h", "l", "c")

@@ -12,6 +12,7 @@ from doorkeeper.storage.contract import Author, Change, StoredTopic
 from doorkeeper.storage.embedded import EmbeddedStore
 from testkit.acl import READ, allow, request_of, topic, wanted
 from testkit.authorizers import CLIENTS, SERVER, started
+from testkit.stores import plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +71,11 @@ async def test_the_load_goes_on_beside_the_writer(tmp_path: Path) -> None:
         while not asyncio.ensure_future(loaded).done():
             revision: asyncio.Future[object] = loop.create_future()
             name = f"made-{len(revisions)}"
-            store.submit(
-                Change(
-                    author=Author("User:root", "h", "l", "c"),
-                    topics_added=(StoredTopic(name, os.urandom(16), 1, 1, {}),),
-                ),
-                revision.set_result,
+            made = Change(
+                author=Author("User:root", "h", "l", "c"),
+                topics_added=(StoredTopic(name, os.urandom(16), 1, 1, {}),),
             )
+            store.submit(plan(made), revision.set_result)
             revisions.append(await revision)
 
         assert authorizer.acl_count() == 5000

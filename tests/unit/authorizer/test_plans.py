@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import TYPE_CHECKING
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclOperation
 from doorkeeper.acl.snapshot import EMPTY
-from doorkeeper.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.authorizer.plans import (
+    Creation,
+    Deletion,
+    creation_refusals,
+    deletion_refusals,
+    plan_creation,
+    plan_deletion,
+)
 from doorkeeper.errors import ErrorCode
 from doorkeeper.storage.contract import StoredBinding
 from testkit.acl import PREFIXED, READ, allow, topic, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acl.snapshot import Snapshot
 
 A, B = allow("alice", READ, topic("a")), allow("bob", READ, topic("a", PREFIXED))
 BAD = AclBinding(A.pattern, A.entry._replace(principal="nobody"))
@@ -19,6 +33,16 @@ STATE = load([("id-a", A), ("id-b", B)])
 
 def many(number: int) -> list[AclBinding]:
     return [allow("alice", READ, topic(f"t{place}")) for place in range(number)]
+
+
+def creation(
+    state: Snapshot, bindings: Sequence[AclBinding], new_id: Callable[[], str]
+) -> Creation:
+    return plan_creation(state, bindings, creation_refusals(bindings), new_id)
+
+
+def deletion(state: Snapshot, filters: Sequence[AclBindingFilter]) -> Deletion:
+    return plan_deletion(state, filters, deletion_refusals(filters))
 
 
 def ids() -> str:
@@ -30,7 +54,7 @@ def test_only_what_is_new_is_added() -> None:
     numbers = count()
     c = allow("carol", READ, topic("c"))
 
-    plan = plan_creation(STATE, [A, c, BAD, c], lambda: f"new-{next(numbers)}")
+    plan = creation(STATE, [A, c, BAD, c], lambda: f"new-{next(numbers)}")
 
     assert plan.added == (StoredBinding("new-0", c),)
     assert [refusal is None for refusal in plan.refusals] == [True, True, False, True]
@@ -38,8 +62,8 @@ def test_only_what_is_new_is_added() -> None:
 
 def test_ten_thousand_may_be_created_and_not_one_more() -> None:
     """Existing and repeated ones do not count; over it every item gets the same refusal."""
-    allowed = plan_creation(STATE, [A, B, *many(10_000), *many(5)], ids)
-    refused = plan_creation(STATE, [A, BAD, *many(10_001)], ids)
+    allowed = creation(STATE, [A, B, *many(10_000), *many(5)], ids)
+    refused = creation(STATE, [A, BAD, *many(10_001)], ids)
 
     assert len(allowed.added) == 10_000
     assert set(allowed.refusals) == {None}
@@ -50,7 +74,7 @@ def test_ten_thousand_may_be_created_and_not_one_more() -> None:
 
 def test_overlapping_filters_both_report_and_remove_once() -> None:
     """They are matched against the same state."""
-    plan = plan_deletion(STATE, [ANY_BINDING, wanted(principal="User:bob")])
+    plan = deletion(STATE, [ANY_BINDING, wanted(principal="User:bob")])
 
     assert plan.matches == ((A, B), (B,))
     assert plan.removed == (StoredBinding("id-a", A), StoredBinding("id-b", B))
@@ -58,7 +82,7 @@ def test_overlapping_filters_both_report_and_remove_once() -> None:
 
 def test_a_bad_filter_fails_alone() -> None:
     """The others go on."""
-    plan = plan_deletion(STATE, [wanted(operation=AclOperation.UNKNOWN), wanted(name="a")])
+    plan = deletion(STATE, [wanted(operation=AclOperation.UNKNOWN), wanted(name="a")])
 
     assert [each and each.message for each in plan.refusals] == ["Unknown entryFilter.", None]
     assert plan.matches == ((), (A, B))
@@ -69,8 +93,8 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
     full = load((str(place), each) for place, each in enumerate(many(10_000)))
     over = full.with_added([("over", A)])
 
-    allowed = plan_deletion(full, [ANY_BINDING, wanted(principal="User:alice")])
-    refused = plan_deletion(over, [wanted(name="none"), ANY_BINDING])
+    allowed = deletion(full, [ANY_BINDING, wanted(principal="User:alice")])
+    refused = deletion(over, [wanted(name="none"), ANY_BINDING])
 
     assert len(allowed.removed) == 10_000
     assert refused.removed == ()
@@ -80,5 +104,5 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
 
 def test_nothing_asked_changes_nothing() -> None:
     """An empty request has an empty plan."""
-    assert plan_creation(EMPTY, [], ids).added == ()
-    assert plan_deletion(EMPTY, []).removed == ()
+    assert creation(EMPTY, [], ids).added == ()
+    assert deletion(EMPTY, []).removed == ()

@@ -5,15 +5,31 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
+
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import ANY_BINDING, AclBinding
+from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.authorizer.contract import AclCreateResult, AuthorizationResult
+from doorkeeper.authorizer.plans import creation_refusals, plan_creation
+from doorkeeper.authorizer.timeline import Timeline
 from doorkeeper.errors import ErrorCode
+from doorkeeper.storage.contract import (
+    Change,
+    StorageError,
+    StoreAway,
+    StoredBinding,
+    StoredState,
+)
 from testkit.acl import READ, allow, request_of, to, topic, wanted
 from testkit.authorizers import HeldStore, started
+from testkit.hand_store import PenStore
+from testkit.stores import AUTHOR
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.standard import StandardAuthorizer
 
 ADMIN = request_of("admin", api_key=30)
@@ -200,3 +216,83 @@ async def test_one_who_gave_up_is_not_told() -> None:
 
     assert results[0].cancelled()
     assert seen(authorizer) == [A]
+
+
+async def test_with_a_shared_store_a_plan_sees_what_other_nodes_did() -> None:
+    """What another node deleted is created anew; what it created is there already."""
+    store = PenStore()
+    timeline = Timeline(store, load([("id-a", A)]))
+    settled: list[StorageError | None] = []
+
+    timeline.submit(lambda state: creating(state, [A, B, C]), settled.append)
+    timeline.follow(Change(author=AUTHOR, bindings_removed=(StoredBinding("id-a", A),)))
+    timeline.follow(Change(author=AUTHOR, bindings_added=(StoredBinding("id-b", B),)))
+    planned = store.plan()
+
+    assert [each.binding for each in planned.bindings_added] == [A, C]
+    assert timeline.visible.count == 1
+    store.done(3)
+    assert settled == [None]
+    assert timeline.visible.count == 3
+    assert timeline.visible.id_of(B) == "id-b"
+
+
+async def test_a_plan_is_made_again_after_a_rewind() -> None:
+    """The second counts: the store was away before the first was durable."""
+    store = PenStore()
+    timeline = Timeline(store, EMPTY)
+    settled: list[StorageError | None] = []
+    timeline.submit(lambda state: creating(state, [A]), settled.append)
+    timeline.submit(lambda state: creating(state, [A, B]), settled.append)
+
+    first = [store.plan(0), store.plan(1)]
+    timeline.rewind()
+    timeline.follow(Change(author=AUTHOR, bindings_added=(StoredBinding("theirs", A),)))
+    second = [store.plan(0), store.plan(1)]
+
+    assert [len(each.bindings_added) for each in first] == [1, 1]
+    assert [len(each.bindings_added) for each in second] == [0, 1]
+    store.done(1)
+    store.done(2)
+    assert settled == [None, None]
+    assert timeline.visible.id_of(A) == "theirs"
+    assert timeline.tail is timeline.visible
+
+
+async def test_one_that_waits_fails_alone() -> None:
+    """Nothing was planned on it, so the next goes on."""
+    store = PenStore()
+    timeline = Timeline(store, EMPTY)
+    settled: list[StorageError | None] = []
+    timeline.submit(lambda state: creating(state, [A]), settled.append)
+    timeline.submit(lambda state: creating(state, [B]), settled.append)
+
+    store.done(StoreAway("away"))
+    store.plan()
+    store.done(1)
+
+    assert [type(each) for each in settled] == [StoreAway, type(None)]
+    assert A not in timeline.visible
+    assert B in timeline.visible
+
+
+@pytest.mark.parametrize("reloads", [False, True])
+async def test_what_others_do_while_the_acls_are_read_is_not_lost(*, reloads: bool) -> None:
+    """They are read as they were when the store was opened; the changes since then come on top."""
+    timeline = Timeline(PenStore(), None)
+
+    if reloads:
+        timeline.follow(Change(author=AUTHOR, bindings_added=(StoredBinding("gone", B),)))
+        await timeline.reload(StoredState(revision=5, bindings=(StoredBinding("id-a", A),)))
+    timeline.follow(Change(author=AUTHOR, bindings_added=(StoredBinding("id-c", C),)))
+    timeline.begin(load([("id-a", A)]))
+
+    assert [each in timeline.visible for each in (A, B, C)] == [True, False, True]
+    await timeline.reload(StoredState(revision=9, bindings=(StoredBinding("id-b", B),)))
+    assert [each in timeline.visible for each in (A, B, C)] == [False, True, False]
+
+
+def creating(state: Snapshot, bindings: list[AclBinding]) -> Change:
+    ids = (f"new-{number}" for number in range(9))
+    plan = plan_creation(state, bindings, creation_refusals(bindings), ids.__next__)
+    return Change(author=AUTHOR, bindings_added=plan.added)

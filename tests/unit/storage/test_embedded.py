@@ -19,6 +19,7 @@ from testkit.stores import (
     credential,
     fill,
     open_store,
+    plan,
     query,
     removing,
     started_store,
@@ -99,8 +100,8 @@ async def test_the_revision_is_the_one_delivered(data_dir: Path) -> None:
     store = started_store(data_dir)
     seen: list[tuple[object, int]] = []
 
-    store.submit(adding(1), lambda result: seen.append((result, store.revision)))
-    store.submit(adding(2), lambda result: seen.append((result, store.revision)))
+    store.submit(plan(adding(1)), lambda result: seen.append((result, store.revision)))
+    store.submit(plan(adding(2)), lambda result: seen.append((result, store.revision)))
     await submitting(store, Change(author=AUTHOR))
     store.close()
 

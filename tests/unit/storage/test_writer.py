@@ -20,6 +20,7 @@ from testkit.stores import (
     binding,
     numbers_in,
     open_store,
+    plan,
     query,
     removing,
     started_store,
@@ -62,7 +63,7 @@ async def gated(data_dir: Path, clock: GatedClock) -> AsyncIterator[EmbeddedStor
     clock.gate.clear()
     clock.asked.clear()
     store.start(asyncio.get_running_loop())
-    store.submit(adding(0), lambda _: None)
+    store.submit(plan(adding(0)), lambda _: None)
     assert clock.asked.wait(60)
     yield store
     clock.gate.set()
@@ -82,9 +83,9 @@ async def test_what_waits_becomes_one_commit_and_one_turn(
         delivered.append(result)
         loop.call_soon(lambda: delivered_in_first_turn.append(len(delivered)))
 
-    gated.submit(adding(1), first)
+    gated.submit(plan(adding(1)), first)
     for number in range(2, 200):
-        gated.submit(adding(number), delivered.append)
+        gated.submit(plan(adding(number)), delivered.append)
     last = submitting(gated, adding(200))
     gated._connection.set_commit_hook(lambda: bool(next(commits)) and False)
     clock.gate.set()
@@ -120,7 +121,7 @@ async def test_what_a_failures_callback_submits_is_stored(
     loop = asyncio.get_running_loop()
     again: asyncio.Future[int | StorageError] = loop.create_future()
 
-    gated.submit(POISON, lambda _: gated.submit(adding(2), again.set_result))
+    gated.submit(plan(POISON), lambda _: gated.submit(plan(adding(2)), again.set_result))
     behind = submitting(gated, adding(1))
     clock.gate.set()
 
@@ -140,9 +141,9 @@ async def test_all_that_fails_is_told_in_the_turn_of_the_failure(
         told.append("bad")
         asyncio.get_running_loop().call_soon(turn_over.set)
 
-    gated.submit(POISON, bad)
-    gated.submit(adding(1), lambda _: told.append("one"))
-    gated.submit(adding(2), lambda _: told.append("two"))
+    gated.submit(plan(POISON), bad)
+    gated.submit(plan(adding(1)), lambda _: told.append("one"))
+    gated.submit(plan(adding(2)), lambda _: told.append("two"))
     clock.gate.set()
     await turn_over.wait()
 
@@ -174,7 +175,7 @@ async def test_a_change_of_an_earlier_callback_in_the_same_turn_fails(
     loop = asyncio.get_running_loop()
     between: asyncio.Future[int | StorageError] = loop.create_future()
 
-    gated.submit(adding(1), lambda _: gated.submit(adding(2), between.set_result))
+    gated.submit(plan(adding(1)), lambda _: gated.submit(plan(adding(2)), between.set_result))
     bad = submitting(gated, POISON)
     clock.gate.set()
 
@@ -260,7 +261,7 @@ async def test_a_callback_that_raises_does_not_stop_the_others(
     def failing(_: int | StorageError) -> None:
         raise error
 
-    gated.submit(adding(1), failing)
+    gated.submit(plan(adding(1)), failing)
     behind = submitting(gated, adding(2))
     clock.gate.set()
 
@@ -283,7 +284,7 @@ async def test_order_holds_under_many_submitters(data_dir: Path) -> None:
                 delivered.append((number, result))  # noqa: B023 - awaited before the next number
                 done.set()  # noqa: B023
 
-            store.submit(adding(number), deliver)
+            store.submit(plan(adding(number)), deliver)
             await done.wait()
 
     await asyncio.gather(*(submit_many() for _ in range(64)))
@@ -322,7 +323,7 @@ def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     store = open_store(data_dir)
     store.start(loop)
     heard: list[object] = []
-    store.submit(adding(1), heard.append)
+    store.submit(plan(adding(1)), heard.append)
     loop.close()
 
     store.close()

@@ -1,0 +1,28 @@
+"""What a client is told of a change that the store did not take."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.app.not_stored import not_stored
+from doorkeeper.errors import ErrorCode
+from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (StorageError("/var/secret/path: full"), ErrorCode.KAFKA_STORAGE_ERROR, "not be stored"),
+        (StoreAway("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "Nothing was changed"),
+        (OutcomeUnknown("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "made or not"),
+    ],
+)
+def test_what_is_known_is_told_and_no_place(
+    error: StorageError, code: ErrorCode, words: str
+) -> None:
+    """Whether something was changed is told; where the store is, and why, is for the log."""
+    told = not_stored(error)
+
+    assert told.code is code
+    assert words in str(told.message)
+    assert str(error) not in str(told.message)
