@@ -18,6 +18,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.storage.contract import (
     Author,
     Change,
@@ -106,6 +107,7 @@ def open_store(
     cluster_id: str | None = None,
     retention_days: int = -1,
     migrations: tuple[Migration, ...] = MIGRATIONS,
+    meter: StoreMeter | None = None,
 ) -> EmbeddedStore:
     """Open a store with a clock that stands still."""
     return EmbeddedStore.open(
@@ -115,6 +117,7 @@ def open_store(
         cluster_id=cluster_id,
         retention_days=retention_days,
         migrations=migrations,
+        meter=meter,
     )
 
 

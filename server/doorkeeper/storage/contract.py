@@ -21,6 +21,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.metrics.hooks import StoreSight
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
@@ -217,6 +219,13 @@ class Store(ABC):
         turn of the loop. Where the change is empty and nothing is on its way, it may be called
         before this returns.
         """
+
+    def sight(self) -> StoreSight:
+        """Return how this node sees the store now; never blocks. For readiness and metrics.
+
+        A store that other nodes write too has an answer of its own.
+        """
+        return StoreSight(True, self.revision, self.revision)
 
     @abstractmethod
     def close(self) -> None:

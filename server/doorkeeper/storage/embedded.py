@@ -6,6 +6,7 @@ import gc
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Self
 
+from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.storage import rows, schema
 from doorkeeper.storage.cluster_id import check_form, random_uuid
 from doorkeeper.storage.contract import (
@@ -49,11 +50,13 @@ class EmbeddedStore(Store):
         *,
         now_ms: Callable[[], int],
         retention_days: int,
+        meter: StoreMeter,
     ) -> None:
         self._connection = connection
         self._lock = lock
         self._path = path
         self._now_ms = now_ms
+        self._meter = meter
         self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
         self._cluster_id = str(schema.meta(connection, "cluster_id"))
         self._salt_key = bytes.fromhex(str(schema.meta(connection, "salt_key")))
@@ -72,12 +75,13 @@ class EmbeddedStore(Store):
         cluster_id: str | None = None,
         retention_days: int = -1,
         migrations: tuple[Migration, ...] = MIGRATIONS,
+        meter: StoreMeter | None = None,
     ) -> Self:
         """Open the store in a folder; make both where they are missing; migrate an older store.
 
         ``cluster_id`` is what a new store gets, and what an old one must have; None: a random one,
         or whichever it has. ``retention_days`` is how long rows of the change log stay; -1: for
-        ever. ``now_ms`` is called on the writer's thread too.
+        ever. ``now_ms`` is called on the writer's thread too, and ``meter`` is told there.
 
         Raises:
             StorageError: the folder or file cannot be used, another process uses it, it is no
@@ -101,7 +105,14 @@ class EmbeddedStore(Store):
                 migrate(connection, path, now_ms=now_ms(), migrations=migrations)
             if not schema.has_meta(connection, "salt_key"):
                 schema.set_meta(connection, "salt_key", random_bytes(32).hex())
-            store = cls(connection, lock, path, now_ms=now_ms, retention_days=retention_days)
+            store = cls(
+                connection,
+                lock,
+                path,
+                now_ms=now_ms,
+                retention_days=retention_days,
+                meter=meter or StoreMeter(),
+            )
             if cluster_id not in (None, store.cluster_id):
                 raise StorageError(
                     f"{path}: the store belongs to cluster {store.cluster_id}, not to {cluster_id}"
@@ -160,7 +171,9 @@ class EmbeddedStore(Store):
         """Begin to take changes; results are delivered on this loop."""
         assert self._writer is None
         self._loop = loop
-        self._writer = Writer(self._connection, self._upkeep, loop=loop, now_ms=self._now_ms)
+        self._writer = Writer(
+            self._connection, self._upkeep, loop=loop, now_ms=self._now_ms, meter=self._meter
+        )
 
     def submit(
         self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]

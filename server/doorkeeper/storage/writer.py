@@ -20,6 +20,7 @@ pending in the same turn and begins the next epoch.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.storage.rows import LogRow
     from doorkeeper.storage.upkeep import Upkeep
 
@@ -65,11 +67,15 @@ class Writer:
         *,
         loop: asyncio.AbstractEventLoop,
         now_ms: Callable[[], int],
+        meter: StoreMeter,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._connection = connection
         self._upkeep = upkeep
         self._loop = loop
         self._now_ms = now_ms
+        self._meter = meter
+        self._clock = clock
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
         self._log: FilteringBoundLogger = structlog.get_logger(__name__)
         # The loop's side.
@@ -205,10 +211,13 @@ class Writer:
                     rows += log_rows(change, revision, time_ms)
                 revisions.append(revision)
             if rows:
+                began_s = self._clock()
                 append(self._connection, rows)
+                self._meter.stored(revision - self._revision, self._clock() - began_s)
         except Exception as error:  # whatever a change holds, the thread must outlive it
             with suppress(apsw.Error):  # the next change tries again, and fails if it cannot
                 self._leave_transaction()
+            self._meter.failed()
             raise StorageError(f"{self._connection.filename}: {reason(error)}") from error
         self._revision = revision
         return revisions

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.metrics.hooks import StoreSight
 from doorkeeper.storage.contract import Change, ConfigKey
+from doorkeeper.testing.memory_store import MemoryStore
 from testkit.stores import AUTHOR, binding, credential, token, topic
 
 
@@ -38,3 +40,12 @@ def test_a_credential_shows_its_iterations_only() -> None:
 
     assert "ScramCredential(8192 iterations)" in repr(change)
     assert "stored" not in repr(change)
+
+
+def test_a_store_of_one_node_is_always_in_sight() -> None:
+    """Where no other node writes, nothing is newer than what this one has."""
+    store = MemoryStore(Change(author=AUTHOR), cluster_id="c" * 22, salt_key=b"s" * 32)
+
+    assert store.sight() == StoreSight(
+        reachable=True, revision=store.revision, head_revision=store.revision, age_s=0.0
+    )

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from doorkeeper.metrics import table
+from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.metrics.series import Meters
 from doorkeeper.storage.contract import Change, StorageError, StoredBinding
 from testkit.stores import (
     AUTHOR,
@@ -112,6 +115,31 @@ async def test_a_poisoned_change_takes_none_before_it(
     assert four is bad
     gated.close()
     assert numbers_in(data_dir) == [0, 1, 2]
+
+
+async def test_transactions_are_counted_with_what_they_store(
+    data_dir: Path, clock: GatedClock
+) -> None:
+    """A group that fails and is tried singly is one failure, and one more for the culprit."""
+    meters = Meters()
+    clock.gate.set()
+    store = open_store(data_dir, now_ms=clock, meter=StoreMeter(meters))
+    clock.gate.clear()
+    clock.asked.clear()
+    store.start(asyncio.get_running_loop())
+    first = submitting(store, adding(0))
+    assert clock.asked.wait(60)
+
+    empty = submitting(store, Change(author=AUTHOR))
+    rest = [submitting(store, change) for change in (adding(1), adding(2), POISON)]
+    clock.gate.set()
+    await asyncio.gather(first, empty, *rest)
+
+    assert meters.counter(table.STORE_COMMITS, "stored").value == 3
+    assert meters.counter(table.STORE_CHANGES).value == 3
+    assert meters.counter(table.STORE_COMMITS, "failed").value == 2
+    assert meters.histogram(table.COMMIT_SECONDS).count == 3
+    store.close()
 
 
 async def test_what_a_failures_callback_submits_is_stored(

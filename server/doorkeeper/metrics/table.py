@@ -1,0 +1,397 @@
+"""Every metric of the server, named once, with Kafka's name beside it.
+
+``docs/metrics.md`` is written from this table, and so is what ``/metrics`` gives; the dashboard is
+compared with it. Units are those of Prometheus: seconds and bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Kind(Enum):
+    """What Prometheus calls the type of a metric."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric. ``name`` is what a query says; of a histogram, without ``_bucket``.
+
+    ``kafka`` is what a broker, or a KIP, calls the same thing, and empty where it has nothing like
+    it. ``buckets`` are the upper bounds of a histogram, ascending, without infinity. ``foreign``
+    says that the library that publishes metrics reads the value, from the system or from Python.
+    """
+
+    name: str
+    kind: Kind
+    doc: str
+    labels: tuple[str, ...] = ()
+    kafka: str = ""
+    buckets: tuple[float, ...] = ()
+    foreign: bool = False
+
+
+FAST_S: Final = (
+    *(0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05),
+    *(0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
+)
+"""From a describe of one ACL (50 us) to an authorizer that is stuck."""
+
+SLOW_S: Final = (0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
+"""From a sync of a fast disk to the default of doorkeeper.update.timeout.ms."""
+
+_REQUESTS = "kafka.network:type=RequestMetrics,name={},request=<api>"
+_PURGATORY = (
+    "kafka.server:type=DelayedOperationPurgatory,name={},delayedOperation=AlterAcls"
+    " (KIP-504: acl-update)"
+)
+_SOCKETS = "kafka.server:type=socket-server-metrics,listener=<name>,name={}"
+_PLUGIN = "kafka.server:type=plugins,config=authorizer.class.name,name={} (KIP-877)"
+
+# --- requests
+
+REQUESTS: Final = Metric(
+    name="doorkeeper_requests_total",
+    kind=Kind.COUNTER,
+    doc=(
+        "Requests that were answered, by API and by what came of them: the error of the answer, or"
+        ' of its first item that has one; "none" without any.'
+    ),
+    labels=("api", "error"),
+    kafka=f"{_REQUESTS.format('RequestsPerSec')}; name=ErrorsPerSec,error=<name>",
+)
+REQUEST_SECONDS: Final = Metric(
+    name="doorkeeper_request_seconds",
+    kind=Kind.HISTOGRAM,
+    doc=(
+        "Total time of a request: from when its turn came to its answer. Of CreateAcls and"
+        " DeleteAcls, local and remote time together."
+    ),
+    labels=("api",),
+    kafka=_REQUESTS.format("TotalTimeMs"),
+    buckets=FAST_S,
+)
+LOCAL_SECONDS: Final = Metric(
+    name="doorkeeper_request_local_seconds",
+    kind=Kind.HISTOGRAM,
+    doc=(
+        "Local time of a request that changes something (CreateAcls, DeleteAcls...): it ends when"
+        " the wait for the authorizer or the store begins."
+    ),
+    labels=("api",),
+    kafka=_REQUESTS.format("LocalTimeMs"),
+    buckets=FAST_S,
+)
+REMOTE_SECONDS: Final = Metric(
+    name="doorkeeper_request_remote_seconds",
+    kind=Kind.HISTOGRAM,
+    doc=(
+        "Remote time of a request that changes something: from the begin of the wait until the"
+        " last item is complete, or has timed out; 0 where nothing was waited for."
+    ),
+    labels=("api",),
+    kafka=_REQUESTS.format("RemoteTimeMs"),
+    buckets=SLOW_S,
+)
+HELD_BYTES: Final = Metric(
+    name="doorkeeper_held_bytes",
+    kind=Kind.GAUGE,
+    doc="Bytes that connections hold: received and not answered (in), not taken by peers (out).",
+    labels=("direction",),
+)
+TRAILING_BYTES: Final = Metric(
+    name="doorkeeper_request_trailing_bytes_total",
+    kind=Kind.COUNTER,
+    doc="Bytes behind the end of requests, which are ignored, as a broker ignores them.",
+)
+WITHHELD_ACLS: Final = Metric(
+    name="doorkeeper_withheld_acls_total",
+    kind=Kind.COUNTER,
+    doc="ACLs left out of answers because of doorkeeper.clients.withhold.",
+)
+
+# --- updates that wait
+
+DELAYED_OPERATIONS: Final = Metric(
+    name="doorkeeper_delayed_operations",
+    kind=Kind.GAUGE,
+    doc=(
+        "Requests that wait for what they change, also those whose clients have left. An update of"
+        ' ACLs is an "acl-update".'
+    ),
+    labels=("operation",),
+    kafka=_PURGATORY.format("NumDelayedOperations"),
+)
+PURGATORY_SIZE: Final = Metric(
+    name="doorkeeper_purgatory_size",
+    kind=Kind.GAUGE,
+    doc="Items of those requests: what is watched until it is complete.",
+    labels=("operation",),
+    kafka=_PURGATORY.format("PurgatorySize"),
+)
+PURGATORY_SIZE_MAX: Final = Metric(
+    name="doorkeeper_purgatory_size_max",
+    kind=Kind.GAUGE,
+    doc="How many items of ACL updates may wait: doorkeeper.update.waiting.max.",
+)
+UPDATES_REFUSED: Final = Metric(
+    name="doorkeeper_updates_refused_total",
+    kind=Kind.COUNTER,
+    doc="Updates of ACLs that were refused because too many items waited.",
+)
+ITEMS_TIMED_OUT: Final = Metric(
+    name="doorkeeper_update_items_timed_out_total",
+    kind=Kind.COUNTER,
+    doc="Items of updates that were not complete after doorkeeper.update.timeout.ms.",
+    labels=("operation",),
+)
+
+# --- decisions
+
+DECISIONS: Final = Metric(
+    name="doorkeeper_decisions_total",
+    kind=Kind.COUNTER,
+    doc="Decisions of the authorizer: allowed or denied. What KIP-430 probes is none.",
+    labels=("result",),
+    kafka=_PLUGIN.format("authorization-{allowed,denied}-rate-per-minute"),
+)
+SLOW_DECISIONS: Final = Metric(
+    name="doorkeeper_authorizer_slow_calls_total",
+    kind=Kind.COUNTER,
+    doc="Calls of the authorizer that took longer than doorkeeper.authorizer.slow.ms.",
+)
+AUTHORIZER_FAULTS: Final = Metric(
+    name="doorkeeper_authorizer_faults_total",
+    kind=Kind.COUNTER,
+    doc="Calls in which the authorizer raised or broke its contract. They allowed nothing.",
+)
+ACLS: Final = Metric(
+    name="doorkeeper_acls",
+    kind=Kind.GAUGE,
+    doc="ACLs that the authorizer holds; absent where it does not say.",
+    kafka=_PLUGIN.format("acls-total-count"),
+)
+
+# --- connections
+
+CONNECTIONS: Final = Metric(
+    name="doorkeeper_connections",
+    kind=Kind.GAUGE,
+    doc="Open connections of clients.",
+    labels=("listener",),
+    kafka=_SOCKETS.format("connection-count"),
+)
+CONNECTIONS_ACCEPTED: Final = Metric(
+    name="doorkeeper_connections_accepted_total",
+    kind=Kind.COUNTER,
+    doc="Connections that were let in.",
+    labels=("listener",),
+    kafka=_SOCKETS.format("connection-creation-total"),
+)
+HANDSHAKES: Final = Metric(
+    name="doorkeeper_tls_handshakes_total",
+    kind=Kind.COUNTER,
+    doc="TLS handshakes that are over: succeeded or failed.",
+    labels=("listener", "result"),
+    kafka=_SOCKETS.format("{successful,failed}-authentication-total"),
+)
+AUTHENTICATIONS: Final = Metric(
+    name="doorkeeper_authentications_total",
+    kind=Kind.COUNTER,
+    doc=(
+        "SASL authentications, also those of connections that authenticate anew: succeeded or"
+        ' failed. Where no mechanism was agreed on it is "none".'
+    ),
+    labels=("mechanism", "result"),
+    kafka=_SOCKETS.format("{successful,failed}-{authentication,reauthentication}-total"),
+)
+SESSIONS_EXPIRED: Final = Metric(
+    name="doorkeeper_sessions_expired_total",
+    kind=Kind.COUNTER,
+    doc="Connections closed because they went on after the time of their login (KIP-368).",
+    kafka=_SOCKETS.format("expired-connections-killed-count"),
+)
+
+# --- the store
+
+REVISION: Final = Metric(
+    name="doorkeeper_revision",
+    kind=Kind.GAUGE,
+    doc="The revision of which this node decides and describes.",
+    kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset",
+)
+HEAD_REVISION: Final = Metric(
+    name="doorkeeper_head_revision",
+    kind=Kind.GAUGE,
+    doc="The newest revision of the store that this node knows of. Less the revision: the lag.",
+)
+SNAPSHOT_AGE: Final = Metric(
+    name="doorkeeper_snapshot_age_seconds",
+    kind=Kind.GAUGE,
+    doc="How long ago this node last knew that nothing newer was in the store; 0 where it is ours.",
+    kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-lag-ms",
+)
+STORE_REACHABLE: Final = Metric(
+    name="doorkeeper_store_reachable",
+    kind=Kind.GAUGE,
+    doc="Whether the store answers: 1 or 0.",
+)
+STORE_COMMITS: Final = Metric(
+    name="doorkeeper_store_commits_total",
+    kind=Kind.COUNTER,
+    doc="Transactions of the store: stored or failed.",
+    labels=("result",),
+)
+STORE_CHANGES: Final = Metric(
+    name="doorkeeper_store_changes_total",
+    kind=Kind.COUNTER,
+    doc="Changes that these transactions stored; several share one commit.",
+)
+COMMIT_SECONDS: Final = Metric(
+    name="doorkeeper_store_commit_seconds",
+    kind=Kind.HISTOGRAM,
+    doc="How long a transaction took that was stored.",
+    buckets=SLOW_S,
+)
+STORE_RECONNECTS: Final = Metric(
+    name="doorkeeper_store_reconnects_total",
+    kind=Kind.COUNTER,
+    doc="How often a connection to a shared store was made again.",
+)
+
+# --- the nodes
+
+NODES: Final = Metric(
+    name="doorkeeper_nodes",
+    kind=Kind.GAUGE,
+    doc="Nodes that are alive, as this node tells its clients.",
+    kafka="kafka.controller:type=KafkaController,name=ActiveBrokerCount",
+)
+IS_CONTROLLER: Final = Metric(
+    name="doorkeeper_is_controller",
+    kind=Kind.GAUGE,
+    doc="Whether this node is the controller: 1 or 0.",
+    kafka="kafka.controller:type=KafkaController,name=ActiveControllerCount",
+)
+
+# --- the audit trail
+
+TRAIL_QUEUED: Final = Metric(
+    name="doorkeeper_audit_queued_events",
+    kind=Kind.GAUGE,
+    doc="Events of the audit trail that wait to be written.",
+)
+TRAIL_WRITTEN: Final = Metric(
+    name="doorkeeper_audit_written_events_total",
+    kind=Kind.COUNTER,
+    doc="Events of the audit trail that were written.",
+)
+TRAIL_DROPPED: Final = Metric(
+    name="doorkeeper_audit_dropped_events_total",
+    kind=Kind.COUNTER,
+    doc="Events that the audit trail lost: its queue was full, or they could not be written.",
+    labels=("reason",),
+)
+TRAIL_SYNC_SECONDS: Final = Metric(
+    name="doorkeeper_audit_sync_seconds",
+    kind=Kind.HISTOGRAM,
+    doc="How long the audit trail's sync to the disk took.",
+    buckets=SLOW_S,
+)
+
+# --- the process
+
+RELOADS: Final = Metric(
+    name="doorkeeper_reloads_total",
+    kind=Kind.COUNTER,
+    doc="Reloads of the configuration (SIGHUP): applied or refused.",
+    labels=("result",),
+)
+LAST_RELOAD: Final = Metric(
+    name="doorkeeper_last_reload_successful",
+    kind=Kind.GAUGE,
+    doc="Whether the last reload was applied, 1 or 0; 1 before the first.",
+)
+LOOP_LAG: Final = Metric(
+    name="doorkeeper_loop_lag_seconds",
+    kind=Kind.GAUGE,
+    doc="How much later than wanted the event loop last came to its beat.",
+)
+READY: Final = Metric(
+    name="doorkeeper_ready",
+    kind=Kind.GAUGE,
+    doc="What /readyz says of each thing it looks at: 1 or 0.",
+    labels=("check",),
+)
+METRIC_FAULTS: Final = Metric(
+    name="doorkeeper_metric_faults_total",
+    kind=Kind.COUNTER,
+    doc="Metrics that could not be read at a scrape. Never anything but 0, or it is a bug.",
+)
+BUILD_INFO: Final = Metric(
+    name="doorkeeper_build_info",
+    kind=Kind.GAUGE,
+    doc="Always 1; the labels say what runs.",
+    labels=("version", "python"),
+    kafka="kafka.server:type=app-info",
+)
+
+
+def _foreign(name: str, doc: str, kind: Kind = Kind.GAUGE, labels: tuple[str, ...] = ()) -> Metric:
+    return Metric(name=name, kind=kind, doc=doc, labels=labels, foreign=True)
+
+
+PROCESS: Final = (
+    _foreign("process_virtual_memory_bytes", "Virtual memory size in bytes."),
+    _foreign("process_resident_memory_bytes", "Resident memory size in bytes."),
+    _foreign(
+        "process_start_time_seconds", "Start time of the process since unix epoch in seconds."
+    ),
+    _foreign(
+        "process_cpu_seconds_total",
+        "Total user and system CPU time spent in seconds.",
+        Kind.COUNTER,
+    ),
+    _foreign("process_open_fds", "Number of open file descriptors."),
+    _foreign("process_max_fds", "Maximum number of open file descriptors."),
+    _foreign(
+        "python_gc_objects_collected_total",
+        "Objects collected during gc",
+        Kind.COUNTER,
+        ("generation",),
+    ),
+    _foreign(
+        "python_gc_objects_uncollectable_total",
+        "Uncollectable objects found during GC",
+        Kind.COUNTER,
+        ("generation",),
+    ),
+    _foreign(
+        "python_gc_collections_total",
+        "Number of times this generation was collected",
+        Kind.COUNTER,
+        ("generation",),
+    ),
+)
+"""What the publishing library reads from the system (Linux only) and from Python."""
+
+METRICS: Final[tuple[Metric, ...]] = (
+    *(REQUESTS, REQUEST_SECONDS, LOCAL_SECONDS, REMOTE_SECONDS),
+    *(HELD_BYTES, TRAILING_BYTES, WITHHELD_ACLS),
+    *(DELAYED_OPERATIONS, PURGATORY_SIZE, PURGATORY_SIZE_MAX, UPDATES_REFUSED, ITEMS_TIMED_OUT),
+    *(DECISIONS, SLOW_DECISIONS, AUTHORIZER_FAULTS, ACLS),
+    *(CONNECTIONS, CONNECTIONS_ACCEPTED, HANDSHAKES, AUTHENTICATIONS, SESSIONS_EXPIRED),
+    *(REVISION, HEAD_REVISION, SNAPSHOT_AGE, STORE_REACHABLE),
+    *(STORE_COMMITS, STORE_CHANGES, COMMIT_SECONDS, STORE_RECONNECTS),
+    *(NODES, IS_CONTROLLER),
+    *(TRAIL_QUEUED, TRAIL_WRITTEN, TRAIL_DROPPED, TRAIL_SYNC_SECONDS),
+    *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),
+    *PROCESS,
+)
+"""All of them, in the order of the page and of /metrics."""

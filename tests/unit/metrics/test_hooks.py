@@ -1,0 +1,71 @@
+"""What other parts tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.metrics import table
+from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
+from doorkeeper.metrics.series import Meters
+
+
+def value_of(meters: Meters, metric: table.Metric, *labels: str) -> float:
+    return meters.counter(metric, *labels).value
+
+
+def test_a_store_tells_its_transactions() -> None:
+    """What is stored has a time and a number of changes; what fails has neither."""
+    meters = Meters()
+    meter = StoreMeter(meters)
+
+    meter.stored(3, 0.004)
+    meter.stored(1, 0.001)
+    meter.failed()
+    meter.reconnected()
+
+    assert value_of(meters, table.STORE_COMMITS, "stored") == 2
+    assert value_of(meters, table.STORE_COMMITS, "failed") == 1
+    assert value_of(meters, table.STORE_CHANGES) == 4
+    assert value_of(meters, table.STORE_RECONNECTS) == 1
+    assert meters.histogram(table.COMMIT_SECONDS).count == 2
+
+
+def test_the_trail_tells_its_events() -> None:
+    """Written, dropped where the queue was full, lost where the file could not be written."""
+    meters = Meters()
+    meter = TrailMeter(meters)
+
+    meter.written(10)
+    meter.dropped()
+    meter.dropped(2)
+    meter.lost(4)
+    meter.synced(0.1)
+    meter.queue(lambda: 17)
+
+    assert value_of(meters, table.TRAIL_WRITTEN) == 10
+    assert value_of(meters, table.TRAIL_DROPPED, "queue full") == 3
+    assert value_of(meters, table.TRAIL_DROPPED, "not written") == 4
+    assert meters.histogram(table.TRAIL_SYNC_SECONDS).count == 1
+    queued = next(each for each in meters.families() if each.metric is table.TRAIL_QUEUED)
+    assert queued.values == {(): 17}
+
+
+def test_reloads_tell_how_the_last_one_went() -> None:
+    """Before the first one all is well; a refused one is seen until one is applied."""
+    meters = Meters()
+    meter = ReloadMeter(meters)
+    seen = [value_of(meters, table.LAST_RELOAD)]
+
+    for applied in (True, False, False, True):
+        meter.reloaded(applied=applied)
+        seen.append(value_of(meters, table.LAST_RELOAD))
+
+    assert seen == [1, 1, 0, 0, 1]
+    assert value_of(meters, table.RELOADS, "applied") == 2
+    assert value_of(meters, table.RELOADS, "refused") == 2
+
+
+@pytest.mark.parametrize("kind", [StoreMeter, TrailMeter, ReloadMeter])
+def test_a_part_alone_counts_for_nobody(kind: type) -> None:
+    """Without Meters a hook works, and shares nothing with another."""
+    assert kind() is not kind()
