@@ -18,7 +18,6 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.authn.credentials import ScramCredential
-from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.storage.contract import (
     Author,
     Change,
@@ -36,6 +35,8 @@ from doorkeeper.storage.migrations import MIGRATIONS, Migration
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from doorkeeper.metrics.hooks import StoreMeter
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 
