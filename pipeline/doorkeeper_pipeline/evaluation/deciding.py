@@ -1,0 +1,134 @@
+"""The decision of each question, with the rule and the binding behind it.
+
+It is the answer of ``doorkeeper.acl.decision.explain``, for many questions at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from doorkeeper.acl.decision import RuleKind
+from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
+from doorkeeper_pipeline.evaluation.questions import UNNAMED, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from doorkeeper_pipeline.evaluation.questions import Questions
+
+RULES = tuple(RuleKind)
+"""The kinds of rule; their places are the codes in ``Decisions.rules``."""
+
+_SUPER_USER, _MATCHING_ACL, _DEFAULT_ALLOW, _DEFAULT_DENY = (
+    RULES.index(kind)
+    for kind in (
+        RuleKind.SUPER_USER,
+        RuleKind.MATCHING_ACL,
+        RuleKind.DEFAULT_ALLOW,
+        RuleKind.DEFAULT_DENY,
+    )
+)
+
+NO_BINDING = -1
+"""The binding of a decision that none decided."""
+
+
+class Decisions(NamedTuple):
+    """One element a question."""
+
+    allowed: NDArray[np.bool_]
+    rules: NDArray[np.int8]
+    bindings: NDArray[np.int32]
+    """The number of the binding that decided, or NO_BINDING."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return Arrow columns: allowed, rule, and binding, which is null where none decided."""
+        words = pa.array([kind.value for kind in RULES])
+        return {
+            "allowed": pa.array(self.allowed),
+            "rule": pa.DictionaryArray.from_arrays(pa.array(self.rules), words).cast(pa.string()),
+            "binding": pa.array(self.bindings, mask=self.bindings == NO_BINDING),
+        }
+
+
+def decided(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+    """Return an Arrow table with the columns allowed, rule and binding added.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    for name, column in decisions(index, encoded(index, table)).columns().items():
+        table = table.append_column(name, column)
+    return table
+
+
+def decisions(index: Index, questions: Questions) -> Decisions:
+    """Decide questions: four look-ups each, whatever the number of ACLs."""
+    scores = np.full(questions.size, NO_SCORE, np.int32)
+    for which, nodes in innermost(index, questions):
+        found = index.best[nodes, questions.operations[which]]
+        scores[which] = np.minimum(scores[which], found)
+    scores[questions.super_users] = NO_SCORE
+    matched = scores != NO_SCORE
+    bindings = np.full(questions.size, NO_BINDING, np.int32)
+    bindings[matched] = index.bindings_of(scores[matched])
+    rules = np.full(questions.size, _DEFAULT_DENY, np.int8)
+    rules[matched] = _MATCHING_ACL
+    allowed = matched & (scores >= index.entries)
+    if index.coverage is not None:
+        open_to_all = ~matched & (coverage_counts(index, questions) == 0)
+        rules[open_to_all] = _DEFAULT_ALLOW
+        allowed |= open_to_all
+    rules[questions.super_users] = _SUPER_USER
+    return Decisions(allowed | questions.super_users, rules, bindings)
+
+
+def coverage_counts(index: Index, questions: Questions) -> NDArray[np.int32]:
+    """Return how many bindings, of whomever, cover the resource of each question."""
+    assert index.coverage is not None
+    return index.coverage.counts[questions.types, questions.cells]
+
+
+def innermost(
+    index: Index, questions: Questions
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """Yield for each of the four rows: the questions that have a node in it, and those nodes."""
+    named = questions.principals != UNNAMED
+    from_named = questions.hosts != UNNAMED
+    # Whoever asks as User:*, or from the host *, has the same row twice: it counts once.
+    own = named & (questions.principals != EVERYONE)
+    from_own = from_named & (questions.hosts != EVERYONE)
+    everyones = np.ones(questions.size, np.bool_)
+    for principals, who in ((questions.principals, own), (None, everyones)):
+        for hosts, where in ((questions.hosts, from_own), (None, everyones)):
+            which = np.flatnonzero(who & where)
+            keys = index.row_keys(
+                _EVERYONES if principals is None else principals[which],
+                _EVERYONES if hosts is None else hosts[which],
+                questions.types[which],
+            )
+            yield _nodes_of(index, keys, which, questions.cells[which])
+
+
+_EVERYONES = np.array([EVERYONE], np.int64)
+
+
+def _nodes_of(
+    index: Index, keys: NDArray[np.int64], which: NDArray[np.int64], cells: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    if not len(index.rows):
+        return which[:0], np.empty(0, np.int32)
+    rows = np.searchsorted(index.rows, keys)
+    there = index.rows[np.minimum(rows, len(index.rows) - 1)] == keys
+    which, rows, cells = which[there], rows[there], cells[there]
+    places = np.searchsorted(index.starts, rows * len(index.cells) + cells, side="right") - 1
+    # Before a row's first start stands the end of the row before it, or nothing at all.
+    nodes = np.where(places >= 0, index.nodes[places], NO_NODE)
+    covered = nodes != NO_NODE
+    return which[covered], nodes[covered]

@@ -1,0 +1,122 @@
+"""Distinct questions as an index reads them: numbers in place of texts.
+
+A question is (principal, host, operation, resource type, resource name), five text columns of an
+Arrow table with Kafka's own words for the operation and the type. Each column is made a dictionary
+first, so that every different text is looked at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from enum import IntEnum
+
+    from numpy.typing import NDArray
+
+    from doorkeeper_pipeline.evaluation.index import Index
+
+PRINCIPAL = "principal"
+HOST = "host"
+OPERATION = "operation"
+RESOURCE_TYPE = "resource_type"
+RESOURCE_NAME = "resource_name"
+
+QUESTION = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME)
+"""The columns of a question, in the order of ``doorkeeper.acl.decision.Question``."""
+
+UNNAMED = -1
+"""The number of a principal, or of a host, that no binding names."""
+
+
+class BadQuestions(ValueError):
+    """A table holds no questions; the text says which column is wrong, and where."""
+
+
+class Texts(NamedTuple):
+    """A column: its different texts, and for each row which of them it has."""
+
+    values: list[str]
+    codes: NDArray[np.int64]
+
+
+class Questions(NamedTuple):
+    """Questions encoded for one index; all arrays have one element a question."""
+
+    texts: dict[str, Texts]
+    """The columns of ``QUESTION`` as they came."""
+
+    principals: NDArray[np.int64]
+    hosts: NDArray[np.int64]
+    operations: NDArray[np.int64]
+    types: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    super_users: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """Return the number of questions."""
+        return len(self.cells)
+
+
+def encoded(index: Index, table: Any) -> Questions:  # noqa: ANN401  pyarrow has no types
+    """Return the questions of an Arrow table or record batch.
+
+    Raises:
+        BadQuestions: a column is missing or holds null, or an operation or a type is not Kafka's.
+
+    """
+    texts = {column: _texts(table, column) for column in QUESTION}
+    super_users = index.policy.super_users
+    return Questions(
+        texts,
+        _numbered(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
+        _numbered(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
+        _numbered(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
+        _numbered(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
+        _numbered(texts[RESOURCE_NAME], index.cells.cell),
+        _numbered(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
+    )
+
+
+def blocks(table: Any, rows_max: int) -> Iterator[Any]:  # noqa: ANN401  pyarrow has no types
+    """Yield a table in parts of at most so many rows."""
+    for begin in range(0, table.num_rows, rows_max):
+        yield table.slice(begin, rows_max)
+
+
+def _texts(table: Any, column: str) -> Texts:  # noqa: ANN401  pyarrow has no types
+    if column not in table.schema.names:
+        raise BadQuestions(
+            f"no column {column}; found: {', '.join(table.schema.names)}; a question has"
+            f" {', '.join(QUESTION)}"
+        )
+    values = table.column(column)
+    if values.null_count:
+        raise BadQuestions(f"column {column}: {values.null_count} rows are null; each needs a text")
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    codes = values.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return Texts(values.dictionary.to_pylist(), codes)
+
+
+def _numbered(texts: Texts, number: Callable[[str], int]) -> NDArray[np.int64]:
+    return np.fromiter(map(number, texts.values), np.int64, len(texts.values))[texts.codes]
+
+
+def _code(kind: type[IntEnum], column: str, text: str) -> int:
+    try:
+        return int(kind[text])
+    except KeyError:
+        allowed = ", ".join(kind.__members__)
+        raise BadQuestions(f"column {column}: found {text!r}; allowed: {allowed}") from None

@@ -1,0 +1,198 @@
+"""How often each binding was used, and by whom, from where, for what: sums over questions.
+
+Kafka's log names one rule, so that of two grants that say the same only one would get its due. Here
+every binding does that was used, see ``matching``. Two grants that cover each other are both used
+and neither is decisive: what is not decisive cannot go all at once.
+
+The sums of several blocks, or of several workers, are parts that can be added. A part has two kinds
+of rows, told apart by ``about``:
+
+    total                                             uses, decisive uses, first and last use; it is
+                                                      there for each binding that matched anything
+    principal, host, operation, resource_name         one value with which the binding was used
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from doorkeeper_pipeline.evaluation.matching import Matches, matches
+from doorkeeper_pipeline.evaluation.questions import (
+    HOST,
+    OPERATION,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    blocks,
+    encoded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from doorkeeper_pipeline.evaluation.index import Index
+    from doorkeeper_pipeline.evaluation.questions import Texts
+
+COUNT = "count"
+FIRST = "first_ts"
+LAST = "last_ts"
+
+ABOUT = "about"
+TOTAL = "total"
+VALUE = "value"
+BINDING = "binding"
+USES = "uses"
+DECISIVE = "decisive_uses"
+
+DETAILS = {
+    PRINCIPAL: "principals",
+    HOST: "hosts",
+    OPERATION: "operations",
+    RESOURCE_NAME: "resources",
+}
+"""What is listed of each binding's uses, and the names of the lists."""
+
+LISTED_MAX = 100
+"""How many values a list names: enough to act on; a grant to everybody has thousands."""
+
+BLOCK_ROWS = 1 << 17
+"""How many questions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""
+
+TIME = pa.timestamp("us", tz="UTC")
+PARTS = pa.schema(
+    [
+        pa.field(BINDING, pa.int32(), nullable=False),
+        pa.field(ABOUT, pa.string(), nullable=False),
+        pa.field(VALUE, pa.string()),
+        pa.field(USES, pa.int64()),
+        pa.field(DECISIVE, pa.int64()),
+        pa.field(FIRST, TIME),
+        pa.field(LAST, TIME),
+    ]
+)
+"""The columns of a part. A total has no value; what is no total has neither sums nor times."""
+
+
+def parts_of(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+    """Return what distinct questions used, as parts, not yet added.
+
+    The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = [_part(index, block) for block in blocks(table, BLOCK_ROWS)]
+    return pa.concat_tables([PARTS.empty_table(), *found])
+
+
+def added(parts: Iterable[Any]) -> pl.DataFrame:
+    """Return one row for each binding that matched or was decisive, sorted by its number.
+
+    Columns: ``binding``, ``uses``, ``decisive_uses``, ``first_ts``, ``last_ts`` (of the uses; null
+    where there was none), and for each of ``DETAILS`` the first hundred values, sorted, under its
+    name, and how many there are under its name with ``_count``.
+    """
+    frame = pl.from_arrow(pa.concat_tables([PARTS.empty_table(), *parts]))
+    assert isinstance(frame, pl.DataFrame)
+    is_total = pl.col(ABOUT) == TOTAL
+    totals = (
+        frame.filter(is_total)
+        .group_by(BINDING)
+        .agg(pl.col(USES, DECISIVE).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
+    )
+    lists = (
+        frame.filter(~is_total)
+        .group_by(BINDING, ABOUT)
+        .agg(pl.col(VALUE).unique().sort().head(LISTED_MAX), pl.col(VALUE).n_unique().alias(COUNT))
+    )
+    return joined(totals, lists)
+
+
+def joined(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
+    """Return totals by binding with the lists by (binding, about) beside them."""
+    for about, name in DETAILS.items():
+        of_one = lists.filter(pl.col(ABOUT) == about).select(
+            BINDING,
+            pl.col(VALUE).alias(name),
+            pl.col(COUNT).cast(pl.Int64).alias(f"{name}_count"),
+        )
+        totals = totals.join(of_one, on=BINDING, how="left").with_columns(
+            pl.col(name).fill_null(pl.lit([], pl.List(pl.String))),
+            pl.col(f"{name}_count").fill_null(0),
+        )
+    return totals.sort(BINDING)
+
+
+def _part(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+    questions = encoded(index, table)
+    found = matches(index, questions)
+    rows = [_totals(index, table, found)]
+    use = np.flatnonzero(found.used)
+    asking, bindings = found.questions[use], found.bindings[use]
+    for about in DETAILS:
+        texts = questions.texts[about]
+        rows.append(_details(about, bindings, texts, texts.codes[asking]))
+    return pa.concat_tables(rows)
+
+
+def _totals(index: Index, table: Any, found: Matches) -> Any:  # noqa: ANN401  pyarrow has no types
+    counts = _integers(table, COUNT)
+    uses = np.zeros(index.size, np.int64)
+    decisive = np.zeros(index.size, np.int64)
+    first = np.full(index.size, np.iinfo(np.int64).max)
+    last = np.full(index.size, np.iinfo(np.int64).min)
+    for sums, which in ((uses, found.used), (decisive, found.decisive)):
+        np.add.at(sums, found.bindings[which], counts[found.questions[which]])
+    asking, bindings = found.questions[found.used], found.bindings[found.used]
+    np.minimum.at(first, bindings, _integers(table, FIRST)[asking])
+    np.maximum.at(last, bindings, _integers(table, LAST)[asking])
+    there = np.unique(found.bindings)
+    unused = uses[there] == 0
+    return pa.table(
+        [
+            pa.array(there, pa.int32()),
+            pa.repeat(TOTAL, len(there)),
+            pa.nulls(len(there), pa.string()),
+            pa.array(uses[there]),
+            pa.array(decisive[there]),
+            pa.array(first[there], mask=unused).cast(TIME),
+            pa.array(last[there], mask=unused).cast(TIME),
+        ],
+        schema=PARTS,
+    )
+
+
+def _details(
+    about: str, bindings: NDArray[np.int32], texts: Texts, codes: NDArray[np.int64]
+) -> Any:  # noqa: ANN401  pyarrow has no types
+    width = max(len(texts.values), 1)
+    pairs = np.unique(bindings.astype(np.int64) * width + codes)
+    size = len(pairs)
+    values = pa.array(texts.values, pa.string()).take(pa.array(pairs % width))
+    return pa.table(
+        [
+            pa.array(pairs // width, pa.int32()),
+            pa.repeat(about, size),
+            values,
+            pa.nulls(size, pa.int64()),
+            pa.nulls(size, pa.int64()),
+            pa.nulls(size, TIME),
+            pa.nulls(size, TIME),
+        ],
+        schema=PARTS,
+    )
+
+
+def _integers(table: Any, column: str) -> NDArray[np.int64]:  # noqa: ANN401  pyarrow has no types
+    values = table.column(column)
+    if pa.types.is_timestamp(values.type):
+        values = pc.cast(values, TIME)
+    numbers: NDArray[np.int64] = pc.cast(values, pa.int64()).to_numpy(zero_copy_only=False)
+    return numbers

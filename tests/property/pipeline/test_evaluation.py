@@ -1,0 +1,61 @@
+"""The pipeline's evaluator, the server's engine and the naive reference agree in small worlds."""
+
+import pickle
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.decision import Policy, Question, explain
+from doorkeeper.acl.model import AclBinding
+from doorkeeper_pipeline.evaluation.deciding import decided
+from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from testkit import reference
+from testkit.acl_worlds import loaded, policies, questions, worlds
+from testkit.asked import asked
+
+many_questions = st.lists(questions, max_size=40, unique=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(world=worlds, policy=policies, asking=many_questions)
+def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Question]) -> None:
+    """Every question has the same answer, rule and binding in all three."""
+    bindings = distinct(world)
+    snapshot = loaded(*bindings)
+    index = pickle.loads(pickle.dumps(compiled(bindings, policy)))
+
+    rows = decided(index, asked(asking)).to_pylist()
+
+    for question, row in zip(asking, rows, strict=True):
+        binding = None if row["binding"] is None else bindings[row["binding"]]
+        found = (row["allowed"], row["rule"], binding)
+        engine = explain(policy, snapshot, question)
+        assert found == (engine.allowed, engine.rule.value, engine.binding)
+        assert found == reference.decide(policy, bindings, question)
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds, policy=policies, asking=many_questions)
+def test_used_and_decisive_by_brute_force(
+    world: list[AclBinding], policy: Policy, asking: list[Question]
+) -> None:
+    """Used: it matches on the side that decided. Decisive: without it the decision is the other."""
+    bindings = distinct(world)
+
+    rows = added([parts_of(compiled(bindings, policy), asked(asking))]).to_dicts()
+
+    found = {row["binding"]: (row["uses"], row["decisive_uses"]) for row in rows}
+    answers = [reference.decide(policy, bindings, question) for question in asking]
+    for number, binding in enumerate(bindings):
+        rest = [each for each in bindings if each != binding]
+        used = decisive = 0
+        for question, answer in zip(asking, answers, strict=True):
+            decisive += reference.decide(policy, rest, question).allowed != answer.allowed
+            used += (
+                answer.binding is not None
+                and answer.binding.entry.permission_type is binding.entry.permission_type
+                and reference.covers(binding, question)
+                and reference.applies(binding, question)
+            )
+        assert found.get(number, (0, 0)) == (used, decisive), binding

@@ -1,0 +1,73 @@
+"""Names become cells, patterns become intervals of them."""
+
+import pickle
+from itertools import product
+
+import pytest
+
+from doorkeeper.acl.model import PatternType
+from doorkeeper_pipeline.evaluation.names import NameCells
+
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+LAST = "\U0010ffff"
+TEXTS = ("", "a", "a\0", "ab", "abc", "b", "*", "**", "*\0", "+", ")", LAST, "a" + LAST, LAST + "a")
+
+
+def covered(cells: NameCells, pattern: tuple[str, PatternType], name: str) -> bool:
+    cell = cells.cell(name)
+    return any(begin <= cell < end for begin, end in cells.intervals(*pattern))
+
+
+def covers(pattern: tuple[str, PatternType], name: str) -> bool:
+    text, pattern_type = pattern
+    if pattern_type is PREFIXED:
+        return name.startswith(text)
+    return name == text or (text == "*" and not name.startswith("*"))
+
+
+def test_intervals_are_what_patterns_cover() -> None:
+    """A name's cell lies in the interval of exactly those patterns that cover the name."""
+    patterns = list(product(TEXTS, (LITERAL, PREFIXED)))
+    cells = NameCells(patterns)
+
+    for pattern, name in product(patterns, (*TEXTS, "abcd", "zz", "a*", "*a", " ")):
+        assert covered(cells, pattern, name) == covers(pattern, name), (pattern, name)
+
+
+def test_the_worked_example() -> None:
+    """The literal "ab" is [5, 6), the prefix "a" [4, 7), and "abc" lies in cell 6."""
+    cells = NameCells([("ab", LITERAL), ("a", PREFIXED)])
+
+    assert cells.intervals("ab", LITERAL) == ((5, 6),)
+    assert cells.intervals("a", PREFIXED) == ((4, 7),)
+    assert cells.cell("abc") == 6
+
+
+def test_the_wildcard_has_its_own_name_first() -> None:
+    """Of the literal "*" the first interval is the name "*" alone, where the walk differs."""
+    cells = NameCells([("*", LITERAL)])
+
+    own, *others = cells.intervals("*", LITERAL)
+
+    assert own == (cells.cell("*"), cells.cell("*") + 1)
+    assert not any(begin <= cells.cell("*") < end for begin, end in others)
+
+
+def test_a_copy_finds_the_same_cells() -> None:
+    """What was pickled finds cells as before, and carries no table of intervals."""
+    cells = NameCells([("ab", LITERAL), ("a", PREFIXED)])
+
+    copy = pickle.loads(pickle.dumps(cells))
+
+    assert [copy.cell(name) for name in TEXTS] == [cells.cell(name) for name in TEXTS]
+    assert len(copy) == len(cells)
+    with pytest.raises(KeyError):
+        copy.intervals("ab", LITERAL)
+
+
+def test_a_prefix_ending_before_the_surrogates() -> None:
+    """A prefix ending with U+D7FF ends at a text that no file holds, and still works."""
+    cells = NameCells([("\ud7ff", PREFIXED)])
+
+    assert covered(cells, ("\ud7ff", PREFIXED), "\ud7ffx")
+    assert not covered(cells, ("\ud7ff", PREFIXED), "\ue000")

@@ -1,0 +1,82 @@
+"""Arrow tables become numbers; what is no question is told."""
+
+import pyarrow as pa
+import pytest
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper_pipeline.evaluation.index import EVERYONE, compiled
+from doorkeeper_pipeline.evaluation.questions import UNNAMED, BadQuestions, blocks, encoded
+from testkit.acl import READ, allow, topic
+from testkit.asked import asked
+
+INDEX = compiled(
+    [allow("a", READ, topic("t"), "10.0.0.1")], Policy(super_users=frozenset({"User:root"}))
+)
+QUESTIONS = [
+    Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "t"),
+    Question("User:root", "10.0.0.2", AclOperation.ALTER_CONFIGS, ResourceType.CLUSTER, "c"),
+    Question("User:*", "*", READ, ResourceType.TOPIC, "t"),
+]
+
+
+def test_texts_become_numbers() -> None:
+    """Who is named by a binding has a number, others have none; codes are Kafka's."""
+    found = encoded(INDEX, asked(QUESTIONS))
+
+    assert found.size == 3
+    assert found.principals.tolist() == [1, UNNAMED, EVERYONE]
+    assert found.hosts.tolist() == [1, UNNAMED, EVERYONE]
+    assert found.operations.tolist() == [3, 11, 3]
+    assert found.types.tolist() == [2, 4, 2]
+    assert found.super_users.tolist() == [False, True, False]
+    assert found.texts["resource_name"].values == ["t", "c"]
+    assert found.texts["resource_name"].codes.tolist() == [0, 1, 0]
+
+
+def test_record_batches_and_dictionaries() -> None:
+    """A record batch, a table of several chunks and dictionary columns give the same numbers."""
+    table = asked(QUESTIONS)
+    whole = encoded(INDEX, table)
+    names = table.schema.get_field_index("resource_name")
+    forms = (
+        table.to_batches()[0],
+        pa.concat_tables([table.slice(0, 1), table.slice(1)]),
+        table.set_column(names, "resource_name", table.column(names).dictionary_encode()),
+        pa.concat_tables(
+            [
+                each.set_column(names, "resource_name", each.column(names).dictionary_encode())
+                for each in (table.slice(0, 1), table.slice(1))
+            ]
+        ),
+    )
+
+    for form in forms:
+        assert encoded(INDEX, form).cells.tolist() == whole.cells.tolist()
+
+
+def test_no_rows() -> None:
+    """A table without rows has no questions."""
+    assert encoded(INDEX, asked([])).size == 0
+
+
+def test_what_is_no_question() -> None:
+    """A missing column, a null and a word that is not Kafka's are told with the column."""
+    table = asked(QUESTIONS)
+    words = table.set_column(2, "operation", pa.array(["READ", "PEEK", "READ"]))
+    nulls = table.set_column(1, "host", pa.array(["h", None, None], pa.string()))
+
+    with pytest.raises(BadQuestions, match="no column host; found: principal, operation"):
+        encoded(INDEX, table.drop_columns(["host"]))
+    with pytest.raises(BadQuestions, match="column host: 2 rows are null"):
+        encoded(INDEX, nulls)
+    with pytest.raises(BadQuestions, match="column operation: found 'PEEK'; allowed: UNKNOWN, ANY"):
+        encoded(INDEX, words)
+
+
+def test_blocks() -> None:
+    """A table in blocks has all rows, in order, at most so many at a time."""
+    found = [block.column("resource_name").to_pylist() for block in blocks(asked(QUESTIONS), 2)]
+
+    assert found == [["t", "c"], ["t"]]
+    assert list(blocks(asked([]), 2)) == []

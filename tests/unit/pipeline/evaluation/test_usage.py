@@ -1,0 +1,103 @@
+"""Sums over questions: how often each binding was used, by whom, from where, for what."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.evaluation import usage
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, PARTS, added, parts_of
+from testkit.acl import DESCRIBE, PREFIXED, READ, allow, deny, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+BINDINGS = [
+    allow("*", READ, topic("ord", PREFIXED)),
+    allow("a", READ, topic("orders")),
+    deny("b", READ, topic("orders")),
+    allow("c", READ, topic("bills")),
+]
+QUESTIONS = [
+    Question("User:a", "10.0.0.1", READ, TOPIC, "orders"),
+    Question("User:a", "10.0.0.2", DESCRIBE, TOPIC, "ordered"),
+    Question("User:b", "10.0.0.1", READ, TOPIC, "orders"),
+    Question("User:d", "10.0.0.3", READ, TOPIC, "bills"),
+]
+COUNTS = [10, 1, 100, 1000]
+
+
+def at(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+
+
+def test_sums() -> None:
+    """Uses are sums of counts, with who, from where, for what, first and last."""
+    rows = added([parts_of(compiled(BINDINGS), asked(QUESTIONS, COUNTS))]).to_dicts()
+
+    assert [row["binding"] for row in rows] == [0, 1, 2]
+    everyones, own, denied = rows
+    assert everyones == {
+        "binding": 0,
+        "uses": 11,
+        "decisive_uses": 1,
+        "first_ts": at(0),
+        "last_ts": at(1_500_000),
+        "principals": ["User:a"],
+        "principals_count": 1,
+        "hosts": ["10.0.0.1", "10.0.0.2"],
+        "hosts_count": 2,
+        "operations": ["DESCRIBE", "READ"],
+        "operations_count": 2,
+        "resources": ["ordered", "orders"],
+        "resources_count": 2,
+    }
+    assert (own["uses"], own["decisive_uses"]) == (10, 0)
+    assert (denied["uses"], denied["decisive_uses"]) == (100, 100)
+
+
+def test_matched_and_never_used() -> None:
+    """An ALLOW that only matches where a DENY decided has a row without uses and times."""
+    bindings = [allow("b", READ, topic("orders")), deny("b", READ, topic("*"))]
+
+    shadowed, _ = added([parts_of(compiled(bindings), asked(QUESTIONS, COUNTS))]).to_dicts()
+
+    assert (shadowed["binding"], shadowed["uses"], shadowed["decisive_uses"]) == (0, 0, 0)
+    assert (shadowed["first_ts"], shadowed["last_ts"]) == (None, None)
+    assert (shadowed["principals"], shadowed["principals_count"]) == ([], 0)
+
+
+def test_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of any number of workers and blocks add up to the same."""
+    index, table = compiled(BINDINGS), asked(QUESTIONS, COUNTS)
+    whole = added([parts_of(index, table)])
+
+    monkeypatch.setattr(usage, "BLOCK_ROWS", 1)
+    blocks = added([parts_of(index, table)])
+    workers = added([parts_of(index, table.slice(0, 3)), parts_of(index, table.slice(3))])
+
+    assert blocks.equals(whole)
+    assert workers.equals(whole)
+
+
+def test_lists_are_bounded() -> None:
+    """A list names the first hundred values, sorted; the count tells how many there are."""
+    many = [
+        Question(f"User:{number:04}", "10.0.0.1", READ, TOPIC, "orders") for number in range(150)
+    ]
+
+    [row] = added([parts_of(compiled(BINDINGS[:1]), asked(many))]).to_dicts()
+
+    assert row["principals"] == [f"User:{number:04}" for number in range(LISTED_MAX)]
+    assert row["principals_count"] == 150
+
+
+def test_nothing() -> None:
+    """Without questions, without ACLs, and with decisive bindings that nobody used, all is told."""
+    assert parts_of(compiled(BINDINGS), asked([])).schema == PARTS
+    assert added([]).is_empty()
+    assert added([parts_of(compiled([]), asked(QUESTIONS))]).is_empty()
+    closing = compiled([allow("x", READ, topic("bills"))], Policy(allow_everyone=True))
+    [row] = added([parts_of(closing, asked(QUESTIONS[3:], [7]))]).to_dicts()
+    assert (row["uses"], row["decisive_uses"], row["first_ts"]) == (0, 7, None)
