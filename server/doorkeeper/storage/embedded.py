@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.storage import rows, schema
 from doorkeeper.storage.cluster_id import check_form, random_uuid
+from doorkeeper.storage.collector import collector_paused
 from doorkeeper.storage.contract import (
     Change,
     ConfigKey,
@@ -144,7 +144,7 @@ class EmbeddedStore(Store):
         They are read over a connection of their own, in any thread: the other one belongs to the
         writer, whose upkeep may begin at any time, and apsw refuses to share it between threads.
         """
-        with named(self._path), _collector_paused(), closing(connect(self._path)) as reader:
+        with named(self._path), collector_paused(), closing(connect(self._path)) as reader:
             yield from rows.read_bindings(reader)
 
     def topics(self) -> Iterator[StoredTopic]:
@@ -200,14 +200,3 @@ class EmbeddedStore(Store):
             self._writer.close()
         self._connection.close()  # the last one to close brings the WAL into the database file
         self._lock.release()
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -86,12 +86,12 @@ def _credentials_and_tokens(change: Change) -> Iterator[tuple[Cell, ...]]:
     for owner in change.credentials_deleted:
         yield (LogKind.CREDENTIAL_DELETED, *_recorded(owner.user), owner.mechanism, None)
     for owner, credential in change.credentials_set:
-        cells = (owner.mechanism, _credential_json(credential))
+        cells = (owner.mechanism, credential_json(credential))
         yield (LogKind.CREDENTIAL_SET, *_recorded(owner.user), *cells)
     for token_id in change.tokens_deleted:
         yield (LogKind.TOKEN_DELETED, *_recorded(token_id), None, None)
     for token in change.tokens_set:
-        yield (LogKind.TOKEN_SET, *_recorded(token.token_id), None, _token_json(token))
+        yield (LogKind.TOKEN_SET, *_recorded(token.token_id), None, token_json(token))
 
 
 def _named(name: str) -> tuple[Cell, ...]:
@@ -202,7 +202,7 @@ def read_tokens(connection: apsw.Connection) -> Iterator[StoredToken]:
     """Read all delegation tokens, sorted by id."""
     rows = connection.execute("SELECT token_id, token FROM delegation_tokens ORDER BY token_id")
     for token_id, text in rows:
-        yield _token_of(token_id, text)
+        yield token_of(token_id, text)
 
 
 def topic_json(topic: StoredTopic) -> str:
@@ -230,7 +230,7 @@ def topic_of(name: str, text: str) -> StoredTopic:
     )
 
 
-def _credential_json(credential: ScramCredential) -> str:
+def credential_json(credential: ScramCredential) -> str:
     """Return a credential as the trigger ``credential_set`` reads it: bytes as hex digits."""
     return json.dumps(
         {
@@ -242,14 +242,15 @@ def _credential_json(credential: ScramCredential) -> str:
     )
 
 
-def _token_json(token: StoredToken) -> str:
+def token_json(token: StoredToken) -> str:
     """Return all but the id of a token."""
     fields = token._asdict() | {"fingerprint": token.fingerprint.hex()}
     del fields["token_id"]
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _token_of(token_id: str, text: str) -> StoredToken:
+def token_of(token_id: str, text: str) -> StoredToken:
+    """Return the token that ``token_json`` wrote."""
     fields = json.loads(text)
     fields["renewers"] = tuple(fields["renewers"])
     fields["fingerprint"] = bytes.fromhex(fields["fingerprint"])

@@ -1,0 +1,1 @@
+"""The store that nodes share: one PostgreSQL database."""

@@ -1,0 +1,1 @@
+"""The schema's versions, as alembic runs them: see ``migrating``."""

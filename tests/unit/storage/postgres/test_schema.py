@@ -1,0 +1,78 @@
+"""Versions of the schema: which ones this code may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres.schema import (
+    VERSION,
+    SchemaState,
+    check_usable,
+    meta,
+    schema_state,
+    set_meta,
+)
+
+if TYPE_CHECKING:
+    from testkit.postgres import Database
+
+
+def test_the_version_after_is_welcome() -> None:
+    """A schema that was only added to is used by the version before."""
+    check_usable(SchemaState(2, 1, 1), version=1)
+    check_usable(SchemaState(2, 1, 1), version=2)
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (SchemaState(1, 1, 1), "run doorkeeper store migrate"),
+        (SchemaState(3, 1, 3), "asks for a Doorkeeper of schema version 3 or later"),
+        (SchemaState(3, 3, 1), "asks for a Doorkeeper of schema version 3 or later"),
+    ],
+)
+def test_too_old_and_too_new_are_refused(state: SchemaState, text: str) -> None:
+    """An older schema is to be migrated; one that has dropped what we need is not touched."""
+    with pytest.raises(StorageError, match=text):
+        check_usable(state, version=2)
+
+
+@pytest.mark.interop
+async def test_an_empty_database_has_no_version(database: Database) -> None:
+    """Before anything is made there is no state; the tables of others do not count."""
+    database.execute("CREATE TABLE meta (key int)")
+    connection = await asyncpg.connect(database.url())
+
+    assert await schema_state(connection) is None
+    await connection.close()
+
+
+@pytest.mark.interop
+async def test_the_database_says_its_version(connection: asyncpg.Connection) -> None:
+    """A new store has the version of this code, for itself."""
+    assert await schema_state(connection) == SchemaState(VERSION, VERSION, VERSION)
+
+    await set_meta(connection, "schema_version", "2")
+
+    assert await schema_state(connection) == SchemaState(2, VERSION, VERSION)
+    assert (await meta(connection))["schema_version"] == "2"
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM doorkeeper.meta WHERE key = 'min_writer'",
+        "UPDATE doorkeeper.meta SET value = 'x' WHERE key = 'schema_version'",
+    ],
+)
+async def test_damage_is_told(connection: asyncpg.Connection, damage: str) -> None:
+    """A store whose meta lacks a number is damaged."""
+    await connection.execute(damage)
+
+    with pytest.raises(StorageError, match="the store is damaged: meta has no"):
+        await schema_state(connection)
