@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.answer_codes import code_of
 from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
@@ -76,6 +77,7 @@ class Connection:
         "_peer",
         "_queued",
         "_session",
+        "answered",
         "notes",
     )
 
@@ -106,6 +108,11 @@ class Connection:
         self._description = peer.description
         self._client = ClientLimits()
         self.notes: list[Note] = []
+        self.answered: tuple[int, int] | None = None
+        """The key of the API that was answered last, and the error code that stands for the answer.
+
+        For who counts answers, and sets it to None. Bare frames have no API.
+        """
 
     @property
     def peer(self) -> Peer:
@@ -308,7 +315,7 @@ class Connection:
             # The body is not read: nobody knows what it holds.
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
-            return encoded(header, response, version=0)
+            return self._encoded(header, response, version=0)
         raise _End(
             f"Received request for api with key {_key(header)} and unsupported version"
             f" {header.api_version}",
@@ -339,7 +346,7 @@ class Connection:
     ) -> bytes:
         if response.__class__ in HOLDS_ACLS:
             return self._bearable(api, request, header, response)
-        return encoded(header, response)
+        return self._encoded(header, response)
 
     def _bearable(
         self, api: Api, request: object, header: RequestHeader, response: Response
@@ -351,7 +358,7 @@ class Connection:
             self._counts.withheld_acls += withheld
             if note := self._client.first_note(withheld):
                 self.notes.append(note)
-        answer = encoded(header, kept)
+        answer = self._encoded(header, kept)
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         return answer if error is None else self._refusal(api, request, header, error)
 
@@ -385,7 +392,7 @@ class Connection:
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise _End(f"{api.name} failed and has no form for errors", self._request(header))
-        return encoded(header, response)
+        return self._encoded(header, response)
 
     def _request(self, header: RequestHeader) -> dict[str, object]:
         """Return what a log line says of a request."""
@@ -439,7 +446,7 @@ class Connection:
             self._session.versions_answered(told=False)
             return self._refusal(api, request, header, error)
         self._session.versions_answered(told=response.error_code == 0)
-        return encoded(header, response)
+        return self._encoded(header, response)
 
     def _out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
         """Refuse a request that comes where only SaslAuthenticate may: in its own form."""
@@ -451,10 +458,21 @@ class Connection:
             return self._refused(self._refusal(api, request, header, error), text)
         return self._refused(self._unsupported(api, header, error), text)
 
+    def _encoded(
+        self, header: RequestHeader, response: Response, *, version: int | None = None
+    ) -> bytes:
+        answer = encoded(header, response, version=version)
+        self.answered = (header.api_key, code_of(response))
+        return answer
+
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
         """Frame what the session answers; ``header`` is None where tokens come bare."""
+        session = self._session
         if reply.fault is not None:
             self.notes.append(_nobody(reply.fault))
+            self._counts.authentications[session.mechanism_name, False] += 1
+        elif reply.failure is None and session.is_open:
+            self._counts.authentications[session.mechanism_name, True] += 1
         body = reply.body
         if body is None:
             answer = b""
@@ -462,11 +480,12 @@ class Connection:
             answer = len(body).to_bytes(4) + body
         else:
             assert header is not None, "only bare frames have no header"
-            answer = encoded(header, body)
+            answer = self._encoded(header, body)
         return answer if reply.failure is None else self._refused(answer, reply.failure)
 
     def _refused(self, answer: bytes, reason: str) -> Refused:
         self._counts.failed_authentications += 1
+        self._counts.authentications[self._session.mechanism_name, False] += 1
         return Refused(answer, reason, self._session.reauthenticating)
 
 

@@ -9,6 +9,7 @@ Counts     what is only counted, over all connections
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.node import (
@@ -103,6 +104,7 @@ class Counts:
     """What is counted over all connections of a server."""
 
     __slots__ = (
+        "authentications",
         "failed_authentications",
         "killed_by_expiry",
         "requests",
@@ -117,6 +119,8 @@ class Counts:
         self.failed_authentications = 0
         self.killed_by_expiry = 0
         self.withheld_acls = 0
+        self.authentications: Counter[tuple[str, bool]] = Counter()
+        """By the mechanism, empty where none was agreed on, and by whether they succeeded."""
 
 
 Advance = bytes | Update | Authenticating | Refused | Closed | None

@@ -237,6 +237,11 @@ class Session:
         self._enter(State.OPEN if offers is None else State.INITIAL)
 
     @property
+    def mechanism_name(self) -> str:
+        """Return Kafka's name of the mechanism that was agreed on last; empty without one."""
+        return self._offered.name if self._offered else ""
+
+    @property
     def reauthenticating(self) -> bool:
         """Say whether this is not the first authentication of the connection."""
         return self._reauthenticating
@@ -340,7 +345,7 @@ class Session:
     def fail_changed_mechanism(self) -> Reply:
         """End a session whose client came back with another mechanism."""
         self._move(Result.FAILED)
-        before = self._offered.name if self._offered else ""
+        before = self.mechanism_name
         return Reply(
             None,
             f"SASL mechanism '{self._wrong_mechanism}' requested by client is not supported"
@@ -361,7 +366,7 @@ class Session:
         text = failure.text
         if text is None:
             what = "re-authentication" if self._reauthenticating else "authentication"
-            name = self._offered.name if self._offered else ""
+            name = self.mechanism_name
             text = (
                 f"Authentication failed during {what} due to invalid credentials"
                 f" with SASL mechanism {name}"

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -87,6 +87,9 @@ from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges with it
 from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from doorkeeper.metrics.requests import RequestMeter
 
 # --- the APIs
 
@@ -562,6 +565,7 @@ async def edge(
     limits: Limits | None = None,
     authorizer: Authorizer | None = None,
     clock: Callable[[], float] | None = None,
+    requests: RequestMeter | None = None,
     opened: Sequence[str] | None = None,
 ) -> AsyncIterator[Edge]:
     """Run a server, by default with one PLAINTEXT listener; drain it in the end.
@@ -581,6 +585,7 @@ async def edge(
         log,
         apis=APIS.get,
         clock=clock,
+        requests=requests,
     )
     await server.bind()
     running = Edge(server=server, log=log, services=services)

@@ -67,7 +67,8 @@ def name_of(authorizer: Authorizer) -> str:
 class GuardedAuthorizer(Authorizer):
     """Another authorizer, of which only what its contract allows comes through.
 
-    ``clock`` gives seconds and is steady.
+    ``clock`` gives seconds and is steady. ``allowed`` and ``denied`` count decisions,
+    ``slow_calls`` and ``faults`` calls.
     """
 
     def __init__(
@@ -81,6 +82,9 @@ class GuardedAuthorizer(Authorizer):
         self.inner = inner
         self.name = name_of(inner)
         self.slow_calls = 0
+        self.faults = 0
+        self.allowed = 0
+        self.denied = 0
         self._authorize = inner.authorize
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
@@ -116,9 +120,14 @@ class GuardedAuthorizer(Authorizer):
             self._note_slow(context, took_s)
         if results.__class__ is not list or len(results) != len(actions):
             self._fail("authorize", _wrong_list(results, len(actions), "AuthorizationResult"))
+        allowed = 0
         for result in results:
-            if result is not _ALLOWED and result is not _DENIED:
+            if result is _ALLOWED:
+                allowed += 1
+            elif result is not _DENIED:
                 self._fail("authorize", _wrong_item(result, "AuthorizationResult"))
+        self.allowed += allowed
+        self.denied += len(results) - allowed
         return results
 
     def create_acls(
@@ -184,6 +193,10 @@ class GuardedAuthorizer(Authorizer):
         )
         if found is not _ALLOWED and found is not _DENIED:
             self._fail(what, _wrong_item(found, "AuthorizationResult"))
+        if found is _ALLOWED:
+            self.allowed += 1
+        else:
+            self.denied += 1
         return found
 
     def authorized_operations(
@@ -247,6 +260,7 @@ class GuardedAuthorizer(Authorizer):
     def _fail(self, what: str, error: BaseException) -> NoReturn:
         if isinstance(error, KeyboardInterrupt):
             raise error
+        self.faults += 1
         if isinstance(error, AuthorizerFault):
             raise error
         raise AuthorizerFault(self.name, what, error) from error

@@ -10,17 +10,46 @@ A request that waits for nothing is all local. All times are seconds of one stea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.errors import ErrorCode
 from doorkeeper.metrics import table
-from doorkeeper_wire.api_keys import API_NAMES
+from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 
 if TYPE_CHECKING:
     from doorkeeper.metrics.series import Counter, Histogram, Meters
 
 NO_ERROR: Final = "none"
 _ERRORS: Final = {int(code): code.name for code in ErrorCode} | {0: NO_ERROR}
+
+
+CHANGING: Final = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    }
+)
+"""The APIs that may have to wait for what they change."""
+
+
+class Waited(NamedTuple):
+    """How long a request took until it had to wait, and how long the wait was."""
+
+    local_s: float
+    remote_s: float
+
+
+class _Changes(NamedTuple):
+    local: Histogram
+    remote: Histogram
 
 
 def api_name(api_key: int) -> str:
@@ -39,30 +68,33 @@ class RequestMeter:
     def __init__(self, meters: Meters) -> None:
         """Begin; series are made when their API is asked for the first time."""
         self._meters = meters
-        self._answered: dict[tuple[int, int], tuple[Counter, Histogram]] = {}
-        self._times: dict[int, tuple[Histogram, Histogram]] = {}
+        self._answered: dict[tuple[int, int], tuple[Counter, Histogram, _Changes | None]] = {}
         self._refused = meters.counter(table.UPDATES_REFUSED)
 
-    def answered(self, answered: tuple[int, int], took_s: float) -> None:
-        """Count an answer: the key of its API and its error code, and the total time."""
-        try:
-            counter, histogram = self._answered[answered]
-        except KeyError:
-            counter, histogram = self._bound(*answered)
-        counter.value += 1
-        histogram.observe(took_s)
+    def answered(
+        self, answered: tuple[int, int], total_s: float, waited: Waited | None = None
+    ) -> None:
+        """Count an answer: the key of its API and its error code, and how long it took.
 
-    def changed(self, api_key: int, local_s: float, remote_s: float) -> None:
-        """Note the two times of a request that changes something, when its wait is over."""
-        if api_key not in self._times:
-            api = api_name(api_key)
-            self._times[api_key] = (
-                self._meters.histogram(table.LOCAL_SECONDS, api),
-                self._meters.histogram(table.REMOTE_SECONDS, api),
-            )
-        local, remote = self._times[api_key]
-        local.observe(local_s)
-        remote.observe(remote_s)
+        ``waited`` is for requests that waited; what did not, is local altogether.
+        """
+        try:
+            counter, total, changes = self._answered[answered]
+        except KeyError:
+            counter, total, changes = self._bound(*answered)
+        counter.value += 1
+        total.observe(total_s)
+        if changes is not None:
+            local_s, remote_s = waited or (total_s, 0.0)
+            changes.local.observe(local_s)
+            changes.remote.observe(remote_s)
+
+    def left(self, api_key: int, waited: Waited) -> None:
+        """Note the times of a request whose client did not wait for the answer."""
+        changes = self._changes(api_key)
+        if changes is not None:
+            changes.local.observe(waited.local_s)
+            changes.remote.observe(waited.remote_s)
 
     def refused(self) -> None:
         """Count an update of ACLs for which there was no room."""
@@ -72,11 +104,21 @@ class RequestMeter:
         """Count items that were not complete in time."""
         self._meters.counter(table.ITEMS_TIMED_OUT, operation).add(items)
 
-    def _bound(self, api_key: int, error_code: int) -> tuple[Counter, Histogram]:
+    def _bound(self, api_key: int, error_code: int) -> tuple[Counter, Histogram, _Changes | None]:
         api = api_name(api_key)
         bound = (
             self._meters.counter(table.REQUESTS, api, error_name(error_code)),
             self._meters.histogram(table.REQUEST_SECONDS, api),
+            self._changes(api_key),
         )
         self._answered[api_key, error_code] = bound
         return bound
+
+    def _changes(self, api_key: int) -> _Changes | None:
+        if api_key not in CHANGING:
+            return None
+        api = api_name(api_key)
+        return _Changes(
+            self._meters.histogram(table.LOCAL_SECONDS, api),
+            self._meters.histogram(table.REMOTE_SECONDS, api),
+        )

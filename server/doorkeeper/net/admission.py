@@ -16,13 +16,23 @@ if TYPE_CHECKING:
 class Admission:
     """The connections that are open, counted."""
 
-    __slots__ = ("_by_host", "_by_listener", "_freed", "_of_listeners", "limits", "overrides")
+    __slots__ = (
+        "_by_host",
+        "_by_listener",
+        "_freed",
+        "_of_listeners",
+        "accepted",
+        "limits",
+        "overrides",
+    )
 
     def __init__(self, limits: Limits) -> None:
         """Begin with none."""
         self.limits = limits
         self.overrides = dict(limits.connections_per_ip_overrides)
         """How many connections single addresses may have, by the text of the address."""
+        self.accepted: Counter[str] = Counter()
+        """How many there have been, by listener."""
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
         self._of_listeners: Mapping[str, int] = {}
@@ -73,6 +83,7 @@ class Admission:
             return False
         self._by_host[host] += 1
         self._by_listener[spec.name] += 1
+        self.accepted[spec.name] += 1
         return True
 
     def leave(self, spec: ListenerSpec, host: str) -> None:

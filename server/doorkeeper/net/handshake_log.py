@@ -18,20 +18,22 @@ WINDOW_S: Final = 10.0
 
 
 class HandshakeLog:
-    """The lines of one listener."""
+    """The lines of one listener. ``failures`` counts all of them."""
 
-    __slots__ = ("_listener", "_logger", "_told", "_untold", "_window")
+    __slots__ = ("_listener", "_logger", "_told", "_untold", "_window", "failures")
 
     def __init__(self, listener_name: str, logger: Logger) -> None:
         """Begin with nothing told."""
         self._listener = listener_name
         self._logger = logger
+        self.failures = 0
         self._told = 0
         self._untold = 0
         self._window: asyncio.TimerHandle | None = None
 
     def failed(self, connection: str, reason: str) -> None:
         """Tell of a handshake that failed."""
+        self.failures += 1
         if self._window is None:
             self._window = asyncio.get_running_loop().call_later(WINDOW_S, self._over)
         if self._told >= LINES_MAX:

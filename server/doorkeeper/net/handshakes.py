@@ -58,7 +58,7 @@ class _Handshake:
 class Handshakes:
     """Those of one listener."""
 
-    __slots__ = ("_freed", "_limits", "_logger", "_running", "_told")
+    __slots__ = ("_freed", "_limits", "_logger", "_running", "_told", "succeeded")
 
     def __init__(self, listener_name: str, limits: Limits, logger: Logger) -> None:
         """Begin with none."""
@@ -67,6 +67,12 @@ class Handshakes:
         self._told = HandshakeLog(listener_name, logger)
         self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
+        self.succeeded = 0
+
+    @property
+    def failed(self) -> int:
+        """Return how many have failed."""
+        return self._told.failures
 
     def __len__(self) -> int:
         return len(self._running)
@@ -134,6 +140,7 @@ class Handshakes:
                 ssl_shutdown_timeout=limits.tls_shutdown_ms / 1000,
             )
             handshake.over = True
+            self.succeeded += 1
         except OSError as error:
             if not shell.is_connected:
                 self._told.failed(shell.peer_id, reason_of(error))

@@ -83,6 +83,16 @@ class Listener:
             raise bind_error(self.spec.name, self.spec.host, self.port, error) from None
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
+    @property
+    def handshakes(self) -> tuple[int, int]:
+        """Return how many TLS handshakes have succeeded, and how many have failed."""
+        return self._handshakes.succeeded, self._handshakes.failed
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether clients are let in."""
+        return self._accepting is not None and not self._accepting.done()
+
     async def close(self) -> None:
         """Accept no more, end the handshakes under way, and free the address."""
         if self._accepting is not None:

@@ -15,7 +15,7 @@ from doorkeeper.net.admission import Admission
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.shell import Shell, Surroundings
-from doorkeeper.net.spec import IN_CLEAR
+from doorkeeper.net.spec import ENCRYPTED, IN_CLEAR
 from doorkeeper.net.updates import UnderWay
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from doorkeeper.api import Api
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
+    from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services
     from doorkeeper.node import Node
 
@@ -48,8 +49,11 @@ class Server:
         apis: Callable[[int], Api | None],
         clock: Callable[[], float] | None = None,
         connect: Callable[..., Connection] = Connection,
+        requests: RequestMeter | None = None,
     ) -> None:
         """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
+
+        ``requests`` is told of each request, where somebody asks for metrics.
 
         ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
         """
@@ -64,6 +68,7 @@ class Server:
         self._apis = apis
         self._clock = clock
         self._connect = connect
+        self._requests = requests
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
         self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
@@ -97,6 +102,7 @@ class Server:
             Ledger(self._limits.queued_out_bytes_max),
             UnderWay(),
             self._lost,
+            self._requests,
         )
         try:
             for spec in self._specs:
@@ -148,6 +154,39 @@ class Server:
     def connections_on(self, listener_name: str) -> int:
         """Return how many connections a listener has."""
         return self._admission.on_listener(listener_name)
+
+    def accepted_on(self, listener_name: str) -> int:
+        """Return how many connections a listener has let in."""
+        return self._admission.accepted[listener_name]
+
+    def handshakes_on(self, listener_name: str) -> tuple[int, int]:
+        """Return how many TLS handshakes of a listener have succeeded, and how many have failed."""
+        return self._listeners[listener_name].handshakes
+
+    @property
+    def listener_names(self) -> list[str]:
+        """Return the listeners that are bound."""
+        return list(self._listeners)
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether every listener lets clients in."""
+        return bool(self._listeners) and all(each.is_open for each in self._listeners.values())
+
+    @property
+    def are_keys_loaded(self) -> bool:
+        """Say whether every listener that speaks TLS has a certificate to show."""
+        return all(
+            self._offers[spec.name].tls is not None
+            for spec in self._specs
+            if spec.security_protocol in ENCRYPTED
+        )
+
+    def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return the updates that wait, and their items, by operation."""
+        if self._around is None:
+            return {}, {}
+        return self._around.updates.updates, self._around.updates.items
 
     @property
     def updates_under_way(self) -> int:

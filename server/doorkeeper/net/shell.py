@@ -21,7 +21,8 @@ from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Refused
-from doorkeeper.net.updates import Items, UnderWay
+from doorkeeper.metrics.requests import RequestMeter, Waited
+from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
 from doorkeeper.node import (
     AlterConfigs,
     AlterCredentials,
@@ -56,7 +57,10 @@ SERVED: Final = (ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken)
 
 
 class Surroundings(NamedTuple):
-    """What all connections of a server share. ``clock`` gives seconds and is steady."""
+    """What all connections of a server share.
+
+    ``clock`` gives seconds and is steady. ``requests`` is None where nobody asks for metrics.
+    """
 
     loop: asyncio.AbstractEventLoop
     clock: Callable[[], float]
@@ -68,6 +72,7 @@ class Surroundings(NamedTuple):
     outgoing: Ledger[Shell]
     updates: UnderWay
     lost: Callable[[Shell], None]
+    requests: RequestMeter | None = None
 
 
 class Shell(asyncio.Protocol):
@@ -219,6 +224,7 @@ class Shell(asyncio.Protocol):
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
         limits, advance = self._around.limits, self._connection.advance
+        metered, began_s = self._around.requests is not None, now_s
         answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
         while left and room > 0 and not self._held:
@@ -226,7 +232,9 @@ class Shell(asyncio.Protocol):
             if result is None:
                 break
             left -= 1
-            answer = result if isinstance(result, bytes) else self._other(result)
+            answer = result if isinstance(result, bytes) else self._other(result, began_s)
+            if metered:
+                began_s = self._measured(began_s)
             if answer:
                 room -= len(answer)
                 answers.append(answer)
@@ -236,28 +244,39 @@ class Shell(asyncio.Protocol):
             self._tell_notes()
         self._settle(turn_over=not left or room <= 0)
 
-    def _other(self, result: Update | Authenticating | Refused | Closed) -> bytes | None:
+    def _measured(self, began_s: float, waited: Waited | None = None) -> float:
+        """Count the answer that was made since, if one was; return what time it is."""
+        around, connection = self._around, self._connection
+        now_s, answered = around.clock(), connection.answered
+        if answered is not None and around.requests is not None:
+            connection.answered = None
+            around.requests.answered(answered, now_s - began_s, waited)
+        return now_s
+
+    def _other(
+        self, result: Update | Authenticating | Refused | Closed, began_s: float
+    ) -> bytes | None:
         """Take what is no plain answer; return an answer if there is one after all."""
         if isinstance(result, (Closed, Refused)):
             self._end = result
             return None
         if isinstance(result, Authenticating):
-            self._await(result)
+            self._await(result, began_s)
             return None
         try:
             items = self._begun(result)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             return self._answer_of(self._connection.refuse(result, error))
         if isinstance(result.outcome, ChangeTopics) and not result.outcome.wait:
-            self._follow(items, None)
+            self._follow(items, result, began_s, awaited=False)
             return self._answer_of(self._connection.finish(result, ()))
         if items.done():
             return self._completed(result, items)
         self._items = items
-        self._follow(items, result)
+        self._follow(items, result, began_s, awaited=True)
         return None
 
-    def _await(self, pending: Authenticating) -> None:
+    def _await(self, pending: Authenticating, began_s: float) -> None:
         """Come back when a mechanism knows what comes of a token."""
         future = self._authenticating = as_future(pending.step, self._around.loop)
 
@@ -270,9 +289,10 @@ class Shell(asyncio.Protocol):
             self._authenticating = None
             now_s = self._around.clock()
             result: Advance = self._connection.authenticated(pending, step_of(done), now_s)
-            self._resume(
-                result if result is None or isinstance(result, bytes) else self._other(result)
-            )
+            if result is not None and not isinstance(result, bytes):
+                result = self._other(result, began_s)
+            self._measured(began_s)
+            self._resume(result)
 
         future.add_done_callback(on_done)
 
@@ -320,8 +340,11 @@ class Shell(asyncio.Protocol):
             ApiError: THROTTLING_QUOTA_EXCEEDED; the authorizer has not been asked.
 
         """
-        waiting, most = self._around.updates.items, self._around.limits.updates_waiting_max
+        waiting = self._around.updates.items[ACL_UPDATE]
+        most = self._around.limits.updates_waiting_max
         if waiting and waiting + count > most:
+            if self._around.requests is not None:
+                self._around.requests.refused()
             self._around.logger.warning(
                 "change refused: too many wait for the authorizer",
                 connection=self._id,
@@ -335,28 +358,31 @@ class Shell(asyncio.Protocol):
                 " Try again later.",
             )
 
-    def _follow(self, items: Items[Any], update: Update | None) -> None:
-        """Come back when the items are complete; without an update only failures are told."""
+    def _follow(self, items: Items[Any], update: Update, began_s: float, *, awaited: bool) -> None:
+        """Come back when the items are complete; unless ``awaited`` only failures are told."""
         around = self._around
-        around.updates.add(items)
+        around.updates.add(items, OPERATIONS[update.outcome.__class__])
+        wait_began_s = around.clock()
 
         def on_done() -> None:
             around.updates.discard(items)
-            if update is None:
-                items.results()
-                self._tell_errors(items, update)
-            elif self._items is items:
+            waited = Waited(wait_began_s - began_s, around.clock() - wait_began_s)
+            if self._items is items:
                 self._items = None
-                self._resume(self._completed(update, items))
-            else:
-                items.results()
-                self._tell_errors(items, update)
+                answer = self._completed(update, items)
+                self._measured(began_s, waited)
+                self._resume(answer)
+                return
+            items.results()
+            self._tell_errors(items, update, awaited=awaited)
+            if awaited and around.requests is not None:
+                around.requests.left(update.api.key, waited)
 
         items.when_done(on_done, around.loop, around.limits.update_timeout_ms / 1000)
 
     def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
         results = items.results()
-        self._tell_errors(items, update)
+        self._tell_errors(items, update, awaited=True)
         if isinstance(update.outcome, SERVED):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
@@ -469,11 +495,14 @@ class Shell(asyncio.Protocol):
                 "closing connection", connection=self._id, reason=end.reason, **end.fields
             )
 
-    def _tell_errors(self, items: Items[Any], update: Update | None) -> None:
+    def _tell_errors(self, items: Items[Any], update: Update, *, awaited: bool) -> None:
         if not items.errors and not items.timed_out:
             return
+        if items.timed_out and self._around.requests is not None:
+            operation = OPERATIONS[update.outcome.__class__]
+            self._around.requests.timed_out(operation, items.timed_out)
         fields: dict[str, object] = {"connection": self._id, "items": len(items)}
-        if update is not None:
+        if awaited:
             fields["api"] = update.api.name
             fields["correlation_id"] = update.header.correlation_id
             if isinstance(update.outcome, (CreateAcls, DeleteAcls)) and self._around.authorizer:

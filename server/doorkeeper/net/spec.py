@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.limits import UNLIMITED
@@ -35,6 +35,9 @@ class Offers(NamedTuple):
     builder: PrincipalBuilder
     tls: SSLContext | None = None
 
+
+ENCRYPTED: Final = frozenset({"SSL", "SASL_SSL"})
+"""The protocols that begin with a TLS handshake."""
 
 IN_CLEAR = Offers(None, DefaultPrincipalBuilder())
 """Nobody proves anything: everybody is ANONYMOUS."""

@@ -15,6 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from doorkeeper.authorizer.awaiting import as_future, forget
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.node import (
+    AlterConfigs,
+    AlterCredentials,
+    ChangeToken,
+    ChangeTopics,
+    CreateAcls,
+    DeleteAcls,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +30,18 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Eventually
 
 T = TypeVar("T")
+
+ACL_UPDATE: Final = "acl-update"
+
+OPERATIONS: Final[dict[type, str]] = {
+    CreateAcls: ACL_UPDATE,
+    DeleteAcls: ACL_UPDATE,
+    ChangeTopics: "topics",
+    AlterConfigs: "configs",
+    AlterCredentials: "credentials",
+    ChangeToken: "tokens",
+}
+"""What waits, as metrics name it: an update of ACLs as KIP-504 does."""
 
 LOOK_AGAIN_S: Final = 0.1
 """How often what waits is looked at, should nobody have said that it is complete."""
@@ -127,32 +147,38 @@ class Items(Generic[T]):
 
 
 class UnderWay:
-    """The updates that are not complete, also those whose clients have left."""
+    """The updates that are not complete, also those whose clients have left.
 
-    __slots__ = ("_items", "_none", "_timer", "items")
+    ``updates`` counts them by their operation, a name of ``OPERATIONS``, and ``items`` their items.
+    """
+
+    __slots__ = ("_none", "_operations", "_timer", "items", "updates")
 
     def __init__(self) -> None:
-        """Begin with none. ``items`` counts those of all updates."""
-        self._items: set[Items[Any]] = set()
+        """Begin with none."""
+        self._operations: dict[Items[Any], str] = {}
         self._none = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self.items = 0
+        self.updates = dict.fromkeys(OPERATIONS.values(), 0)
+        self.items = dict.fromkeys(OPERATIONS.values(), 0)
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._operations)
 
-    def add(self, items: Items[Any]) -> None:
+    def add(self, items: Items[Any], operation: str) -> None:
         """Note that an update has begun."""
-        self._items.add(items)
-        self.items += len(items)
+        self._operations[items] = operation
+        self.updates[operation] += 1
+        self.items[operation] += len(items)
         if self._timer is None:
             self._look_later()
 
     def discard(self, items: Items[Any]) -> None:
         """Note that an update is over."""
-        self._items.remove(items)
-        self.items -= len(items)
-        if not self._items:
+        operation = self._operations.pop(items)
+        self.updates[operation] -= 1
+        self.items[operation] -= len(items)
+        if not self._operations:
             self._none.set()
             if self._timer is not None:
                 self._timer.cancel()
@@ -163,13 +189,13 @@ class UnderWay:
 
     def _look(self) -> None:
         self._timer = None
-        for items in list(self._items):
+        for items in list(self._operations):
             items.look()
-        if self._items and self._timer is None:
+        if self._operations and self._timer is None:
             self._look_later()
 
     async def none(self) -> None:
         """Wait until there is none."""
-        while self._items:
+        while self._operations:
             self._none.clear()
             await self._none.wait()

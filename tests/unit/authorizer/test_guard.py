@@ -91,6 +91,20 @@ def test_good_answers_come_through() -> None:
     assert guarded(gives([])).authorize(ALICE, []) == []
 
 
+def test_decisions_and_faults_are_counted() -> None:
+    """What is no answer is a fault and no decision; a probe of all resources is a decision."""
+    answers: list[Any] = [[DENIED, ALLOWED], [ALLOWED, ALLOWED], DENIED, [ALLOWED, None]]
+    guard = guarded(lambda *_: answers.pop(0))
+
+    guard.authorize(ALICE, TWO)
+    guard.authorize(ALICE, TWO)
+    guard.authorize_by_resource_type(ALICE, READ, ResourceType.TOPIC)
+    with pytest.raises(AuthorizerFault):
+        guard.authorize(ALICE, TWO)
+
+    assert (guard.allowed, guard.denied, guard.faults) == (3, 2, 1)
+
+
 @pytest.mark.parametrize(
     "answers",
     [

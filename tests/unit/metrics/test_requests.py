@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.metrics import table
-from doorkeeper.metrics.requests import RequestMeter, api_name, error_name
+from doorkeeper.metrics.requests import CHANGING, RequestMeter, Waited, api_name, error_name
 from doorkeeper.metrics.series import Meters
 
 
@@ -33,14 +33,45 @@ def test_codes_of_others_are_one_series() -> None:
     assert api_name(9999) == "other"
 
 
-def test_changes_have_two_times() -> None:
-    """Local and remote time are observed together, so that they are of the same requests."""
+def test_changes_have_three_times() -> None:
+    """Local and remote time are of the same requests; what waited for nothing is local."""
     meters = Meters()
+    meter = RequestMeter(meters)
 
-    RequestMeter(meters).changed(30, 0.001, 2.0)
+    meter.answered((30, 0), 2.25, Waited(0.125, 2.0))
+    meter.answered((30, 31), 0.5)
+    meter.left(30, Waited(0.25, 4.0))
 
-    assert meters.histogram(table.LOCAL_SECONDS, "CreateAcls").sum == 0.001
-    assert meters.histogram(table.REMOTE_SECONDS, "CreateAcls").sum == 2.0
+    local = meters.histogram(table.LOCAL_SECONDS, "CreateAcls")
+    remote = meters.histogram(table.REMOTE_SECONDS, "CreateAcls")
+    total = meters.histogram(table.REQUEST_SECONDS, "CreateAcls")
+    assert (local.count, local.sum) == (3, 0.875)
+    assert (remote.count, remote.sum) == (3, 6.0)
+    assert (total.count, total.sum) == (2, 2.75)
+
+
+def test_reads_have_their_total_time_only() -> None:
+    """All of it is local: two more histograms would say nothing."""
+    meters = Meters()
+    meter = RequestMeter(meters)
+
+    meter.answered((29, 0), 1.0)
+    meter.left(29, Waited(1.0, 1.0))
+
+    values = {family.metric: family.values for family in meters.families()}
+    assert list(values[table.REQUEST_SECONDS]) == [("DescribeAcls",)]
+    assert values[table.LOCAL_SECONDS] == values[table.REMOTE_SECONDS] == {}
+
+
+def test_the_apis_that_change_are_those_that_may_wait() -> None:
+    """Each API whose handler can have an update as its outcome is among them."""
+    names = {api_name(key) for key in CHANGING}
+
+    assert names == {
+        *("CreateTopics", "DeleteTopics", "CreateAcls", "DeleteAcls"),
+        *("AlterConfigs", "IncrementalAlterConfigs", "AlterUserScramCredentials"),
+        *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken"),
+    }
 
 
 def test_what_had_no_room_and_no_time_is_counted() -> None:

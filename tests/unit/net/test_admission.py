@@ -25,6 +25,7 @@ async def test_a_listener_has_room_up_to_its_limit() -> None:
     admission.leave(A, "h")
     assert admission.has_room(A)
     assert (admission.total, admission.on_listener("A")) == (1, 1)
+    assert admission.accepted == {"A": 2}
 
 
 async def test_all_listeners_share_the_limit_of_the_server() -> None:

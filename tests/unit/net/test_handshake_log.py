@@ -24,6 +24,7 @@ async def test_a_flood_is_counted() -> None:
     handshakes.close()
 
     assert log.events() == ["failed TLS handshake"] * LINES_MAX + [UNTOLD]
+    assert handshakes.failures == LINES_MAX + 30
     assert log.one(UNTOLD).fields == {"listener": "DOOR", "count": 30}
     assert log.lines[0].fields == {
         "listener": "DOOR",

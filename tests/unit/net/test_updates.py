@@ -11,7 +11,8 @@ from typing import Any
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.authorizer.returned import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.net.updates import Items, UnderWay
+from doorkeeper.exchange import UPDATES
+from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
 from testkit.edge import done
 
 OK = AclCreateResult()
@@ -161,8 +162,9 @@ async def test_under_way_ends_when_all_have() -> None:
     """Waiting for none ends with the last update."""
     under_way = UnderWay()
     first, second = items_of(), items_of()
-    under_way.add(first)
-    under_way.add(second)
+    under_way.add(first, ACL_UPDATE)
+    under_way.add(second, "topics")
+    assert (under_way.updates[ACL_UPDATE], under_way.updates["topics"]) == (1, 1)
     waiting = asyncio.ensure_future(under_way.none())
     await asyncio.sleep(0)
     under_way.discard(first)
@@ -213,10 +215,15 @@ async def test_what_waits_is_looked_at_now_and_then() -> None:
         over.set()
 
     items.when_done(on_done, asyncio.get_running_loop(), 20.0)
-    under_way.add(items)
-    assert under_way.items == 2
+    under_way.add(items, ACL_UPDATE)
+    assert under_way.items == dict.fromkeys(under_way.items, 0) | {ACL_UPDATE: 2}
     future.set_result(OK)
 
     async with asyncio.timeout(10):
         await over.wait()
-    assert (under_way.items, len(under_way)) == (0, 0)
+    assert (sum(under_way.items.values()), len(under_way)) == (0, 0)
+
+
+def test_everything_that_waits_has_a_name() -> None:
+    """Each outcome that is no answer yet is an operation that metrics name."""
+    assert set(OPERATIONS) == UPDATES

@@ -439,6 +439,30 @@ def test_a_wrong_password_is_answered_and_ends_it(version: int) -> None:
     assert told.error_message == "Authentication failed: Invalid username or password"
     assert results(to, authenticate(plain())) == []
     assert to._counts.failed_authentications == 1
+    assert to._counts.authentications == {("PLAIN", False): 1}
+
+
+def test_authentications_are_counted_by_mechanism_and_result() -> None:
+    """One that succeeds, and one for which no mechanism was agreed on, whatever it was called."""
+    right, unknown = connection(LOGIN), connection(LOGIN)
+
+    results(right, handshake() + authenticate(plain()) + describe("x"))
+    results(unknown, handshake("NONSENSE"))
+
+    assert right._counts.authentications == {("PLAIN", True): 1}
+    assert unknown._counts.authentications == {("", False): 1}
+
+
+def test_what_was_answered_is_known_by_api_and_error() -> None:
+    """Of requests before the login too; who counts them takes the last one away."""
+    to = connection(LOGIN)
+    seen = []
+
+    for frame in (versions(), handshake(), authenticate(plain()), describe("x"), describe("fail")):
+        one(to, frame)
+        seen.append(to.answered)
+
+    assert seen == [(18, 0), (17, 0), (36, 0), (29, 0), (29, -1)]
 
 
 def test_an_unknown_mechanism_is_answered_and_ends_it() -> None:

@@ -1,0 +1,238 @@
+"""What a connection's socket tells of its requests, by a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.limits import Limits
+from doorkeeper.metrics import table
+from doorkeeper.metrics.requests import RequestMeter
+from doorkeeper.metrics.series import Meters
+from doorkeeper.net.ledger import Ledger
+from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.spec import IN_CLEAR, Offers
+from doorkeeper.net.updates import ACL_UPDATE, UnderWay
+from testkit.edge import (
+    LOGIN,
+    Clock,
+    HandAuthorizer,
+    HandServices,
+    Log,
+    authenticate,
+    connection,
+    create,
+    describe,
+    done,
+    handshake,
+    plain,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+OK = AclCreateResult()
+
+
+class Pipe(asyncio.Transport):
+    """Takes everything at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class World:
+    """Shells with one meter and one clock; ``futures`` are what the authorizer has given."""
+
+    def __init__(self, limits: Limits | None = None, offers: Offers = IN_CLEAR) -> None:
+        self.meters, self.clock, self.log = Meters(), Clock(), Log()
+        self.futures: list[asyncio.Future[AclCreateResult]] = []
+        self.offers, self.limits = offers, limits or Limits()
+        self.created = self.later
+        self.around = Surroundings(
+            asyncio.get_running_loop(),
+            self.clock,
+            self.limits,
+            GuardedAuthorizer(HandAuthorizer(self._create)),
+            HandServices(),
+            self.log,
+            Ledger(1 << 20),
+            Ledger(1 << 20),
+            UnderWay(),
+            lambda _: None,
+            RequestMeter(self.meters),
+        )
+
+    def _create(self, bindings: Sequence[AclBinding]) -> Any:
+        return self.created(bindings)
+
+    def later(self, bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        new: list[asyncio.Future[AclCreateResult]] = [
+            asyncio.get_running_loop().create_future() for _ in bindings
+        ]
+        self.futures += new
+        return new
+
+    def connect(self) -> Shell:
+        made = connection(self.offers, self.limits, established=False)
+        shell = Shell(made, self.around)
+        shell.connection_made(Pipe())
+        return shell
+
+    def requests(self) -> dict[tuple[str, ...], float]:
+        return cast("dict[tuple[str, ...], float]", self.values(table.REQUESTS))
+
+    def values(self, metric: table.Metric) -> dict[tuple[str, ...], Any]:
+        return {each.metric: dict(each.values) for each in self.meters.families()}[metric]
+
+    def times(self, api: str) -> tuple[float, float, float]:
+        """Return the sums of local, remote and total time."""
+        return (
+            self.meters.histogram(table.LOCAL_SECONDS, api).sum,
+            self.meters.histogram(table.REMOTE_SECONDS, api).sum,
+            self.meters.histogram(table.REQUEST_SECONDS, api).sum,
+        )
+
+
+async def test_each_request_of_a_read_is_counted() -> None:
+    """Pipelined ones each, by API and error, before and after the login."""
+    world = World(offers=LOGIN)
+    shell = world.connect()
+
+    shell.data_received(handshake() + authenticate(plain()))
+    shell.data_received(describe("a") + describe("fail") + describe("b"))
+
+    assert world.requests() == {
+        ("SaslHandshake", "none"): 1,
+        ("SaslAuthenticate", "none"): 1,
+        ("DescribeAcls", "none"): 2,
+        ("DescribeAcls", "UNKNOWN_SERVER_ERROR"): 1,
+    }
+
+
+async def test_a_wait_divides_the_time_of_an_update() -> None:
+    """Local until the wait begins, remote until the last item is complete; total is both."""
+    world = World()
+    shell = world.connect()
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        world.clock.now_s += 0.25  # the authorizer thinks, on the loop
+        return world.later(bindings)
+
+    world.created = created
+    shell.data_received(create(["x", "y"]))
+    world.clock.now_s += 1
+    world.futures[1].set_result(OK)
+    await asyncio.sleep(0)
+    world.clock.now_s += 2
+    world.futures[0].set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
+    await until(lambda: bool(world.requests()))
+
+    assert world.requests() == {("CreateAcls", "INVALID_REQUEST"): 1}
+    assert world.times("CreateAcls") == (0.25, 3.0, 3.25)
+
+
+async def test_an_update_that_need_not_wait_is_local() -> None:
+    """Complete at once, or refused at once: nothing is remote."""
+    world = World()
+    shell = world.connect()
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        world.clock.now_s += 0.5
+        if bindings[0].pattern.name == "broken":
+            raise ApiError(ErrorCode.POLICY_VIOLATION)
+        return [done(OK) for _ in bindings]
+
+    world.created = created
+    shell.data_received(create(["x"]) + create(["broken"]))
+
+    assert world.requests() == {("CreateAcls", "none"): 1, ("CreateAcls", "POLICY_VIOLATION"): 1}
+    assert world.times("CreateAcls") == (1.0, 0.0, 1.0)
+    assert world.meters.histogram(table.REMOTE_SECONDS, "CreateAcls").count == 2
+
+
+async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
+    """A request that waited for one before it begins when its turn comes."""
+    world = World()
+    shell = world.connect()
+
+    shell.data_received(create(["x"]) + describe("behind"))
+    world.clock.now_s += 30
+    world.futures[0].set_result(OK)
+    await until(lambda: ("DescribeAcls", "none") in world.requests())
+
+    assert world.meters.histogram(table.REQUEST_SECONDS, "DescribeAcls").sum == 0.0
+    assert world.times("CreateAcls") == (0.0, 30.0, 30.0)
+
+
+async def test_who_leaves_is_no_request_but_its_wait_is_told() -> None:
+    """There is no answer to count; how slow the authorizer was is known all the same."""
+    world = World()
+    shell = world.connect()
+
+    shell.data_received(create(["x"]))
+    shell.connection_lost(None)
+    world.clock.now_s += 5
+    world.futures[0].set_result(OK)
+    await until(lambda: not world.around.updates)
+
+    assert world.requests() == {}
+    assert world.times("CreateAcls") == (0.0, 5.0, 0.0)
+
+
+async def test_refused_and_timed_out_updates_are_counted() -> None:
+    """What has no room at all, and items that were not complete in time."""
+    world = World(Limits(updates_waiting_max=2, update_timeout_ms=1))
+    first, second = world.connect(), world.connect()
+
+    first.data_received(create(["a", "b", "c"]))
+    assert world.around.updates.items[ACL_UPDATE] == 3
+    second.data_received(create(["d"]))
+    world.futures[1].set_result(OK)
+    await until(lambda: not world.around.updates)
+
+    assert world.meters.counter(table.UPDATES_REFUSED).value == 1
+    assert world.values(table.ITEMS_TIMED_OUT) == {(ACL_UPDATE,): 2}
+    assert world.requests() == {
+        ("CreateAcls", "THROTTLING_QUOTA_EXCEEDED"): 1,
+        ("CreateAcls", "REQUEST_TIMED_OUT"): 1,
+    }
+
+
+async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> None:
+    """Where nobody asks for metrics, requests cost what they did."""
+    world, asked = World(), [0]
+
+    def clock() -> float:
+        asked[0] += 1
+        return 1.0
+
+    world.around = world.around._replace(requests=None, clock=clock)
+    shell = world.connect()
+    asked[0] = 0
+
+    shell.data_received(b"".join(describe(str(number)) for number in range(10)))
+
+    assert asked[0] == 1
+    assert world.requests() == {}

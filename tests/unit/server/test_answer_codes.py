@@ -1,0 +1,77 @@
+"""The error code that stands for an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper import registry
+from doorkeeper.answer_codes import ITEMS, code_of
+from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+
+if TYPE_CHECKING:
+    from doorkeeper.api import Api
+
+
+def apis() -> list[Api]:
+    ranges = [
+        *registry.api_ranges(controller=False, optional=True),
+        *registry.api_ranges(controller=True, optional=True),
+    ]
+    found = {each.api_key: registry.api(each.api_key, optional=True) for each in ranges}
+    return [api for api in found.values() if api is not None]
+
+
+def created(*codes: int) -> CreateAclsResponse:
+    return CreateAclsResponse(results=tuple(AclCreationResult(error_code=code) for code in codes))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (DescribeAclsResponse(), 0),
+        (DescribeAclsResponse(error_code=31), 31),
+        (created(), 0),
+        (created(0, 0), 0),
+        (created(0, 42, 7), 42),
+        (MetadataResponse(topics=(MetadataResponseTopic(error_code=3),)), 3),
+        (MetadataResponse(error_code=31, topics=(MetadataResponseTopic(error_code=3),)), 31),
+    ],
+)
+def test_the_answers_own_code_then_the_first_of_its_items(answer: Any, expected: int) -> None:
+    """Without either it is 0."""
+    assert code_of(answer) == expected
+
+
+def test_every_answer_has_a_place_for_its_code() -> None:
+    """Each API that is served answers with a code of its own, or with items that have one."""
+    without = []
+    for api in apis():
+        refused = api.refuse(None, api.max_version, RuntimeError("x")) if api.key == 18 else None
+        kind = type(refused) if refused is not None else response_of(api)
+        if kind not in ITEMS and "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
+            without.append(api.name)
+
+    assert len(apis()) > 20
+    assert without == []
+
+
+def response_of(api: Api) -> type:
+    """Return the class of an API's answers, which stands beside that of its requests."""
+    from importlib import import_module  # noqa: PLC0415
+
+    module = import_module(api.request.__module__)
+    kind: type = getattr(module, api.request.__name__.removesuffix("Request") + "Response")
+    return kind
+
+
+def test_items_that_have_codes_are_looked_at() -> None:
+    """Where the items of an answer have codes, the table knows where they are."""
+    for api in apis():
+        kind = response_of(api)
+        if "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
+            assert kind in ITEMS, api.name
+            ITEMS[kind](kind())
