@@ -17,8 +17,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
     "alter.log.dirs.replication.quota.window.size.seconds": ("INT", "1"),
     "auto.leader.rebalance.enable": ("BOOLEAN", "true"),
     "background.threads": ("INT", "10"),
-    "broker.heartbeat.interval.ms": ("INT", "2000"),
-    "broker.session.timeout.ms": ("INT", "9000"),
     "client.quota.callback.class": ("CLASS", None),
     "compression.gzip.level": ("INT", "-1"),
     "compression.lz4.level": ("INT", "9"),

@@ -9,6 +9,7 @@ from typing import Final
 
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
+from doorkeeper.config.store_keys import STORE
 from doorkeeper.config.tls_keys import TLS
 from doorkeeper.config.token_keys import TOKENS
 from doorkeeper.config.values import (
@@ -16,7 +17,6 @@ from doorkeeper.config.values import (
     LONG_MAX,
     KeyType,
     at_least,
-    not_blank,
     one_of,
 )
 
@@ -239,14 +239,6 @@ _TOPICS = (
 
 _OURS = (
     Key(
-        name="doorkeeper.data.dir",
-        type=KeyType.STRING,
-        default="./data",
-        doc="The folder of the embedded store; made where it is missing, readable by its owner.",
-        importance="HIGH",
-        check=not_blank,
-    ),
-    Key(
         name="doorkeeper.jaas.file",
         type=KeyType.STRING,
         default=None,
@@ -257,13 +249,6 @@ _OURS = (
             " stand for it."
         ),
         applies=Applies.RELOAD,
-    ),
-    Key(
-        name="doorkeeper.store",
-        type=KeyType.STRING,
-        default="embedded",
-        doc="Where ACLs and topics are kept: embedded.",
-        importance="HIGH",
     ),
     Key(
         name="doorkeeper.catalog.file",
@@ -402,6 +387,7 @@ KEYS: Final[dict[str, Key]] = {
         TOKENS,
         _CONNECTIONS,
         _TOPICS,
+        STORE,
         _OURS,
     )
     for key in group

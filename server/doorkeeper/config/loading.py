@@ -20,6 +20,7 @@ from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
 from doorkeeper.config.naming import LISTENER_PREFIX, named
 from doorkeeper.config.properties import Entry
 from doorkeeper.config.settings import Settings
+from doorkeeper.config.shared_store import shared_store_of
 from doorkeeper.config.tokens import secret_of, token_warnings
 
 if TYPE_CHECKING:
@@ -248,7 +249,9 @@ def _settings(
         ),
         max_request_partition_size_limit=given.number("max.request.partition.size.limit"),
         data_dir=Path(given.text("doorkeeper.data.dir")),
-        store=_store(given),
+        store=shared_store_of(given),
+        broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
+        broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
         catalog_file=Path(catalog) if catalog else None,
         change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
@@ -278,13 +281,6 @@ def _node_id(given: Given) -> int:
         return value if isinstance(value, int) else 1
     broker_id = given.number("broker.id")
     return broker_id if broker_id >= 0 else 1
-
-
-def _store(given: Given) -> str:
-    if given.text("doorkeeper.store") != "embedded":
-        # The text may hold a password.
-        given.problem(Place("doorkeeper.store"), "allowed in this version: embedded")
-    return "embedded"
 
 
 def _per_ip(given: Given) -> dict[str, int]:

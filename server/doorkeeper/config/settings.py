@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.client_rules import ClientRule
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.properties import Entry
+    from doorkeeper.config.shared_store import SharedStore
 
 
 class ConfigSource(IntEnum):
@@ -69,6 +70,8 @@ class Settings:
     ``given`` are the entries of the file and the overrides, ``dynamic`` what was given over them
     while the server runs; in ``originals`` both are one. ``jaas_file`` is the file as it was read.
 
+    ``store`` is None where it is the embedded one.
+
     Times are in milliseconds where the name ends so. ``log_levels`` are numbers as in
     ``logging``, TRACE being 5.
     """
@@ -98,7 +101,9 @@ class Settings:
     delegation_token_expiry_check_interval_ms: int
     max_request_partition_size_limit: int
     data_dir: Path
-    store: str
+    store: SharedStore | None
+    broker_heartbeat_interval_ms: int
+    broker_session_timeout_ms: int
     catalog_file: Path | None
     change_log_retention_days: int
     update_timeout_ms: int

@@ -138,7 +138,12 @@ def not_blank(value: Value) -> None:
 
 def without_login(text: str | None) -> str | None:
     """Return a value as it may be shown: a URL without the name and password that stand in it."""
-    return None if text is None else _LOGIN.sub(f"{HIDDEN}@", text)
+    if text is None:
+        return None
+    return _PASSWORD.sub(HIDDEN, _LOGIN.sub(f"{HIDDEN}@", text))
 
 
-_LOGIN = re.compile(r"(?<=://)[^/\s@]*@")
+_LOGIN = re.compile(r"(?<=postgres://)\S*@|(?<=postgresql://)\S*@|(?<=://)[^/\s@]*@")
+"""Of a database's URL all up to the last @: a password with a slash in it is still one."""
+
+_PASSWORD = re.compile(r"(?<=[?&]password=)[^&\s]*|(?<=[?&]sslpassword=)[^&\s]*")

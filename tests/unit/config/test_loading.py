@@ -159,11 +159,11 @@ def test_limits_of_addresses() -> None:
     assert "found '10.0.0.7'; allowed: host:count" in problems[0]
 
 
-def test_another_store_is_not_shown() -> None:
-    """Only the embedded store is supported; the address of another may hold a password."""
-    problems = problems_of("doorkeeper.store=postgresql://u:s3cret@h/db")
+def test_a_store_that_is_wrong_is_not_shown() -> None:
+    """The address of a shared store may hold a password: what is wrong is told without it."""
+    problems = problems_of("node.id=1\ndoorkeeper.store=postgres:/u:s3cret@h/db")
 
-    assert "allowed in this version: embedded" in problems[0]
+    assert "allowed: embedded, or postgresql://" in problems[0]
     assert "s3cret" not in problems[0]
 
 

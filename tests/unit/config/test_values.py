@@ -10,6 +10,7 @@ from doorkeeper.config.values import (
     not_blank,
     one_of,
     typed,
+    without_login,
 )
 
 
@@ -84,3 +85,24 @@ def test_a_password_never_prints() -> None:
         str({"key": password}),
     )
     assert all("[hidden]" in text and "s3cret" not in text for text in printed)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://u:pw@h/p@x", "https://[hidden]@h/p@x"),
+        ("https://h/p@x", "https://h/p@x"),
+        (
+            "postgresql://u:p/w@h:1,g/d?sslmode=require",
+            "postgresql://[hidden]@h:1,g/d?sslmode=require",
+        ),
+        ("postgres://u:p@w@h/d", "postgres://[hidden]@h/d"),
+        ("postgresql://h/d?password=pw&a=b", "postgresql://h/d?password=[hidden]&a=b"),
+        ("postgresql://h/d?a=b&sslpassword=pw", "postgresql://h/d?a=b&sslpassword=[hidden]"),
+        ("embedded", "embedded"),
+        (None, None),
+    ],
+)
+def test_logins_in_urls_are_hidden(text: str | None, shown: str | None) -> None:
+    """A name and password before a host are hidden, of a database whatever stands in them."""
+    assert without_login(text) == shown

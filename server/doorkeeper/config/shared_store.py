@@ -1,0 +1,183 @@
+"""Where a shared store is: ``postgresql://user@host:5432,host2/database?sslmode=verify-full``.
+
+The form is libpq's. What is allowed behind the question mark is a closed list: of a parameter that
+nobody knows, PostgreSQL would make a setting of the session, and ``sslmod=verify-full`` would
+leave the connection open to everyone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from doorkeeper.config.given import Place
+from doorkeeper.config.values import Password
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.config.given import Given
+
+KEY: Final = "doorkeeper.store"
+EMBEDDED: Final = "embedded"
+
+_ALLOWED: Final = "embedded, or postgresql://user@host:port/database"
+_SCHEMES: Final = ("postgresql", "postgres")
+_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+_PARAMETERS: Final = (
+    "sslmode",
+    *_FILES,
+    "ssl_min_protocol_version",
+    "ssl_max_protocol_version",
+    "application_name",
+    "host",
+)
+_HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedStore:
+    """A PostgreSQL database, and how to get in. ``url`` has no password.
+
+    ``files`` are those of TLS by the name of their parameter. Times are in milliseconds.
+    """
+
+    url: str
+    shown: str
+    """Hosts and database, as an error names them."""
+    password: Password | None = field(repr=False)
+    password_file: Path | None
+    sslmode: str | None
+    files: Mapping[str, Path]
+    connect_timeout_ms: int
+    statement_timeout_ms: int
+
+
+def shared_store_of(given: Given) -> SharedStore | None:
+    """Return where the shared store is; None where the store is embedded. Problems are noted."""
+    text = given.text(KEY)
+    if text == EMBEDDED:
+        if given.text(f"{KEY}.password.file"):
+            given.problem(Place(f"{KEY}.password.file"), "the embedded store has no password")
+        return None
+    file = given.text(f"{KEY}.password.file")
+    try:
+        found = _parsed(text, given, Path(file) if file else None)
+    except ValueError as error:
+        # The text may hold a password: it is not told.
+        given.problem(Place(KEY), str(error))
+        return None
+    _check_files(given, found)
+    if given.entry(Place("node.id")) is None and given.number("broker.id") < 0:
+        given.problem(Place("node.id"), f"nodes that share a {KEY} need an id of their own each")
+    if given.number("broker.session.timeout.ms") <= given.number("broker.heartbeat.interval.ms"):
+        given.problem(
+            Place("broker.session.timeout.ms"), "allowed: more than broker.heartbeat.interval.ms"
+        )
+    return found
+
+
+def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
+    """Read the URL.
+
+    Raises:
+        ValueError: it is none; the text says what is allowed.
+
+    """
+    scheme, mark, rest = text.partition("://")
+    if not mark or scheme not in _SCHEMES:
+        raise ValueError(f"allowed: {_ALLOWED}")
+    try:
+        parts = urlsplit(f"//{rest}")
+        parameters = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True))
+    except ValueError:
+        if not rest.endswith("?") and "?" in rest:
+            raise ValueError("allowed behind ?: name=value, joined by &") from None
+        raise ValueError(f"allowed: {_ALLOWED}") from None
+    login, _, hosts = parts.netloc.rpartition("@")
+    user, colon, password = (unquote(part) for part in login.partition(":"))
+    database = unquote(parts.path.removeprefix("/"))
+    if "@" in login or parts.fragment:
+        raise ValueError("characters such as @ / # ? in a name or password must be written %XX")
+    if not user or not database or "/" in database:
+        raise ValueError(f"allowed: {_ALLOWED}; a user and a database must be named")
+    _check_parameters(parameters)
+    _check_hosts(hosts, parameters)
+    if colon and password_file is not None:
+        raise ValueError("the URL has a password, and so has doorkeeper.store.password.file")
+    query = f"?{urlencode(parameters, quote_via=quote, safe='/')}" if parameters else ""
+    place = hosts or parameters["host"]
+    return SharedStore(
+        url=f"postgresql://{quote(user, safe='')}@{hosts}/{quote(database, safe='')}{query}",
+        shown=f"postgresql://{place}/{database}",
+        password=Password(password) if colon else None,
+        password_file=password_file,
+        sslmode=parameters.get("sslmode"),
+        files={name: Path(parameters[name]) for name in _FILES if name in parameters},
+        connect_timeout_ms=given.number(f"{KEY}.connect.timeout.ms"),
+        statement_timeout_ms=given.number(f"{KEY}.statement.timeout.ms"),
+    )
+
+
+def _check_parameters(parameters: Mapping[str, str]) -> None:
+    unknown = sorted(parameters.keys() - set(_PARAMETERS))
+    if "password" in unknown:
+        raise ValueError("a password belongs into doorkeeper.store.password.file")
+    if unknown:
+        raise ValueError(f"found ?{unknown[0]}=; allowed: {', '.join(_PARAMETERS)}")
+    mode = parameters.get("sslmode", "prefer")
+    if mode not in _MODES:
+        raise ValueError(f"found sslmode={mode}; allowed: {', '.join(_MODES)}")
+    if mode.startswith("verify") and "sslrootcert" not in parameters:
+        raise ValueError(f"sslmode={mode} needs sslrootcert=<file>")
+    if ("sslcert" in parameters) != ("sslkey" in parameters):
+        raise ValueError("sslcert and sslkey belong together")
+    if mode == "disable" and any(name in parameters for name in _FILES):
+        raise ValueError("sslmode=disable uses none of the files of TLS")
+
+
+def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:
+    if not hosts:
+        if not parameters.get("host", "").startswith("/"):
+            raise ValueError(f"allowed: {_ALLOWED}; or ?host=/folder/of/the/socket without a host")
+        return
+    if "host" in parameters:
+        raise ValueError("a host stands in the URL and behind ?: one of them")
+    for each in hosts.split(","):
+        found = _HOST.fullmatch(each)
+        if found is None or not 0 < int(found.group(1) or 5432) < 65536:
+            raise ValueError(f"found the host {each!r}; allowed: host:port, comma-separated")
+
+
+def _check_files(given: Given, store: SharedStore) -> None:
+    """Note the files that cannot be read. What is in them is seen when they are used."""
+    for name, path in store.files.items():
+        if not os.access(path, os.R_OK) or path.is_dir():
+            given.problem(Place(KEY), f"{name}: {path}: there is no such file, or it is unreadable")
+    file = store.password_file
+    if file is None:
+        return
+    place = Place(f"{KEY}.password.file")
+    try:
+        if not password_in(file):
+            given.problem(place, f"{file}: the file is empty")
+    except OSError as error:
+        given.problem(place, f"{file}: cannot read: {error.strerror}")
+    except UnicodeDecodeError:
+        given.problem(place, f"{file}: the file is not UTF-8")
+
+
+def password_in(file: Path) -> str:
+    """Return the password in a file: its first line.
+
+    Raises:
+        OSError: it cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+
+    """
+    return file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")

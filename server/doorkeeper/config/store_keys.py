@@ -1,0 +1,77 @@
+"""The keys of the store, and of nodes that share one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from doorkeeper.config.key import Key
+from doorkeeper.config.values import KeyType, at_least, not_blank
+
+STORE: Final = (
+    Key(
+        name="doorkeeper.data.dir",
+        type=KeyType.STRING,
+        default="./data",
+        doc="The folder of the embedded store; made where it is missing, readable by its owner.",
+        importance="HIGH",
+        check=not_blank,
+    ),
+    Key(
+        name="doorkeeper.store",
+        type=KeyType.STRING,
+        default="embedded",
+        doc=(
+            "Where ACLs, topics, users and tokens are kept: embedded, or a PostgreSQL that nodes"
+            " share: postgresql://user@host:5432,host2/database?sslmode=verify-full&sslrootcert=..."
+            " with sslcert, sslkey, ssl_min_protocol_version and application_name as libpq has"
+            " them. It demands node.id. A password in it is never shown."
+        ),
+        importance="HIGH",
+    ),
+    Key(
+        name="doorkeeper.store.password.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "A file with the password for a shared store; read at each connection, so that it can"
+            " be changed. Without it count the URL's, PGPASSWORD and ~/.pgpass."
+        ),
+    ),
+    Key(
+        name="doorkeeper.store.connect.timeout.ms",
+        type=KeyType.INT,
+        default="5000",
+        doc="How long a connection to a shared store may take to open.",
+        importance="LOW",
+        check=at_least(1),
+    ),
+    Key(
+        name="doorkeeper.store.statement.timeout.ms",
+        type=KeyType.INT,
+        default="10000",
+        doc=(
+            "How long a shared store may take for one statement; then the connection counts as"
+            " lost. Copies of many rows have a minute."
+        ),
+        importance="LOW",
+        check=at_least(1),
+    ),
+    Key(
+        name="broker.heartbeat.interval.ms",
+        type=KeyType.INT,
+        default="2000",
+        doc="How often a node tells a shared store that it lives.",
+        check=at_least(1),
+    ),
+    Key(
+        name="broker.session.timeout.ms",
+        type=KeyType.INT,
+        default="9000",
+        doc=(
+            "After how long without a heartbeat a node no longer counts as one of the cluster."
+            " It must be longer than broker.heartbeat.interval.ms."
+        ),
+        check=at_least(1),
+    ),
+)
+"""All of them, in the order of the documentation."""

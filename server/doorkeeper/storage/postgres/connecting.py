@@ -1,0 +1,84 @@
+"""Connections to a shared store, as the configuration describes it.
+
+``asyncpg`` is the extra ``postgres``: it is imported here when somebody connects.
+"""
+
+from __future__ import annotations
+
+import ssl
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.config.shared_store import password_in
+from doorkeeper.storage.contract import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import asyncpg
+
+    from doorkeeper.config.shared_store import SharedStore
+
+INSTALL: Final = "pip install 'doorkeeper[postgres]'"
+APPLICATION: Final = "doorkeeper"
+"""What ``pg_stat_activity`` calls us where the URL gives no other name."""
+
+
+def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]:
+    """Return what opens a connection to the primary; a password in a file is read each time.
+
+    Raises:
+        StorageError: the extra is not installed, or a file of TLS is of no use.
+
+    """
+    try:
+        import asyncpg  # noqa: PLC0415 - the extra postgres
+    except ImportError as error:
+        raise StorageError(
+            f"doorkeeper.store: a shared store needs the extra postgres: {INSTALL}"
+            f" ({error.name or error} is missing)"
+        ) from error
+    _check_files(store)
+    return partial(asyncpg.connect, store.url, **_arguments(store))
+
+
+def _arguments(store: SharedStore) -> dict[str, Any]:
+    password: object = store.password and str.__str__(store.password)
+    if store.password_file is not None:
+        password = partial(password_in, store.password_file)
+    words: dict[str, Any] = {
+        "password": password,
+        "timeout": store.connect_timeout_ms / 1000,
+        "command_timeout": store.statement_timeout_ms / 1000,
+        "target_session_attrs": "read-write",
+    }
+    if "application_name=" not in store.url:
+        words["server_settings"] = {"application_name": APPLICATION}
+    return words
+
+
+def _check_files(store: SharedStore) -> None:
+    """Refuse files of TLS that cannot be used, by their names; asyncpg's error has none.
+
+    Raises:
+        StorageError: one of them is not what it must be.
+
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    files = store.files
+    for name in ("sslrootcert", "sslcrl"):
+        if name in files:
+            _or_refuse(store, name, partial(context.load_verify_locations, cafile=files[name]))
+    if "sslcert" in files:
+        # With a password of none OpenSSL would ask at the terminal.
+        load = partial(context.load_cert_chain, files["sslcert"], files["sslkey"], lambda: "")
+        _or_refuse(store, "sslcert and sslkey", load)
+
+
+def _or_refuse(store: SharedStore, name: str, use: Callable[[], object]) -> None:
+    try:
+        use()
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        paths = ", ".join(str(store.files[each]) for each in name.split(" and "))
+        why = "expected is PEM" if isinstance(error, ssl.SSLError) else error
+        raise StorageError(f"doorkeeper.store: {name}: {paths}: cannot be used: {why}") from error

@@ -1,0 +1,178 @@
+"""The URL of a shared store: what is allowed in it, and that nobody sees its password."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.config.shared_store import SharedStore, password_in
+from testkit.settings import problems_of, settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "p4ssw0rd"
+
+
+def store_of(url: str, *lines: str) -> SharedStore:
+    text = "\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))
+    found = settings_of(text).store
+    assert found is not None
+    return found
+
+
+def problems_with(url: str, *lines: str) -> str:
+    """Return the problems of a file with a store, without the place before each."""
+    return "\n".join(problems_of("\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))))
+
+
+def test_without_a_url_the_store_is_embedded() -> None:
+    """By default, and by its name, there is no shared store."""
+    assert settings_of("").store is None
+    assert settings_of("doorkeeper.store=embedded").store is None
+
+
+@pytest.mark.parametrize(
+    ("url", "plain", "shown"),
+    [
+        ("postgresql://u@h/d", "postgresql://u@h/d", "postgresql://h/d"),
+        ("postgres://u@h:5433/d", "postgresql://u@h:5433/d", "postgresql://h:5433/d"),
+        (
+            f"postgresql://u:{SECRET}@h:1,[::1]:2,h3/d?sslmode=require",
+            "postgresql://u@h:1,[::1]:2,h3/d?sslmode=require",
+            "postgresql://h:1,[::1]:2,h3/d",
+        ),
+        (
+            "postgresql://u@/d?host=/run/postgresql",
+            "postgresql://u@/d?host=/run/postgresql",
+            "postgresql:///run/postgresql/d",
+        ),
+        ("postgresql://a%40b@h/d%2Fe", None, None),
+        ("postgresql://a%40b@h/d", "postgresql://a%40b@h/d", "postgresql://h/d"),
+    ],
+)
+def test_a_url_is_read(url: str, plain: str | None, shown: str | None) -> None:
+    """Hosts, ports, sockets and parameters stay; the password is taken out."""
+    if plain is None:
+        assert "a user and a database must be named" in problems_with(url)
+        return
+    found = store_of(url)
+
+    assert (found.url, found.shown) == (plain, shown)
+
+
+def test_the_password_is_kept_apart() -> None:
+    """It is decoded, and neither printed nor in what is described or shown."""
+    settings = settings_of("node.id=1\ndoorkeeper.store=postgresql://u:p4ssw0rd%2F%40@h/d")
+    found = settings.store
+
+    assert found is not None
+    assert found.password is not None
+    assert str.__str__(found.password) == "p4ssw0rd/@"
+    assert SECRET not in repr(found) + repr(settings)
+    described = {each.name: each.value for each in settings.described()}
+    assert described["doorkeeper.store"] == "postgresql://[hidden]@h/d"
+    assert found.url == "postgresql://u@h/d"
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("mysql://u:{}@h/d", "allowed: embedded, or postgresql://user@host:port/database"),
+        ("postgresql", "allowed: embedded, or postgresql://user@host:port/database"),
+        ("postgresql://h/d", "a user and a database must be named"),
+        ("postgresql://:{}@h/d", "a user and a database must be named"),
+        ("postgresql://u:{}@h", "a user and a database must be named"),
+        ("postgresql://u:{}@/d", "or ?host=/folder/of/the/socket"),
+        ("postgresql://u:{}@/d?host=h", "or ?host=/folder/of/the/socket"),
+        ("postgresql://u:{}@h/d?host=/run", "a host stands in the URL and behind ?"),
+        ("postgresql://u:{}@x@h/d", "must be written %XX"),
+        ("postgresql://u:{}/x@h/d", "a user and a database must be named"),
+        ("postgresql://u:{}#x@h/d", "must be written %XX"),
+        ("postgresql://u:{}@h:0/d", "found the host 'h:0'"),
+        ("postgresql://u:{}@h:99999/d", "found the host 'h:99999'"),
+        ("postgresql://u:{}@h,,g/d", "found the host ''"),
+        ("postgresql://u:{}@[::1/d", "allowed: embedded"),
+        ("postgresql://u:{}@h/d?sslmode", "allowed behind ?: name=value"),
+        ("postgresql://u:{}@h/d?sslmod=verify-full", "found ?sslmod=; allowed: sslmode, "),
+        ("postgresql://u@h/d?password={}", "belongs into doorkeeper.store.password.file"),
+        ("postgresql://u:{}@h/d?sslmode=yes", "found sslmode=yes; allowed: disable, allow"),
+        ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca needs sslrootcert"),
+        ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey belong together"),
+        ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "uses none of the files"),
+        ("postgresql://u:{}@h/d?sslmode=require&sslrootcert=/none/x", "sslrootcert: /none/x: "),
+    ],
+)
+def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None:
+    """The problem says what is allowed, and never repeats what may be a secret."""
+    found = problems_with(url.format(SECRET))
+
+    assert text in found
+    assert "doorkeeper.store" in found
+    assert SECRET not in found
+
+
+def test_nodes_need_an_id() -> None:
+    """A shared store demands node.id, or broker.id; alone a node is 1."""
+    url = "doorkeeper.store=postgresql://u@h/d"
+
+    assert any("need an id of their own" in each for each in problems_of(url))
+    assert problems_of(f"{url}\nbroker.id=0") == []
+    assert problems_of(f"{url}\nnode.id=0") == []
+
+
+def test_the_session_is_longer_than_a_heartbeat() -> None:
+    """Else nodes would die between two heartbeats; with the embedded store it is no matter."""
+    lines = ("broker.session.timeout.ms=500", "broker.heartbeat.interval.ms=500")
+
+    assert "more than broker.heartbeat.interval.ms" in problems_with("postgresql://u@h/d", *lines)
+    assert problems_of("\n".join(lines)) == []
+
+
+def test_a_file_has_the_password(tmp_path: Path) -> None:
+    """Its first line is the password; it is read when it is needed."""
+    file = tmp_path / "password"
+    file.write_text(f"{SECRET}\r\n# a note\n")
+
+    found = store_of("postgresql://u@h/d", f"doorkeeper.store.password.file={file}")
+
+    assert found.password is None
+    assert found.password_file == file
+    assert password_in(file) == SECRET
+
+
+def test_files_that_are_of_no_use(tmp_path: Path) -> None:
+    """A file that is missing, empty or no text stops the start, and so does a second password."""
+    empty, binary, good = (tmp_path / name for name in ("empty", "binary", "good"))
+    empty.touch()
+    binary.write_bytes(b"\xff\xfe")
+    good.write_text(SECRET)
+    key = "doorkeeper.store.password.file"
+
+    def told(file: Path, url: str = "postgresql://u@h/d") -> str:
+        return problems_with(url, f"{key}={file}")
+
+    assert "the file is empty" in told(empty)
+    assert "is not UTF-8" in told(binary)
+    assert "cannot read: No such file" in told(tmp_path / "none")
+    assert "the URL has a password, and so has" in told(good, f"postgresql://u:{SECRET}@h/d")
+    assert "the embedded store has no password" in told(good, "embedded")
+
+
+def test_files_of_tls_are_by_name(tmp_path: Path) -> None:
+    """Files that can be read are kept with the names of their parameters."""
+    for name in ("ca", "crt", "key"):
+        (tmp_path / name).touch()
+
+    found = store_of(
+        f"postgresql://u@h/d?sslmode=verify-full&sslrootcert={tmp_path}/ca"
+        f"&sslcert={tmp_path}/crt&sslkey={tmp_path}/key"
+    )
+
+    assert {name: path.name for name, path in found.files.items()} == {
+        "sslrootcert": "ca",
+        "sslcert": "crt",
+        "sslkey": "key",
+    }
+    assert found.sslmode == "verify-full"

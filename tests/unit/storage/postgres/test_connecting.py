@@ -1,0 +1,145 @@
+"""Connections as the configuration describes them: passwords, TLS, the primary."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres.connecting import connector
+from testkit import certificates
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.postgres import OWNER, Postgres
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.config.shared_store import SharedStore
+    from testkit.postgres import Database
+
+URL = "postgresql://u@127.0.0.1:1/d"
+SECRET = "s3cret/@ä"
+
+
+def store_of(url: str, *lines: str) -> SharedStore:
+    found = settings_of("\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))).store
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Postgres]:
+    """A server that asks for a password, and takes TLS only."""
+    try:
+        server = Postgres(password=SECRET, authority=certificates.world().authority)
+    except Unavailable as missing:
+        cannot(str(missing))
+    with server:
+        yield server
+
+
+@pytest.mark.interop
+async def test_a_password_may_change_under_a_server(guarded: Postgres, tmp_path: Path) -> None:
+    """The file is read at each connection."""
+    database = guarded.create_database()
+    ca, file = tmp_path / "ca", tmp_path / "password"
+    ca.write_text(certificates.world().authority.pem)
+    file.write_text("old one\n")
+    trust = {"sslmode": "verify-full", "sslrootcert": str(ca)}
+    connect = connector(store_of(database.url(trust), f"doorkeeper.store.password.file={file}"))
+
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await connect()
+    file.write_text(SECRET)
+    connection = await connect()
+
+    assert await connection.fetchval("SELECT current_user") == OWNER
+    assert await connection.fetchval("SHOW application_name") == "doorkeeper"
+    await connection.close()
+
+
+@pytest.mark.interop
+async def test_a_url_may_have_the_password(guarded: Postgres) -> None:
+    """With its odd characters as %XX it lets us in; the name is the one that the URL gives."""
+    database = guarded.create_database()
+
+    connection = await connector(
+        store_of(database.url({"application_name": "node-1"}, password=SECRET))
+    )()
+
+    assert await connection.fetchval("SHOW application_name") == "node-1"
+    await connection.close()
+
+
+@pytest.mark.interop
+async def test_a_stranger_is_not_trusted(guarded: Postgres, tmp_path: Path) -> None:
+    """A server whose authority is another one is not spoken to."""
+    database = guarded.create_database()
+    ca = tmp_path / "ca"
+    ca.write_text(certificates.Authority("Another").pem)
+    trust = {"sslmode": "verify-full", "sslrootcert": str(ca)}
+
+    with pytest.raises(OSError, match="certificate verify failed"):
+        await connector(store_of(database.url(trust, password=SECRET)))()
+
+
+@pytest.mark.interop
+async def test_of_several_hosts_the_one_that_lives_counts(database: Database) -> None:
+    """Hosts are tried in order until one is a primary."""
+    port = database.server.port
+    url = database.url().replace(f"127.0.0.1:{port}", f"127.0.0.1:1,127.0.0.1:{port}")
+
+    connection = await connector(store_of(url))()
+
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.close()
+
+
+@pytest.mark.interop
+async def test_a_standby_is_none(database: Database) -> None:
+    """A server that takes no writes is not the one."""
+    database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
+
+    with pytest.raises(asyncpg.TargetServerAttributeNotMatched):
+        await connector(store_of(database.url()))()
+
+
+@pytest.mark.parametrize("name", ["sslrootcert", "sslcrl", "sslcert and sslkey"])
+def test_files_of_no_use_are_named(tmp_path: Path, name: str) -> None:
+    """A file without PEM in it stops the start, with its name."""
+    file = tmp_path / "file.pem"
+    file.write_text("nothing")
+    names = name.split(" and ")
+    ca = tmp_path / "ca.pem"
+    ca.write_text(certificates.world().authority.pem)
+    files = {"sslrootcert": ca} | dict.fromkeys(names, file)
+    query = "&".join(f"{key}={path}" for key, path in files.items())
+
+    with pytest.raises(StorageError, match=f"{name}: .*file.pem.*: expected is PEM"):
+        connector(store_of(f"{URL}?sslmode=verify-ca&{query}"))
+
+
+def test_a_key_with_a_password_is_refused(tmp_path: Path) -> None:
+    """Nobody is asked for a password at the terminal."""
+    own = certificates.world().alice
+    crt, key = tmp_path / "crt", tmp_path / "key"
+    crt.write_text(own.chain_pem)
+    key.write_text(own.key_pem("secret"))
+
+    with pytest.raises(StorageError, match=r"sslcert and sslkey: .*cannot be used"):
+        connector(store_of(f"{URL}?sslmode=require&sslcert={crt}&sslkey={key}"))
+
+
+def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where asyncpg is not installed, one line says what to install."""
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+
+    with pytest.raises(StorageError, match=r"needs the extra postgres: pip install") as caught:
+        connector(store_of(URL))
+
+    assert "\n" not in str(caught.value)
