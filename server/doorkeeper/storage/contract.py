@@ -229,4 +229,11 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Commit what was submitted, then release the database. Blocks; may be called twice."""
+        """Commit what was submitted, then release the database. Blocks; may be called twice.
+
+        A store that nodes share cannot wait here: what it has not written fails. See ``aclose``.
+        """
+
+    async def aclose(self) -> None:
+        """Commit what was submitted, then release the database; may be called twice."""
+        self.close()

@@ -1,0 +1,32 @@
+"""What it looks like when the database is lost, and letting go of a connection."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+LOST: Final = (
+    OSError,  # TimeoutError too
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.exceptions.OperatorInterventionError,  # shutting down, starting up, terminated
+    asyncpg.exceptions.InsufficientResourcesError,
+    asyncpg.exceptions.InvalidAuthorizationSpecificationError,
+    asyncpg.exceptions.TransactionRollbackError,
+    asyncpg.exceptions.LockNotAvailableError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    asyncpg.exceptions.ReadOnlySQLTransactionError,  # a standby that is not yet the primary
+    asyncpg.exceptions.InvalidCatalogNameError,
+    asyncpg.exceptions.PostgresSystemError,
+)
+"""What may be over in a moment: we connect again and go on."""
+
+
+async def ended(connection: asyncpg.Connection) -> None:
+    """Close a connection; one that does not answer is cut."""
+    try:
+        await connection.close(timeout=1)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        connection.terminate()

@@ -1,0 +1,265 @@
+"""Nodes that share a PostgreSQL database."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
+from testkit.acl import READ, WRITE, allow, topic, wanted
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.postgres import Postgres
+from testkit.sharing import node
+from testkit.tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
+
+
+@pytest.fixture(scope="module")
+def mortal_server() -> Iterator[Postgres]:
+    """Give a server that tests may stop, and start again."""
+    try:
+        server = Postgres()
+    except Unavailable as missing:
+        cannot(str(missing))
+    with server:
+        yield server
+
+
+@pytest.fixture
+def mortal(mortal_server: Postgres) -> Iterator[Database]:
+    if not mortal_server.is_running:
+        mortal_server.start()
+    made = mortal_server.create_database()
+    yield made
+    made.drop()
+
+
+async def test_what_one_node_acknowledges_all_nodes_see(database: Database) -> None:
+    """The writer sees it at once, the other when the bell has rung."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        assert await one.create(A, B) is None
+        assert one.seen() == [A, B]
+        await two.reaches(1)
+        assert two.seen() == [A, B]
+
+        assert await two.delete(wanted(name="a")) is None
+        assert two.seen() == [B]
+        await one.reaches(2)
+        assert one.seen() == [B]
+
+
+async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -> None:
+    """A deletion on a node that has not heard of a binding yet deletes it all the same."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        for _ in range(20):
+            assert await one.create(A) is None
+            assert await two.delete(ANY_BINDING) is None
+            assert two.seen() == []
+            assert await one.create(B) is None
+            assert one.seen() == [B]
+            assert await two.delete(ANY_BINDING) is None
+
+
+async def test_a_node_that_opens_later_has_everything(database: Database) -> None:
+    """It reads the state, and follows from there."""
+    async with node(database.url(), 1) as one:
+        await one.create(A)
+        await one.create(B)
+        async with node(database.url(), 2) as two:
+            assert two.seen() == [A, B]
+            assert two.store.revision == 2
+            assert two.store.cluster_id == one.store.cluster_id
+
+
+async def test_changes_that_wait_share_a_commit(database: Database) -> None:
+    """A hundred submitted at once are a hundred revisions, in order, in a few transactions."""
+    async with node(database.url()) as one:
+        results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(100)]
+        assert await asyncio.gather(*results) == [None] * 100
+
+        batches = database.execute("SELECT count(DISTINCT batch) FROM doorkeeper.change_log")
+        names = database.execute("SELECT name FROM doorkeeper.change_log ORDER BY revision")
+    assert int(batches) < 10
+    assert names.split() == [f"t{n}" for n in range(100)]
+
+
+async def test_one_that_cannot_be_planned_fails_alone(database: Database) -> None:
+    """Those beside it in the transaction are stored."""
+    async with node(database.url()) as one:
+
+        def fails(_state: object) -> object:
+            raise RuntimeError("a bug")
+
+        first = one.create(A)
+        bad = one._submitted(fails)  # type: ignore[arg-type]
+        last = one.create(B)
+
+        assert await first is None
+        assert isinstance(await bad, StorageError)
+        assert await last is None
+        assert one.seen() == [A, B]
+
+
+async def test_connections_that_are_killed_lose_nothing(database: Database) -> None:
+    """Writers and followers come back; what was acknowledged is there on both."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        acknowledged = []
+        for number in range(60):
+            binding = allow("u", READ, topic(f"t{number}"))
+            writer = (one, two)[number % 2]
+            if number % 5 == 0:
+                database.terminate_backends()
+            result = await writer.create(binding)
+            if result is None:
+                acknowledged.append(binding)
+            else:
+                assert isinstance(result, OutcomeUnknown)
+        await one.create(A)
+        await two.reaches(one.store.revision)
+
+        assert set(acknowledged) <= set(one.seen())
+        assert one.seen() == two.seen()
+    assert len(acknowledged) == 60
+
+
+async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None:
+    """What was known is still seen; the change is made when the database is back."""
+    server = mortal.server
+    async with node(mortal.url(), timeout_s=30) as one:
+        await one.create(A)
+        server.stop()
+        waiting = one.create(B)
+        await asyncio.sleep(0.5)
+        assert one.seen() == [A]
+        assert not waiting.done()
+        assert not one.store.health.is_reachable
+        assert one.store.health.age_s > 0.3
+
+        await asyncio.to_thread(server.start)
+
+        assert await waiting is None
+        assert one.seen() == [A, B]
+        assert one.store.health.is_reachable
+
+
+async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
+    """It fails in time, and is not made when the database comes back."""
+    server = mortal.server
+    async with node(mortal.url(), timeout_s=0.5) as one:
+        await one.create(A)
+        server.stop()
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        failed = await one.create(B)
+        took_s = loop.time() - begin
+        await asyncio.to_thread(server.start)
+        deadline = loop.time() + 10
+        while (result := await one.create(C)) is not None:
+            assert isinstance(result, StoreAway)
+            assert loop.time() < deadline
+
+        assert isinstance(failed, StoreAway)
+        assert 0.4 < took_s < 2
+        assert one.seen() == [A, C]
+    assert mortal.execute("SELECT count(*) FROM doorkeeper.acl") == "2"
+
+
+async def test_a_partition_that_heals(database: Database) -> None:
+    """A node that is cut off decides from what it knew, and has everything afterwards."""
+    with TcpProxy(database.server.port) as proxy:
+        url = database.url(port=proxy.port)
+        async with node(database.url(), 1) as one, node(url, 2, timeout_s=1) as two:
+            await one.create(A)
+            await two.reaches(1)
+            proxy.black_hole()
+            failed = two.create(C)
+            await one.create(B)
+            assert two.seen() == [A]
+            result = await failed
+            assert isinstance(result, StorageError)
+
+            proxy.heal()
+            await two.reaches(one.store.revision)
+            assert await two.create(allow("u", WRITE, topic("t"))) is None
+            await one.reaches(two.store.revision)
+            assert one.seen() == two.seen()
+
+
+async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made: the change is acknowledged, once, and nobody makes it twice."""
+    commit = asyncpg.transaction.Transaction.commit
+
+    async def lost(self: asyncpg.transaction.Transaction) -> None:
+        await commit(self)
+        monkeypatch.undo()
+        raise ConnectionResetError("the answer is lost")
+
+    async with node(database.url()) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", lost)
+        assert await one.create(B) is None
+        assert await one.create(C) is None
+        assert one.seen() == [A, B, C]
+    assert database.execute("SELECT count(*) FROM doorkeeper.change_log") == "3"
+
+
+async def test_a_commit_that_never_arrived_is_made_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log does not know the batch: it is planned again, on what others did meanwhile."""
+
+    async def never(self: asyncpg.transaction.Transaction) -> None:
+        monkeypatch.undo()
+        raise ConnectionResetError("it never arrived")
+
+    async with node(database.url()) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", never)
+        assert await one.create(B) is None
+        assert one.seen() == [A, B]
+    assert database.execute("SELECT count(*) FROM doorkeeper.change_log") == "2"
+
+
+async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
+    mortal: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can say whether it was made; when the database is back, all see that it was."""
+    commit = asyncpg.transaction.Transaction.commit
+    server = mortal.server
+
+    async def lost(self: asyncpg.transaction.Transaction) -> None:
+        await commit(self)
+        monkeypatch.undo()
+        server.stop()
+        raise ConnectionResetError("the answer is lost")
+
+    async with node(mortal.url(), timeout_s=0.5) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", lost)
+        assert isinstance(await one.create(B), OutcomeUnknown)
+        assert one.seen() == [A]
+        await asyncio.to_thread(server.start)
+        await one.reaches(2)
+        assert one.seen() == [A, B]
+
+
+async def test_closing_writes_what_was_submitted(database: Database) -> None:
+    """Nothing that waits is lost by a stop."""
+    async with node(database.url()) as one:
+        results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(10)]
+    assert [each.result() for each in results] == [None] * 10
+    assert database.execute("SELECT count(*) FROM doorkeeper.acl") == "10"
