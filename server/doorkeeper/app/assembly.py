@@ -37,6 +37,7 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.services import NodeServices
+from doorkeeper.app.stores import opened_store
 from doorkeeper.app.token_changes import TokenChanges
 from doorkeeper.app.topic_changes import TopicChanges
 from doorkeeper.authn.provider import Sources
@@ -113,8 +114,8 @@ class Assembly:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        store = self._open_store()
-        self._opened.callback(store.close)
+        store = await self._open_store()
+        self._opened.push_async_callback(store.aclose)
         settings = self._use_kept(store)
         problems: list[str] = []
         catalog = self._make_authorizer(settings, store, problems)
@@ -214,18 +215,10 @@ class Assembly:
             problems += [placed(settings.entries, ValueError(each)) for each in error.problems]
             return {}
 
-    def _open_store(self) -> Store:
+    async def _open_store(self) -> Store:
         if self._store is not None:
             return self._store
-        # A server inside a test has no database.
-        from doorkeeper.storage.embedded import EmbeddedStore  # noqa: PLC0415
-
-        return EmbeddedStore.open(
-            self._settings.data_dir,
-            now_ms=self._now_ms,
-            random_bytes=os.urandom,
-            retention_days=self._settings.change_log_retention_days,
-        )
+        return await opened_store(self._settings, now_ms=self._now_ms)
 
     def _make_authorizer(
         self, settings: Settings, store: Store, problems: list[str]

@@ -1,4 +1,7 @@
-"""ACLs of a server that is stopped: its store and its authorizer, without listeners.
+"""ACLs without a server: its store and its authorizer, without listeners.
+
+The embedded store is its server's alone, which must be stopped. With a store that nodes share this
+is one more node, as long as it takes.
 
 The authorizer is made, configured and started as by the server, with the dynamic values that the
 store keeps; what it changes has no request context, because no client asked.
@@ -7,8 +10,6 @@ store keeps; what it changes has no request context, because no client asked.
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from doorkeeper.app.closing import close
 from doorkeeper.app.command_logs import command_logs
 from doorkeeper.app.config_changes import dynamic_values_of
 from doorkeeper.app.errors import StartError
+from doorkeeper.app.stores import opened_store
 from doorkeeper.authorizer.awaiting import as_future, forget
 from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -26,8 +28,6 @@ from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.embedded import EmbeddedStore
-from doorkeeper.storage.files import DATABASE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
 
-NS_PER_MS = 1_000_000
 LOOK_S: Final = 0.1
 """How often to look at futures that a thread may have completed without waking the loop."""
 
@@ -140,15 +139,7 @@ async def _run(
 async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
     if not settings.authorizer_class_name:
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
-    path = settings.data_dir / DATABASE_NAME
-    if not make_store and not path.exists():
-        raise StartError(f"{path}: there is no store; the server's first start makes it")
-    store = EmbeddedStore.open(
-        settings.data_dir,
-        now_ms=lambda: time.time_ns() // NS_PER_MS,
-        random_bytes=os.urandom,
-        retention_days=settings.change_log_retention_days,
-    )
+    store = await opened_store(settings, make_store=make_store)
     try:
         settings, _ = with_kept(settings, dynamic_values_of(store, settings.node_id))
         made = authorizer_of(settings.entries, store)
@@ -160,7 +151,7 @@ async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[Offl
         finally:
             close(authorizer, structlog.get_logger("doorkeeper.offline"))
     finally:
-        store.close()
+        await store.aclose()
 
 
 async def _start(authorizer: GuardedAuthorizer, settings: Settings, store: Store) -> None:

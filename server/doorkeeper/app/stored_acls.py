@@ -6,12 +6,14 @@ are durable. Another authorizer is started and asked, which needs the store to i
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.offline import run_offline
+from doorkeeper.app.stores import opened_store
 from doorkeeper.authorizer.keys import read_policy
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -19,6 +21,7 @@ from doorkeeper.config.loading import with_kept
 from doorkeeper.plug_ins import UnusableClass
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.reading import StoredAcls as ReadAcls
 from doorkeeper.storage.reading import read_acls
 
 if TYPE_CHECKING:
@@ -58,11 +61,26 @@ def stored_acls(settings: Settings) -> StoredAcls:
     try:
         if found is not StandardAuthorizer:
             return StoredAcls(_asked(settings), policy_of(settings), name)
-        read = read_acls(settings.data_dir / DATABASE_NAME)
+        read = _read(settings)
     except StorageError as error:
         raise StartError(str(error)) from error
     settings, _ = with_kept(settings, dynamic_values(read.configs, settings.node_id))
     return StoredAcls(sorted(each.binding for each in read.bindings), policy_of(settings))
+
+
+def _read(settings: Settings) -> ReadAcls:
+    if settings.store is None:
+        return read_acls(settings.data_dir / DATABASE_NAME)
+    return asyncio.run(_read_shared(settings))
+
+
+async def _read_shared(settings: Settings) -> ReadAcls:
+    store = await opened_store(settings)
+    try:
+        configs = list(store.configs())
+        return ReadAcls(list(store.bindings()), configs)
+    finally:
+        await store.aclose()
 
 
 def policy_of(settings: Settings) -> Policy:

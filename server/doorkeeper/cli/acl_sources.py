@@ -94,7 +94,9 @@ class StoreSource(Source):
 
         """
         self._settings = _settings(file, overrides)
-        self.description = f"the store in {self._settings.data_dir}"
+        shared = self._settings.store
+        place = f"in {self._settings.data_dir}" if shared is None else shared.shown
+        self.description = f"the store {place}"
         if file is None and not overrides:
             # Commands that change a store want to be told which one.
             overrides = (f"doorkeeper.data.dir={self._settings.data_dir}",)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from pathlib import Path
 
 import click
@@ -113,17 +111,12 @@ def reset(
     """Forget the values of KEYS that were given while a server ran."""
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.storage.contract import StorageError  # noqa: PLC0415  it is heavy
-    from doorkeeper.storage.resetting import forget  # noqa: PLC0415
+    from doorkeeper.app.resetting import forget  # noqa: PLC0415  it is heavy
+    from doorkeeper.storage.contract import StorageError  # noqa: PLC0415
 
-    folder = load_or_fail(file, overrides).settings.data_dir
+    settings = load_or_fail(file, overrides).settings
     try:
-        forgotten = forget(
-            folder,
-            None if every else keys,
-            now_ms=lambda: time.time_ns() // NS_PER_MS,
-            random_bytes=os.urandom,
-        )
+        forgotten = forget(settings, None if every else keys)
     except StorageError as error:
         fail([error])
     for broker, name in forgotten:

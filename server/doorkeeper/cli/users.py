@@ -288,9 +288,9 @@ def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
     from doorkeeper.app.offline_users import offline_users  # noqa: PLC0415  it is heavy
     from doorkeeper.storage.contract import StorageError  # noqa: PLC0415  as above
 
-    folder = load_or_fail(where.file, where.overrides).settings.data_dir
+    settings = load_or_fail(where.file, where.overrides).settings
     try:
-        with offline_users(folder, make_store=make_store) as users:
+        with offline_users(settings, make_store=make_store) as users:
             yield users
     except StorageError as error:
         running = " in use by " in str(error)

@@ -18,10 +18,16 @@ def write_once(store: Store, change: Change) -> None:
         StorageError: it cannot be written.
 
     """
-    asyncio.run(_written(store, change))
+    asyncio.run(written(store, change))
 
 
-async def _written(store: Store, change: Change) -> None:
+async def written(store: Store, change: Change) -> None:
+    """Start a store, write a change, and return when it is durable.
+
+    Raises:
+        StorageError: it cannot be written.
+
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int | StorageError] = loop.create_future()
     store.start(loop)

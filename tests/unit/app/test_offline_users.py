@@ -9,17 +9,24 @@ import pytest
 from doorkeeper.app.offline_users import offline_users
 from doorkeeper.authn.credentials import credential_of
 from doorkeeper.storage.contract import StorageError
+from testkit.settings import settings_of
 from testkit.stores import open_store, query
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doorkeeper.config.settings import Settings
+
 BOTH = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
+
+
+def at(folder: Path) -> Settings:
+    return settings_of(f"doorkeeper.data.dir={folder}\n")
 
 
 def test_a_password_is_kept_as_kafka_keeps_it(tmp_path: Path) -> None:
     """Each mechanism has its own salt; the keys are those of the password with it."""
-    with offline_users(tmp_path, make_store=True) as users:
+    with offline_users(at(tmp_path), make_store=True) as users:
         users.put("alice", BOTH, "alice-s\u00e9cret")
 
     store = open_store(tmp_path)
@@ -34,16 +41,16 @@ def test_a_password_is_kept_as_kafka_keeps_it(tmp_path: Path) -> None:
 
 def test_what_is_put_is_found_and_deleted(tmp_path: Path) -> None:
     """The log says that the server's own command did it; no password is in the file."""
-    with offline_users(tmp_path, make_store=True) as users:
+    with offline_users(at(tmp_path), make_store=True) as users:
         users.put("bob", {"SCRAM-SHA-256": 4096}, "bob-secret")
-    with offline_users(tmp_path) as users:
+    with offline_users(at(tmp_path)) as users:
         users.put("alice", BOTH, "alice-secret")
-    with offline_users(tmp_path) as users:
+    with offline_users(at(tmp_path)) as users:
         found = {user: dict(has) for user, has in users.found().items()}
         users.delete("alice", ["SCRAM-SHA-512"])
 
     assert found == {"alice": BOTH, "bob": {"SCRAM-SHA-256": 4096}}
-    with offline_users(tmp_path) as users:
+    with offline_users(at(tmp_path)) as users:
         assert users.found()["alice"] == {"SCRAM-SHA-256": 4096}
     assert query(
         tmp_path, "SELECT DISTINCT author_principal, author_client_id FROM change_log"
@@ -56,7 +63,7 @@ def test_a_store_is_made_only_where_it_is_asked_for(tmp_path: Path) -> None:
     """Whoever lists or deletes in a wrong folder is told so, and the folder stays empty."""
     with (
         pytest.raises(StorageError, match="there is no store; the server's first start makes it"),
-        offline_users(tmp_path),
+        offline_users(at(tmp_path)),
     ):
         pytest.fail("it was opened")
 
@@ -67,7 +74,7 @@ def test_a_server_that_runs_is_left_alone(tmp_path: Path) -> None:
     """The store belongs to one process at a time."""
     store = open_store(tmp_path)
 
-    with pytest.raises(StorageError, match="the store is in use by"), offline_users(tmp_path):
+    with pytest.raises(StorageError, match="the store is in use by"), offline_users(at(tmp_path)):
         pytest.fail("it was opened")
 
     store.close()

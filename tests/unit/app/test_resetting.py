@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.app.resetting import forget
 from doorkeeper.storage.contract import Change, ConfigKey, StorageError
-from doorkeeper.storage.resetting import forget
-from testkit.stores import AUTHOR, NOW_MS, adding, fill, numbers_in, open_store, query
+from testkit.settings import settings_of
+from testkit.stores import AUTHOR, adding, fill, numbers_in, open_store, query
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
 
 OF_CLUSTER, OF_NODE = ConfigKey("", "super.users"), ConfigKey("1", "super.users")
 OTHER = ConfigKey("1", "max.connections")
@@ -23,7 +29,7 @@ VALUES = Change(
 
 
 def forgotten(data_dir: Path, names: Collection[str] | None) -> list[ConfigKey]:
-    return forget(data_dir, names, now_ms=lambda: NOW_MS, random_bytes=os.urandom)
+    return forget(settings_of(f"doorkeeper.data.dir={data_dir}\n"), names)
 
 
 def kept(data_dir: Path) -> list[ConfigKey]:

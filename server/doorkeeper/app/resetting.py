@@ -1,0 +1,41 @@
+"""Forgetting dynamic values without a server: the way back for who locked everybody out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.stores import opened_store
+from doorkeeper.storage.contract import Author, Change, ConfigKey
+from doorkeeper.storage.writing_once import written
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.config.settings import Settings
+
+AUTHOR = Author("", "", "", "doorkeeper config reset")
+"""Who the change log names: no client asked."""
+
+
+def forget(settings: Settings, names: Collection[str] | None) -> list[ConfigKey]:
+    """Delete the dynamic values of these keys, of all keys where there are no names.
+
+    They are deleted of every broker and of the cluster; returns what was deleted.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or it cannot be written.
+
+    """
+    return asyncio.run(_forget(settings, names))
+
+
+async def _forget(settings: Settings, names: Collection[str] | None) -> list[ConfigKey]:
+    store = await opened_store(settings, make_store=False)
+    try:
+        found = [key for key, _ in store.configs() if names is None or key.name in names]
+        if found:
+            await written(store, Change(author=AUTHOR, configs_deleted=tuple(found)))
+    finally:
+        await store.aclose()
+    return found
