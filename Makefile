@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-system serve test test-all interop-quick conformance check generate wheel \
-        bench bench-quick lock clean
+        bench bench-quick bench-parts lock clean
 
 py := .venv/bin/python
 ARGS ?=
@@ -50,13 +50,17 @@ wheel:  ## build the wheel and try it in a fresh environment
 	@scripts/environment test
 	@scripts/try-wheel
 
-bench:  ## run the benchmarks (minutes)
+bench:  ## measure against a Kafka broker; writes benchmarks/RESULTS.md (under 20 minutes)
 	@scripts/environment bench
 	@scripts/bench $(ARGS)
 
-bench-quick:  ## run the benchmarks with small numbers (seconds)
+bench-quick:  ## the same with few ACLs and short rounds; prints only (a minute)
 	@scripts/environment bench
-	@scripts/bench --quick $(ARGS)
+	@scripts/bench --quick --output .cache/bench-quick.md $(ARGS)
+
+bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small numbers
+	@scripts/environment bench
+	@scripts/bench --parts $(ARGS)
 
 lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions
 	@scripts/environment lock
