@@ -8,6 +8,7 @@ needs it for a new, empty database, and not again.
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib.resources import files
 from io import StringIO
@@ -57,6 +58,8 @@ def sql_between(
 
     if before == after:
         return ""
+    # It tells of each plug-in of its own.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     written = StringIO()
     here = Path(str(files("doorkeeper.storage.postgres"))) / "migrations"
     config = Config(output_buffer=written, stdout=StringIO())
