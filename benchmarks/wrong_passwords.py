@@ -1,12 +1,21 @@
-"""Do 200 connections that try wrong passwords at once leave others' latency as it was?
+"""What do wrong passwords cost those who are logged in already, and who wants to log in?
 
-    python benchmarks/wrong_passwords.py [--seconds S] [--quick]
+A server runs on a processor of its own. On another, a client that is logged in asks for Metadata,
+one request after the other, and so do those who try wrong passwords: 200 connections that log in,
+are refused (after the server's delay) and come again, in two ways:
 
-One server process for each way to keep users. A client that has logged in asks for Metadata, one
-request after the other, first alone, then while another process has 200 connections that log in
-with a wrong password, are refused and come again. Printed are the median and the 99th percentile
-of both, their ratios, and how many refusals a second there were. The attackers run with a lower
-priority: they would have machines of their own.
+    flood   each comes again at once, without an end
+    burst   all 200 at the same moment, once a second: clients of Kafka wait for so long in the end
+
+They run only when nothing else wants their processor: they would have machines of their own. What
+they take from the measured client all the same shows in the column "decoy": there they try their
+passwords on another server, on their own processor, and the measured one is left in peace. Printed
+are the median and the 99th percentile alone, beside the decoy and during the attack, the ratio of
+the last to the first, refusals a second, and how long a right login takes during the attack, from
+the same address as the wrong ones.
+
+Where other programs run, ``--real-time`` (for root) puts the server and the measured client before
+them; only in the main thread, so that the server's threads give way as always.
 """
 
 from __future__ import annotations
@@ -35,6 +44,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from testkit.scram import ScramClient
 
 ATTACKERS = 200
+CORES = sorted(os.sched_getaffinity(0))
+HERE, THERE = CORES[-1], ("taskset", "--cpu-list", str(CORES[0]))
+"""The measured client's processor, and what puts the server on another."""
+IDLE = ("chrt", "--idle", "0")
+"""What makes a process run only when nobody else wants to."""
+REAL_TIME = ("chrt", "--reset-on-fork", "--fifo", "1")
+"""What makes a process, without its children and other threads, run before all others."""
 START_S = 20.0
 PASSWORD = "correct-horse"
 WRONG = b"battery-staple"
@@ -47,7 +63,6 @@ sasl.enabled.mechanisms={mechanism}
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:alice
 doorkeeper.data.dir={folder}/data
-doorkeeper.log.levels=root=WARN
 socket.listen.backlog.size=1024
 """
 
@@ -76,13 +91,15 @@ METADATA = frame(MetadataRequest(topics=(), allow_auto_topic_creation=False), 12
 # --- those who try
 
 
-async def attack(port: int, mechanism: str) -> None:
+async def attack(port: int, mechanism: str, pause_s: float) -> None:
     """Try wrong passwords until the end of the process; print each second's refusals."""
     refusals = 0
 
     async def one() -> None:
         nonlocal refusals
         while True:
+            if pause_s:
+                await asyncio.sleep(pause_s - time.monotonic() % pause_s)
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
                 await asked(reader, writer, handshake(mechanism))
@@ -119,12 +136,13 @@ async def asked(
 
 
 @contextmanager
-def attackers(port: int, mechanism: str) -> Iterator[list[float]]:
+def attackers(port: int, mechanism: str, pause_s: float) -> Iterator[list[float]]:
     """Run them until the end of the block; the list then has their refusals a second."""
     rates: list[float] = []
     command = [sys.executable, __file__, "--attack", str(port), "--mechanism", mechanism]
+    command += ["--pause", str(pause_s)]
     started = subprocess.Popen(
-        ["nice", "-n", "10", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [*behind_all(), *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert started.stdout is not None
     try:
@@ -219,6 +237,9 @@ def in_store(folder: Path) -> Mapping[str, str]:
     return {}
 
 
+WAYS = {"flood": 0.0, "burst": 1.0}
+"""How long after a refusal somebody comes again, in s; all at the same moment."""
+
 ROWS = (
     ("PLAIN, JAAS", "PLAIN", in_jaas),
     ("PLAIN, users file", "PLAIN", in_file),
@@ -236,9 +257,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(port: int, config: Path) -> Iterator[None]:
+def server(port: int, config: Path, *before: str) -> Iterator[None]:
     """Run a server until the end of the block; it is there when somebody answers at its port."""
-    command = [sys.executable, "-m", "doorkeeper", "serve", "--config", str(config)]
+    command = [*before, sys.executable, "-m", "doorkeeper", "serve", "--config", str(config)]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline_s = time.monotonic() + START_S
@@ -256,27 +277,67 @@ def server(port: int, config: Path) -> Iterator[None]:
         started.wait()
 
 
-def measured(mechanism: str, users: Callable[[Path], Mapping[str, str]], seconds: float) -> str:
+def before_all() -> tuple[str, ...]:
+    """Return what makes a process run as this one does."""
+    return () if os.sched_getscheduler(0) == os.SCHED_OTHER else REAL_TIME
+
+
+def behind_all() -> tuple[str, ...]:
+    """Return what makes a process run behind this one."""
+    return IDLE if os.sched_getscheduler(0) == os.SCHED_OTHER else ()
+
+
+def configured(
+    folder: Path, mechanism: str, users: Callable[[Path], Mapping[str, str]]
+) -> tuple[int, Path]:
+    """Return the port of a server and the file that describes it."""
+    folder.mkdir()
+    port, config = free_port(), folder / "server.properties"
+    given = SERVER_PROPERTIES.format(port=port, mechanism=mechanism, folder=folder)
+    config.write_text(given + "".join(f"{k}={v}\n" for k, v in users(folder).items()))
+    return port, config
+
+
+def measured(
+    mechanism: str, users: Callable[[Path], Mapping[str, str]], pause_s: float, seconds: float
+) -> str:
     """Return a row without its name."""
-    port = free_port()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        config = folder / "server.properties"
-        given = SERVER_PROPERTIES.format(port=port, mechanism=mechanism, folder=folder)
-        config.write_text(given + "".join(f"{k}={v}\n" for k, v in users(folder).items()))
-        with server(port, config):
+        port, config = configured(Path(name, "server"), mechanism, users)
+        decoy_port, decoy = configured(Path(name, "decoy"), mechanism, users)
+        with server(port, config, *before_all(), *THERE):
             client = Client(port, mechanism)
             client.latencies(seconds / 3)
             alone = client.latencies(seconds)
-            with attackers(port, mechanism) as rates:
+            with (
+                server(decoy_port, decoy, *behind_all()),
+                attackers(decoy_port, mechanism, pause_s),
+            ):
+                beside = client.latencies(seconds)
+            with attackers(port, mechanism, pause_s) as rates:
                 attacked = client.latencies(seconds)
+                logins = login_times(port, mechanism, seconds)
             client.socket.close()
     cells = []
     for share in (0.5, 0.99):
-        before, during = (1000 * percentile(each, share) for each in (alone, attacked))
-        cells.append(f"{before:10.2f}{during:10.2f}{during / before:8.1f}")
-    refusals = sum(rates) / len(rates) if rates else 0.0
-    return f"{''.join(cells)}{refusals:12,.0f}"
+        times = [1000 * percentile(each, share) for each in (alone, beside, attacked)]
+        cells += [f"{time_ms:8.2f}" for time_ms in times]
+        cells.append(f"{times[-1] / times[0]:7.1f}")
+    cells.append(f"{sum(rates) / max(1, len(rates)):8,.0f}")
+    cells += [f"{1000 * percentile(logins, share):7.0f}" for share in (0.5, 1.0)]
+    return "".join(cells)
+
+
+def login_times(port: int, mechanism: str, seconds: float) -> list[float]:
+    """Return how long right logins took, one after the other, sorted, in seconds."""
+    taken = []
+    end_s = time.perf_counter() + seconds
+    while (began_s := time.perf_counter()) < end_s:
+        client = Client(port, mechanism)
+        taken.append(time.perf_counter() - began_s)
+        client.socket.close()
+        time.sleep(0.05)
+    return sorted(taken)
 
 
 def main() -> None:
@@ -284,18 +345,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--quick", action="store_true", help="1 s for each number")
+    parser.add_argument("--real-time", action="store_true", help="before all other programs")
     parser.add_argument("--attack", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--mechanism", help=argparse.SUPPRESS)
+    parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.attack:
-        asyncio.run(attack(options.attack, options.mechanism))
+        asyncio.run(attack(options.attack, options.mechanism, options.pause))
         return
     seconds = 1.0 if options.quick else options.seconds
-    print(f"{ATTACKERS} connections try wrong passwords; Metadata of another client, in ms")
-    head = f"{'p50':>10}{'during':>10}{'ratio':>8}{'p99':>10}{'during':>10}{'ratio':>8}"
-    print(f"{'':20}{head}{'refused/s':>12}")
+    os.sched_setaffinity(0, [HERE])
+    if options.real_time:
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(1))
+    print(f"{ATTACKERS} connections try wrong passwords; times of others, in ms")
+    columns = f"{'alone':>8}{'decoy':>8}{'during':>8}{'ratio':>7}"
+    print(f"{'':26}{'p50':>8}{'':23}{'p99':>8}{'':23}{'refused':>8}{'login':>7}")
+    print(f"{'':26}{columns}{columns}{'/s':>8}{'p50':>7}{'max':>7}")
     for name, mechanism, users in ROWS:
-        print(f"{name:20}{measured(mechanism, users, seconds)}", flush=True)
+        for way, pause_s in WAYS.items():
+            row = measured(mechanism, users, pause_s, seconds)
+            print(f"{name + ', ' + way:26}{row}", flush=True)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,13 @@ class Limits:
         "Bytes of answers after which that turn ends too, so that requests for long answers do not"
         " pile up before the first byte leaves.",
     )
+    strangers_percent: int = _bound(
+        10,
+        "Of the event loop's time, for all who have not logged in together, while others are at"
+        " work: some thousand logins a second on a quiet machine. Beyond it they wait, address by"
+        " address in turn. Twice as much, and the slowest hundredth of others' answers take half"
+        " as long again.",
+    )
     sweeps_per_idle_time: int = _bound(
         20,
         "One timer for all connections looks this often in each idle time, and at least every 5 s:"

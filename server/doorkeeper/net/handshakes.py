@@ -58,7 +58,7 @@ class _Handshake:
 class Handshakes:
     """Those of one listener."""
 
-    __slots__ = ("_freed", "_limits", "_logger", "_running", "_told", "succeeded")
+    __slots__ = ("_expected", "_freed", "_limits", "_logger", "_running", "_told", "succeeded")
 
     def __init__(self, listener_name: str, limits: Limits, logger: Logger) -> None:
         """Begin with none."""
@@ -67,6 +67,7 @@ class Handshakes:
         self._told = HandshakeLog(listener_name, logger)
         self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
+        self._expected = 0
         self.succeeded = 0
 
     @property
@@ -80,7 +81,7 @@ class Handshakes:
     async def room(self) -> None:
         """Wait until there may be one more."""
         loop = asyncio.get_running_loop()
-        while len(self._running) >= self._limits.tls_handshakes_max:
+        while len(self._running) + self._expected >= self._limits.tls_handshakes_max:
             self._freed.clear()
             oldest = next((each for each in self._running.items() if not each[1].pressed), None)
             over_s = None
@@ -94,6 +95,15 @@ class Handshakes:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(over_s):
                     await self._freed.wait()
+
+    def expect(self, context: ssl.SSLContext | None) -> None:
+        """Count one that is accepted and will begin soon."""
+        self._expected += context is not None
+
+    def expected_came(self, context: ssl.SSLContext | None) -> None:
+        """Count it no more: it begins now, or never."""
+        self._expected -= context is not None
+        self._freed.set()
 
     def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Shell) -> None:
         """Let a connection shake hands."""

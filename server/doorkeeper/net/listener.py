@@ -4,6 +4,9 @@
 room before it accepts, lets only so many in from one address, rests when the process has no
 descriptor left, and takes the TLS context of the moment for each connection. TLS handshakes go on
 beside it.
+
+What is accepted waits for its turn with all that strangers cause. It waits here and not in the
+kernel's backlog, which is short: a peer that finds it full comes again only after a second.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.net.addresses import bind_error, bound_socket, java_host_address
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.admission import Admission
     from doorkeeper.net.shell import Shell
     from doorkeeper.net.spec import ListenerSpec, Logger
+    from doorkeeper.net.strangers import Strangers
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What ``accept`` says when this process, or the machine, can take no more."""
@@ -34,11 +39,14 @@ class Listener:
     __slots__ = (
         "_accepting",
         "_admission",
+        "_arriving",
         "_handshakes",
         "_logger",
         "_make",
         "_socket",
+        "_strangers",
         "_tls",
+        "_waiting",
         "port",
         "spec",
     )
@@ -50,6 +58,7 @@ class Listener:
         admission: Admission,
         make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], Shell],
         tls: Callable[[ListenerSpec], SSLContext | None],
+        strangers: Strangers,
         logger: Logger,
     ) -> None:
         """Bind; nobody can connect yet.
@@ -62,7 +71,10 @@ class Listener:
         self._admission = admission
         self._make = make
         self._tls = tls
+        self._strangers = strangers
         self._logger = logger
+        self._waiting: dict[socket.socket, str] = {}
+        self._arriving: set[asyncio.Task[None]] = set()
         self._handshakes = Handshakes(spec.name, admission.limits, logger)
         self._accepting: asyncio.Task[None] | None = None
         self._socket = bound_socket(spec.name, spec.host, spec.port)
@@ -99,6 +111,10 @@ class Listener:
             self._accepting.cancel()
             await asyncio.gather(self._accepting, return_exceptions=True)
         self._socket.close()
+        for accepted, host in self._waiting.items():
+            accepted.close()
+            self._admission.leave(self.spec, host)
+        self._waiting.clear()
         await self._handshakes.close()
 
     async def _accept(self) -> None:
@@ -115,9 +131,13 @@ class Listener:
             if resting:
                 resting = False
                 self._logger.info("accepting again", listener=self.spec.name)
-            await self._take(accepted, address)
+            self._admit(accepted, address)
 
     async def _take_one(self) -> tuple[socket.socket, tuple[Any, ...]]:
+        """Accept: one a turn of the loop, however many there are."""
+        await asyncio.sleep(0)
+        with suppress(BlockingIOError):
+            return self._socket.accept()
         return await asyncio.get_running_loop().sock_accept(self._socket)
 
     async def _rest(self, error: OSError, *, resting: bool) -> bool:
@@ -131,8 +151,8 @@ class Listener:
         await asyncio.sleep(self._admission.limits.accept_retry_ms / 1000)
         return True
 
-    async def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
-        """Make a connection of an accepted socket, or close it."""
+    def _admit(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
+        """Let an accepted socket wait until a connection is made of it, or close it."""
         host = java_host_address(address)
         if not self._admission.enter(self.spec, host):
             accepted.close()
@@ -143,6 +163,18 @@ class Listener:
                 maximum=self._admission.most_from(host),
             )
             return
+        self._waiting[accepted] = host
+        self._handshakes.expect(self._tls(self.spec))
+        self._strangers.wait(host, lambda: self._take(accepted, address))
+
+    def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
+        """Make a connection of an accepted socket."""
+        host = self._waiting.pop(accepted, None)
+        if host is None:
+            # The listener has closed, and the socket.
+            return
+        tls = self._tls(self.spec)
+        self._handshakes.expected_came(tls)
         try:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -154,12 +186,18 @@ class Listener:
             self._admission.leave(self.spec, host)
             self._logger.debug("accepting failed", listener=self.spec.name, cause=str(error))
             return
-        tls = self._tls(self.spec)
         if tls is not None:
             self._handshakes.begin(tls, accepted, shell)
             return
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
-        except OSError as error:
-            accepted.close()
-            shell.connection_lost(error)
+        task = asyncio.get_running_loop().create_task(connected(shell, accepted))
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+
+
+async def connected(shell: Shell, accepted: socket.socket) -> None:
+    """Give a connection its transport."""
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
+    except OSError as error:
+        accepted.close()
+        shell.connection_lost(error)

@@ -16,6 +16,7 @@ from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.shell import Shell, Surroundings
 from doorkeeper.net.spec import ENCRYPTED, IN_CLEAR
+from doorkeeper.net.strangers import Strangers
 from doorkeeper.net.updates import UnderWay
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Server:
             Ledger(self._limits.queued_out_bytes_max),
             UnderWay(),
             self._lost,
+            Strangers(loop, self._limits.strangers_percent / 100),
             self._requests,
         )
         try:
@@ -111,6 +113,7 @@ class Server:
                     admission=self._admission,
                     make=self._shell,
                     tls=self._tls,
+                    strangers=self._around.strangers,
                     logger=self._logger,
                 )
         except BaseException:

@@ -1,7 +1,8 @@
 """One connection's socket: reads, hands over, writes, and waits where something must wait.
 
 Answers are made inside ``data_received`` and leave in one write; there is no task and no queue
-per connection. A connection is held, and not read from, while
+per connection. Strangers alone, who have not logged in, wait for their turn with each frame: see
+``strangers``. A connection is held, and not read from, while
 
     an update is under way          its answer comes before the next request's
     a login takes its time          as an update
@@ -41,12 +42,16 @@ if TYPE_CHECKING:
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.spec import Logger, Services
+    from doorkeeper.net.strangers import Strangers, Turn
 
 TLS_PIECE_BYTES: Final = 65_536
 """A long answer goes to TLS in pieces of this size."""
 
 REASON_CHARACTERS_MAX: Final = 500
 """More of why a login failed is not told."""
+
+STRANGER_BYTES: Final = 4096
+"""What a stranger may send ahead while it waits for its turn: to stop reading costs more."""
 
 ENCODING_DER: Final = 2
 """OpenSSL's number for DER, which Python gives no public name."""
@@ -72,6 +77,7 @@ class Surroundings(NamedTuple):
     outgoing: Ledger[Shell]
     updates: UnderWay
     lost: Callable[[Shell], None]
+    strangers: Strangers
     requests: RequestMeter | None = None
 
 
@@ -88,6 +94,7 @@ class Shell(asyncio.Protocol):
         "_in_turn",
         "_items",
         "_reading",
+        "_stranger",
         "_transport",
         "_write_full",
         "last_active_s",
@@ -101,10 +108,11 @@ class Shell(asyncio.Protocol):
         self._items: Items[Any] | None = None
         self._authenticating: asyncio.Future[Step] | None = None
         self._delayed: asyncio.TimerHandle | None = None
-        self._in_turn: asyncio.Handle | None = None
+        self._in_turn: asyncio.Handle | Turn | None = None
         self._end: Closed | Refused | None = None
         self._write_full = False
         self._reading = True
+        self._stranger = True
         self._draining = False
         self.last_active_s = around.clock()
 
@@ -136,14 +144,19 @@ class Shell(asyncio.Protocol):
         else:
             self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.established(peer_certificates(transport))
+        self._stranger = not self._connection.session.is_open
         if self._end is not None:
             self._tell_notes()
             self._settle()
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete."""
+        """Answer what is complete, or, to a stranger, do so when its turn comes."""
         self.last_active_s = now_s = self._around.clock()
         self._connection.receive(data)
+        if self._stranger:
+            self._settle()
+            return
+        self._around.strangers.clients_at_work = True
         self._work(now_s)
 
     def eof_received(self) -> bool:
@@ -227,6 +240,8 @@ class Shell(asyncio.Protocol):
         metered, began_s = self._around.requests is not None, now_s
         answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
+        if self._stranger:
+            left = 1
         while left and room > 0 and not self._held:
             result = advance(now_s)
             if result is None:
@@ -242,7 +257,11 @@ class Shell(asyncio.Protocol):
             self._write(answers)
         if self._connection.notes:
             self._tell_notes()
-        self._settle(turn_over=not left or room <= 0)
+        turn_over = not left or room <= 0
+        if self._stranger:
+            self._stranger = not self._connection.session.is_open
+            turn_over = turn_over and self._connection.buffered > 0
+        self._settle(turn_over=turn_over)
 
     def _measured(self, began_s: float, waited: Waited | None = None) -> float:
         """Count the answer that was made since, if one was; return what time it is."""
@@ -437,13 +456,13 @@ class Shell(asyncio.Protocol):
             self._delay(self._end)
         more = (turn_over or self._connection.waiting) and not self._held
         if more and self._in_turn is None:
-            self._in_turn = self._around.loop.call_soon(self._next_turn)
+            self._in_turn = self._soon(self._next_turn)
         idle = not self._held and not more
         if self._draining and idle:
             transport.close()
             return
-        self._read(transport, wanted=idle)
         held = self._connection.buffered
+        self._read(transport, wanted=idle or (more and self._stranger and held <= STRANGER_BYTES))
         if self._around.incoming.hold(self, held):
             self._relieve(self._around.incoming, "bytes received and not yet answered")
 
@@ -456,6 +475,12 @@ class Shell(asyncio.Protocol):
         else:
             transport.pause_reading()
 
+    def _soon(self, work: Callable[[], None]) -> asyncio.Handle | Turn:
+        """Do something in one of the loop's next turns; strangers wait for theirs."""
+        if self._stranger:
+            return self._around.strangers.wait(self._connection.peer.host, work)
+        return self._around.loop.call_soon(work)
+
     def _next_turn(self) -> None:
         self._in_turn = None
         self._work(self._around.clock())
@@ -465,7 +490,13 @@ class Shell(asyncio.Protocol):
         event = "failed re-authentication" if end.reauthentication else "failed authentication"
         self._around.logger.info(event, connection=self._id, reason=_bounded(end.reason))
         delay_s = self._around.limits.failed_authentication_delay_ms / 1000
-        self._delayed = self._around.loop.call_later(delay_s, self._refuse, end)
+        self._delayed = self._around.loop.call_later(delay_s, self._delay_over, end)
+
+    def _delay_over(self, end: Refused) -> None:
+        """Refuse in turn: the delays of a burst are over in one moment."""
+        self._in_turn = self._around.strangers.wait(
+            self._connection.peer.host, lambda: self._refuse(end)
+        )
 
     def _refuse(self, end: Refused) -> None:
         if self._transport is not None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import errno
 import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
 from doorkeeper.net.listener import Listener
+from doorkeeper.net.strangers import Strangers
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, Log, edge, run, until, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SPEC = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="127.0.0.1", port=0)
 
@@ -102,6 +107,39 @@ async def test_an_address_with_too_many_is_turned_away() -> None:
         await until(lambda: running.server.connections == 0)
         third = await running.client()
         await third.call(versions(), ApiVersionsResponse, 3)
+
+
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_a_stop_before_a_connection_is_made(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was accepted and waits for its turn is closed, and counted no more."""
+
+    async def main() -> None:
+        async with edge() as running:
+            turns: list[Callable[[], None]] = []
+            monkeypatch.setattr(Strangers, "wait", lambda self, host, work: turns.append(work))
+            client = await running.client()
+            await until(lambda: len(turns) == 1)
+            counted = running.server.connections
+
+            assert await running.server.drain(1) == 0
+            turns[0]()
+
+            assert (counted, running.server.connections) == (1, 0)
+            assert await client.ended() == b""
+
+    run(kind, main())
+
+
+async def test_accepting_is_not_delayed_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits in the kernel's short backlog, however many connections are to be made."""
+    async with edge(limits=Limits(backlog=1)) as running:
+        monkeypatch.setattr(Strangers, "wait", lambda self, host, work: None)
+        clients = [await running.client() for _ in range(20)]
+
+        await until(lambda: running.server.connections == 20)
+
+        for client in clients:
+            client.leave()
 
 
 def test_the_log_of_tests_keeps_levels() -> None:

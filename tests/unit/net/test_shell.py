@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -19,8 +20,9 @@ from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.limits import Limits
 from doorkeeper.net.ledger import Ledger
-from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.shell import STRANGER_BYTES, Shell, Surroundings
 from doorkeeper.net.spec import IN_CLEAR, Offers
+from doorkeeper.net.strangers import Strangers
 from doorkeeper.net.updates import UnderWay
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -94,11 +96,11 @@ class Transport(asyncio.Transport):
     def abort(self) -> None:
         self.closing = self.aborted = True
 
-    def names(self) -> list[str]:
-        """Return the names that DescribeAcls answered."""
+    def names(self, first: int = 0) -> list[str]:
+        """Return the names that DescribeAcls answered, from a write on."""
         return [
             answer(frame, DescribeAclsResponse, 3)[1].error_message
-            for frame in frames(b"".join(self.writes))
+            for frame in frames(b"".join(self.writes[first:]))
         ]
 
 
@@ -114,6 +116,7 @@ class World:
         self.log, self.services, self.clock = Log(), HandServices(), Clock()
         self.lost: list[Shell] = []
         self.limits, self.offers = limits or Limits(), offers
+        self.strangers = Strangers(asyncio.get_running_loop(), 1.0)
         self.around = Surroundings(
             asyncio.get_running_loop(),
             self.clock,
@@ -125,7 +128,12 @@ class World:
             Ledger(self.limits.queued_out_bytes_max),
             UnderWay(),
             self.lost.append,
+            self.strangers,
         )
+
+    async def turns(self) -> None:
+        """Let strangers have their turns until none waits."""
+        await until(lambda: not self.strangers.waiting)
 
     def connect(self) -> tuple[Shell, Transport]:
         """Return a shell that is connected."""
@@ -368,6 +376,7 @@ async def test_a_failed_login_is_answered_after_the_delay() -> None:
     began_s = asyncio.get_running_loop().time()
 
     shell.data_received(handshake("NONSENSE") + handshake())
+    await world.turns()
 
     assert (transport.writes, transport.closing, transport.is_reading()) == ([], False, False)
     await until(lambda: transport.closing)
@@ -383,6 +392,7 @@ async def test_the_reason_of_a_failed_login_is_told_in_a_bounded_line() -> None:
     shell, _ = world.connect()
 
     shell.data_received(handshake("N" * 30_000))
+    await world.turns()
 
     reason = world.log.one("failed authentication").fields["reason"]
     assert reason == f"Unsupported SASL mechanism {'N' * 473}... (30027 characters)"
@@ -476,10 +486,60 @@ async def test_no_password_is_logged() -> None:
     shell, _ = world.connect()
 
     shell.data_received(handshake(version=0) + bare(plain("alice", "hush")))
+    await world.turns()
 
     assert "hush" not in repr(world.log.lines)
     assert world.log.one("failed authentication")
     cast("Any", shell)._delayed.cancel()
+
+
+async def test_strangers_wait_behind_clients() -> None:
+    """A frame of a login is taken in a turn of its own; who is in is answered at once."""
+    world = World(offers=LOGIN)
+    shell, transport = world.connect()
+
+    shell.data_received(handshake() + authenticate(plain()) + describe("a") + describe("b"))
+    at_once = len(transport.writes)
+    await world.turns()
+    await until(lambda: len(transport.writes) == 3)
+    shell.data_received(describe("c"))
+
+    assert at_once == 0
+    assert [len(frames(each)) for each in transport.writes] == [1, 1, 2, 1]
+    assert transport.names(2) == ["a", "b", "c"]
+    assert world.strangers.clients_at_work
+
+
+async def test_a_stranger_sends_little_ahead() -> None:
+    """Reading stops when more than a little waits, and goes on when it has been taken."""
+    world = World(offers=LOGIN)
+    shell, transport = world.connect()
+
+    shell.data_received(handshake())
+    little = transport.is_reading()
+    shell.data_received(bare(b"x" * STRANGER_BYTES))
+    much = transport.is_reading()
+    shell.connection_lost(None)
+    await world.turns()
+
+    assert (little, much) == (True, False)
+    assert transport.writes == []
+
+
+async def test_refusals_take_turns() -> None:
+    """The delays of many are over in one moment; each refusal has a turn of the loop."""
+    world = World(Limits(failed_authentication_delay_ms=0), offers=LOGIN)
+    connected = [world.connect() for _ in range(20)]
+    for shell, _ in connected:
+        shell.data_received(handshake("NONSENSE"))
+    ended: list[int] = []
+
+    while not ended or ended[-1] < len(connected):
+        await asyncio.sleep(0)
+        ended.append(sum(transport.closing for _, transport in connected))
+
+    steps = {after - before for before, after in pairwise(ended)}
+    assert steps <= {0, 1}
 
 
 class Slow:
@@ -509,6 +569,7 @@ async def test_a_login_that_takes_its_time_holds_its_connection() -> None:
     shell, transport = world.connect()
 
     shell.data_received(handshake() + authenticate(plain()) + authenticate(b"2") + describe("a"))
+    await world.turns()
     written = len(transport.writes)
     assert not transport.is_reading()
     slow.steps[0].set_result(Challenge(b"more"))
@@ -528,6 +589,7 @@ async def test_a_login_that_fails_in_itself_refuses(outcome: BaseException) -> N
     shell, transport = world.connect()
 
     shell.data_received(handshake() + authenticate(plain()))
+    await world.turns()
     if isinstance(outcome, asyncio.CancelledError):
         slow.steps[0].cancel()
     else:
@@ -548,6 +610,7 @@ async def test_who_leaves_during_a_login_is_forgotten() -> None:
     slow, world = slow_world()
     shell, transport = world.connect()
     shell.data_received(handshake() + authenticate(plain()))
+    await world.turns()
 
     shell.connection_lost(None)
     await asyncio.sleep(0)
@@ -573,9 +636,11 @@ async def test_without_a_principal_a_connection_ends() -> None:
     shell, transport = sasl.connect()
 
     shell.data_received(handshake() + authenticate(plain()))
+    await sasl.turns()
     let_in = answer(frames(b"".join(transport.writes))[-1], SaslAuthenticateResponse, 2)[1]
     open_still = not transport.is_closing()
     shell.data_received(describe("a"))
+    await sasl.turns()
 
     assert in_clear.is_closing()
     assert (let_in.error_code, open_still, transport.is_closing()) == (0, True, True)
