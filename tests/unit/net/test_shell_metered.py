@@ -15,6 +15,7 @@ from doorkeeper.metrics.series import Meters
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.shell import Shell, Surroundings
 from doorkeeper.net.spec import IN_CLEAR, Offers
+from doorkeeper.net.strangers import Strangers
 from doorkeeper.net.updates import ACL_UPDATE, UnderWay
 from testkit.edge import (
     LOGIN,
@@ -81,6 +82,7 @@ class World:
             Ledger(1 << 20),
             UnderWay(),
             lambda _: None,
+            Strangers(asyncio.get_running_loop(), 1.0),
             RequestMeter(self.meters),
         )
 
