@@ -123,6 +123,7 @@ async def test_each_request_of_a_read_is_counted() -> None:
     shell = world.connect()
 
     shell.data_received(handshake() + authenticate(plain()))
+    await until(lambda: not world.around.strangers.waiting)
     shell.data_received(describe("a") + describe("fail") + describe("b"))
 
     assert world.requests() == {
