@@ -46,6 +46,9 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
 from doorkeeper.connection import Connection
+from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter
+from doorkeeper.metrics.requests import RequestMeter
+from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
@@ -54,6 +57,7 @@ from doorkeeper.topics import Topics, topic_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from doorkeeper.app.operating import Operating
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
@@ -91,6 +95,12 @@ class Assembly:
         """The authorizer as it was configured."""
         self.guarded: GuardedAuthorizer | None = None
         """The same, behind its guard: what the server asks."""
+        self.meters = Meters()
+        self.reloads = ReloadMeter(self.meters)
+        self.operating: Operating | None = None
+        """The operations port, where it is on."""
+        self._draining = False
+        self._authorizer_started = False
         self.addresses: dict[str, str] = {}
         """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
 
@@ -98,6 +108,7 @@ class Assembly:
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
+        self._draining = True
         await self._opened.aclose()
 
     async def start(self) -> None:
@@ -157,6 +168,7 @@ class Assembly:
             store, self.reconfiguring, self.topic_changes, self._log
         )
         services.config_changes = self.config_changes
+        await self._open_operations(settings, store)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
@@ -167,6 +179,34 @@ class Assembly:
         self.credential_changes.begin()
         self.token_changes.begin()
         self.config_changes.begin()
+
+    async def _open_operations(self, settings: Settings, store: Store) -> None:
+        if settings.http is None:
+            return
+        # What it needs of others is imported only where it is on.
+        from doorkeeper.app.operating import Operating, Parts  # noqa: PLC0415
+
+        parts = Parts(
+            self.edge,
+            limits_of(settings),
+            store,
+            self.node,
+            self.guarded,
+            loaded=lambda: self._loaded,
+            draining=lambda: self._draining,
+        )
+        logger = self._logs.logger("doorkeeper.http")
+        operating = Operating(settings.http, parts, self.meters, logger)
+        self._opened.push_async_callback(operating.close)
+        await operating.open()
+        self.operating = operating
+        logger.info("operations port open", url=operating.url)
+
+    @property
+    def _loaded(self) -> bool:
+        """Say whether the authorizer has loaded what it decides from."""
+        # An authorizer may name no endpoint: then nothing waits for it.
+        return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
 
     def _make_edge(
         self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
@@ -180,6 +220,7 @@ class Assembly:
             self._logs.logger("doorkeeper.net"),
             apis=partial(registry.api, optional=settings.clients_join_group),
             connect=self._connect,
+            requests=None if settings.http is None else RequestMeter(self.meters),
         )
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
@@ -218,7 +259,8 @@ class Assembly:
     async def _open_store(self) -> Store:
         if self._store is not None:
             return self._store
-        return await opened_store(self._settings, now_ms=self._now_ms)
+        meter = StoreMeter(self.meters)
+        return await opened_store(self._settings, now_ms=self._now_ms, meter=meter)
 
     def _make_authorizer(
         self, settings: Settings, store: Store, problems: list[str]
@@ -271,6 +313,7 @@ class Assembly:
             return
         info = server_info(self._settings, self.node.cluster_id, endpoints)
         self._waits = started(authorizer, self._settings, info)
+        self._authorizer_started = True
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
@@ -307,3 +350,7 @@ class Assembly:
 
     def _not_stored(self, error: StorageError) -> None:
         self._log.error("topics could not be stored", cause=str(error))
+
+
+def _succeeded(wait: asyncio.Future[None]) -> bool:
+    return wait.done() and not wait.cancelled() and wait.exception() is None

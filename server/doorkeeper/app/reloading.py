@@ -45,12 +45,15 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             assembly.reconfiguring.use(read.usable)
             _declare(read.catalog, assembly)
             await assembly.doors.refresh()
+            assembly.reloads.reloaded(applied=True)
             log.info("reloaded")
             _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
         except StartError as error:
+            assembly.reloads.reloaded(applied=False)
             for problem in error.problems:
                 _tell(log, problem)
         except AuthorizerFault as fault:
+            assembly.reloads.reloaded(applied=False)
             log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.config.client_rules import ClientRule
+    from doorkeeper.config.http import HttpSettings
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.shared_store import SharedStore
@@ -113,6 +114,7 @@ class Settings:
     clients_answer_max_bytes: tuple[ClientRule, ...]
     clients_join_group: bool
     shutdown_drain_ms: int
+    http: HttpSettings | None
     log_format: str
     log_levels: Mapping[str, int]
     originals: Mapping[str, str] = field(repr=False)

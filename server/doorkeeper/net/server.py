@@ -172,6 +172,15 @@ class Server:
         return list(self._listeners)
 
     @property
+    def encrypted_listener_names(self) -> list[str]:
+        """Return those of them that speak TLS."""
+        return [
+            spec.name
+            for spec in self._specs
+            if spec.security_protocol in ENCRYPTED and spec.name in self._listeners
+        ]
+
+    @property
     def is_open(self) -> bool:
         """Say whether every listener lets clients in."""
         return bool(self._listeners) and all(each.is_open for each in self._listeners.values())

@@ -23,6 +23,8 @@ from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Refused
 from doorkeeper.metrics.requests import RequestMeter, Waited
+from doorkeeper.net.spec import Accepted
+from doorkeeper.net.transports import is_encrypted, peer_certificates
 from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
 from doorkeeper.node import (
     AlterConfigs,
@@ -53,9 +55,6 @@ REASON_CHARACTERS_MAX: Final = 500
 STRANGER_BYTES: Final = 4096
 """What a stranger may send ahead while it waits for its turn: to stop reading costs more."""
 
-ENCODING_DER: Final = 2
-"""OpenSSL's number for DER, which Python gives no public name."""
-
 
 SERVED: Final = (ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken)
 """The updates that are the services' to make: one awaitable for all their items."""
@@ -81,7 +80,7 @@ class Surroundings(NamedTuple):
     requests: RequestMeter | None = None
 
 
-class Shell(asyncio.Protocol):
+class Shell(Accepted):
     """The socket's side of one connection."""
 
     __slots__ = (
@@ -576,25 +575,3 @@ def step_of(done: asyncio.Future[Step]) -> Step:
     if error is not None:
         return Failure(None, f"the mechanism failed: {type(error).__name__}")
     return done.result()
-
-
-def is_encrypted(transport: asyncio.BaseTransport) -> bool:
-    """Say whether a transport speaks TLS."""
-    return transport.get_extra_info("ssl_object") is not None
-
-
-def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
-    """Return the client's certificate and its issuers, in DER.
-
-    Empty without TLS, or where the client showed none.
-    """
-    tls = transport.get_extra_info("ssl_object")
-    der = None if tls is None else tls.getpeercert(binary_form=True)
-    if der is None:
-        return ()
-    if hasattr(tls, "get_verified_chain"):
-        chain = tls.get_verified_chain()
-    else:
-        # Python 3.11 and 3.12 have it where it is private only.
-        chain = [each.public_bytes(ENCODING_DER) for each in tls._sslobj.get_verified_chain() or ()]  # noqa: SLF001
-    return tuple(chain) or (der,)

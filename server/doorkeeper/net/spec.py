@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -59,6 +60,26 @@ class ListenerSpec:
     controller: bool = False
     offers: Offers = field(default=IN_CLEAR, repr=False)
     max_connections: int = UNLIMITED
+
+
+class Accepted(asyncio.Protocol):
+    """What a listener makes of a connection that it lets in."""
+
+    __slots__ = ()
+
+    @property
+    def peer_id(self) -> str:
+        """Return the connection as the log names it."""
+        raise NotImplementedError
+
+    @property
+    def is_connected(self) -> bool:
+        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        raise NotImplementedError
+
+    def abort(self, reason: str) -> None:
+        """Close now, whatever is under way."""
+        raise NotImplementedError
 
 
 class Services(Protocol):

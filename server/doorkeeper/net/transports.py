@@ -1,0 +1,33 @@
+"""What a transport says of its peer, where it speaks TLS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import asyncio
+
+ENCODING_DER: Final = 2
+"""OpenSSL's number for DER, which Python gives no public name."""
+
+
+def is_encrypted(transport: asyncio.BaseTransport) -> bool:
+    """Say whether a transport speaks TLS."""
+    return transport.get_extra_info("ssl_object") is not None
+
+
+def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
+    """Return the client's certificate and its issuers, in DER.
+
+    Empty without TLS, or where the client showed none.
+    """
+    tls = transport.get_extra_info("ssl_object")
+    der = None if tls is None else tls.getpeercert(binary_form=True)
+    if der is None:
+        return ()
+    if hasattr(tls, "get_verified_chain"):
+        chain = tls.get_verified_chain()
+    else:
+        # Python 3.11 and 3.12 have it where it is private only.
+        chain = [each.public_bytes(ENCODING_DER) for each in tls._sslobj.get_verified_chain() or ()]  # noqa: SLF001
+    return tuple(chain) or (der,)
