@@ -18,7 +18,8 @@ from doorkeeper.tls.alerts import tell_alert
 
 if TYPE_CHECKING:
     from doorkeeper.limits import Limits
-    from doorkeeper.net.spec import Accepted, Logger
+    from doorkeeper.net.shell import Shell
+    from doorkeeper.net.spec import Logger
 
 LINGER_BYTES: Final = 65536
 """How much is read at a time of what nobody wants."""
@@ -29,7 +30,7 @@ class _Handshake:
 
     __slots__ = ("accepted", "alerted", "began_s", "over", "pressed", "shell")
 
-    def __init__(self, accepted: socket.socket, shell: Accepted, began_s: float) -> None:
+    def __init__(self, accepted: socket.socket, shell: Shell, began_s: float) -> None:
         self.accepted = accepted
         self.shell = shell
         self.began_s = began_s
@@ -104,7 +105,7 @@ class Handshakes:
         self._expected -= context is not None
         self._freed.set()
 
-    def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Accepted) -> None:
+    def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Shell) -> None:
         """Let a connection shake hands."""
         loop = asyncio.get_running_loop()
         handshake = _Handshake(accepted, shell, loop.time())
