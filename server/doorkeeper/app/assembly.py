@@ -1,6 +1,5 @@
 """From settings to a running server, and its orderly end.
 
-    trail       its folder taken, where there is one
     store       opened, then everything in it is read
     authorizer  made and configured
     node        topics, groups (of the store and the catalog), who decides
@@ -8,7 +7,7 @@
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
 
-The end goes the same way back: the edge drains; authorizer, store and trail close.
+The end goes the same way back: the edge drains, the authorizer and the store close.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
-from doorkeeper.app.auditing import trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
     placed,
@@ -38,7 +36,6 @@ from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
-from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.stores import opened_store
 from doorkeeper.app.token_changes import TokenChanges
@@ -49,17 +46,18 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
 from doorkeeper.connection import Connection
-from doorkeeper.metrics.hooks import TrailMeter
+from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter
+from doorkeeper.metrics.requests import RequestMeter
+from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.topics import Topics, topic_of
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.audit.trail import Trail
+    from doorkeeper.app.operating import Operating
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
@@ -97,8 +95,12 @@ class Assembly:
         """The authorizer as it was configured."""
         self.guarded: GuardedAuthorizer | None = None
         """The same, behind its guard: what the server asks."""
-        self.trail: Trail | None = None
-        """The record of what is decided and changed."""
+        self.meters = Meters()
+        self.reloads = ReloadMeter(self.meters)
+        self.operating: Operating | None = None
+        """The operations port, where it is on."""
+        self._draining = False
+        self._authorizer_started = False
         self.addresses: dict[str, str] = {}
         """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
 
@@ -106,6 +108,7 @@ class Assembly:
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
+        self._draining = True
         await self._opened.aclose()
 
     async def start(self) -> None:
@@ -122,11 +125,8 @@ class Assembly:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        self.trail = self._open_trail(loop)
         store = await self._open_store()
         self._opened.push_async_callback(store.aclose)
-        if self.trail is not None:
-            store = RecordedStore(store, self.trail.changed)
         settings = self._use_kept(store)
         problems: list[str] = []
         catalog = self._make_authorizer(settings, store, problems)
@@ -168,6 +168,7 @@ class Assembly:
             store, self.reconfiguring, self.topic_changes, self._log
         )
         services.config_changes = self.config_changes
+        await self._open_operations(settings, store)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
@@ -178,24 +179,34 @@ class Assembly:
         self.credential_changes.begin()
         self.token_changes.begin()
         self.config_changes.begin()
-        self._record_start(settings, store)
 
-    def _record_start(self, settings: Settings, store: Store) -> None:
-        if self.trail is not None:
-            self.trail.started(
-                cluster_id=store.cluster_id,
-                version=__version__,
-                authorizer=settings.authorizer_class_name or None,
-                listeners=[f"{name}={address}" for name, address in self.addresses.items()],
-            )
+    async def _open_operations(self, settings: Settings, store: Store) -> None:
+        if settings.http is None:
+            return
+        # What it needs of others is imported only where it is on.
+        from doorkeeper.app.operating import Operating, Parts  # noqa: PLC0415
 
-    def _open_trail(self, loop: asyncio.AbstractEventLoop) -> Trail | None:
-        settings = self._settings
-        logger = self._logs.logger("doorkeeper.audit")
-        trail = trail_of(settings.audit, settings.node_id, loop, logger=logger, meter=TrailMeter())
-        if trail is not None:
-            self._opened.callback(trail.close)
-        return trail
+        parts = Parts(
+            self.edge,
+            limits_of(settings),
+            store,
+            self.node,
+            self.guarded,
+            loaded=lambda: self._loaded,
+            draining=lambda: self._draining,
+        )
+        logger = self._logs.logger("doorkeeper.http")
+        operating = Operating(settings.http, parts, self.meters, logger)
+        self._opened.push_async_callback(operating.close)
+        await operating.open()
+        self.operating = operating
+        logger.info("operations port open", url=operating.url)
+
+    @property
+    def _loaded(self) -> bool:
+        """Say whether the authorizer has loaded what it decides from."""
+        # An authorizer may name no endpoint: then nothing waits for it.
+        return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
 
     def _make_edge(
         self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
@@ -209,7 +220,7 @@ class Assembly:
             self._logs.logger("doorkeeper.net"),
             apis=partial(registry.api, optional=settings.clients_join_group),
             connect=self._connect,
-            trail=self.trail,
+            requests=None if settings.http is None else RequestMeter(self.meters),
         )
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
@@ -248,7 +259,8 @@ class Assembly:
     async def _open_store(self) -> Store:
         if self._store is not None:
             return self._store
-        return await opened_store(self._settings, now_ms=self._now_ms)
+        meter = StoreMeter(self.meters)
+        return await opened_store(self._settings, now_ms=self._now_ms, meter=meter)
 
     def _make_authorizer(
         self, settings: Settings, store: Store, problems: list[str]
@@ -262,8 +274,6 @@ class Assembly:
         if self.authorizer is not None:
             self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
             self._opened.callback(self._close_authorizer, self.guarded)
-            if self.trail is not None:
-                watch(self.trail, self.guarded, self.authorizer)
         try:
             catalog = catalog_of(settings.catalog_file)
         except StartError as error:
@@ -303,6 +313,7 @@ class Assembly:
             return
         info = server_info(self._settings, self.node.cluster_id, endpoints)
         self._waits = started(authorizer, self._settings, info)
+        self._authorizer_started = True
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
@@ -339,3 +350,7 @@ class Assembly:
 
     def _not_stored(self, error: StorageError) -> None:
         self._log.error("topics could not be stored", cause=str(error))
+
+
+def _succeeded(wait: asyncio.Future[None]) -> bool:
+    return wait.done() and not wait.cancelled() and wait.exception() is None

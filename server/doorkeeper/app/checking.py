@@ -40,6 +40,7 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems = problems_of(loaded.settings.given)
     told, warnings = of_doors(loaded.settings)
     problems += unsaid(told, problems)
+    problems += unsaid(of_operations_port(loaded.settings), problems)
     if problems:
         raise StartError(*problems)
     return Loaded(loaded.settings, (*loaded.warnings, *warnings))
@@ -54,6 +55,8 @@ class Warnings:
 
     def info(self, event: str, **fields: object) -> None:
         """Leave it out."""
+
+    debug = info
 
     def warning(self, event: str, **fields: object) -> None:
         """Keep it."""
@@ -85,6 +88,17 @@ def of_doors(settings: Settings) -> tuple[list[str], list[str]]:
 
     problems = asyncio.run(check())
     return [placed(settings.entries, ValueError(each)) for each in problems], warnings.lines
+
+
+def of_operations_port(settings: Settings) -> list[str]:
+    """Return the problems of the files of the operations port, where it is on."""
+    if settings.http is None:
+        return []
+    # What it needs of others is imported only where it is on.
+    from doorkeeper.app.operating import check_files  # noqa: PLC0415
+
+    problems = check_files(settings.http, Warnings())
+    return [placed(settings.entries, ValueError(each)) for each in problems]
 
 
 def with_others(error: ConfigError) -> list[str]:

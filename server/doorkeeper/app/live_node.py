@@ -92,6 +92,10 @@ class LiveNode:
         """Return this node with the address that it advertises on the listener."""
         return self._brokers[listener_name]
 
+    def is_advertised(self, listener_name: str) -> bool:
+        """Say whether the listener's address is known by now."""
+        return listener_name in self._brokers
+
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return what ApiVersions lists on a listener of this kind."""
         return registry.api_ranges(

@@ -69,4 +69,5 @@ async def opened_store(
         now_ms=now_ms,
         random_bytes=os.urandom,
         retention_days=settings.change_log_retention_days,
+        meter=meter,
     )

@@ -1,4 +1,4 @@
-"""``doorkeeper store backup`` and ``doorkeeper store restore``."""
+"""``doorkeeper store``: ``backup`` and ``restore`` of the embedded store, and ``store_moves``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.cli import store_moves
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.progress import progress
@@ -30,7 +31,11 @@ _data_dir_option = click.option(
 
 @click.group(name="store")
 def command() -> None:
-    """Back up and restore the embedded store."""
+    """Back up, restore, migrate, check and copy stores."""
+
+
+for each in (store_moves.migrate, store_moves.check, store_moves.copy):
+    command.add_command(each)
 
 
 @command.command(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.config.audit_keys import AUDIT
+from doorkeeper.config.http_keys import HTTP
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
 from doorkeeper.config.store_keys import STORE
@@ -390,7 +390,7 @@ KEYS: Final[dict[str, Key]] = {
         _TOPICS,
         STORE,
         _OURS,
-        AUDIT,
+        HTTP,
     )
     for key in group
 }

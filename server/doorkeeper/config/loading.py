@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config import jaas_file, properties
-from doorkeeper.config.audit import audit_of
 from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.errors import ConfigError, Problem
 from doorkeeper.config.given import Given, Place
+from doorkeeper.config.http import http_of
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
 from doorkeeper.config.naming import LISTENER_PREFIX, named
@@ -266,9 +266,9 @@ def _settings(
         ),
         clients_join_group=given.flag("doorkeeper.clients.join.group"),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
+        http=http_of(given),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),
-        audit=audit_of(given),
         originals={entry.key: entry.value for entry in given.entries.values()},
         given=static,
         dynamic=dynamic,

@@ -10,7 +10,6 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.config.client_rules import ClientRule
+    from doorkeeper.config.http import HttpSettings
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.shared_store import SharedStore
@@ -114,10 +114,10 @@ class Settings:
     clients_answer_max_bytes: tuple[ClientRule, ...]
     clients_join_group: bool
     shutdown_drain_ms: int
+    http: HttpSettings | None
     log_format: str
     log_levels: Mapping[str, int]
     originals: Mapping[str, str] = field(repr=False)
-    audit: AuditSettings = field(default_factory=AuditSettings)
     given: tuple[Entry, ...] = field(default=(), repr=False)
     dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
     jaas_file: JaasFile = field(default=NO_FILE, repr=False)

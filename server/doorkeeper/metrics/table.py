@@ -138,7 +138,8 @@ PURGATORY_SIZE: Final = Metric(
 PURGATORY_SIZE_MAX: Final = Metric(
     name="doorkeeper_purgatory_size_max",
     kind=Kind.GAUGE,
-    doc="How many items of ACL updates may wait: doorkeeper.update.waiting.max.",
+    doc="How many items may wait: doorkeeper.update.waiting.max, for updates of ACLs.",
+    labels=("operation",),
 )
 UPDATES_REFUSED: Final = Metric(
     name="doorkeeper_updates_refused_total",

@@ -6,6 +6,7 @@ admission   how many connections there may be
 listener    accepting
 handshakes  TLS handshakes under way; handshake_log tells of those that fail
 shell       one connection's socket
+transports  what a transport says of its peer
 updates     waiting for what an authorizer returns
 ledger      bytes held over all connections
 server      all of it: bind, open, drain

@@ -18,8 +18,7 @@ from doorkeeper.tls.alerts import tell_alert
 
 if TYPE_CHECKING:
     from doorkeeper.limits import Limits
-    from doorkeeper.net.shell import Shell
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.net.spec import Accepted, Logger
 
 LINGER_BYTES: Final = 65536
 """How much is read at a time of what nobody wants."""
@@ -30,7 +29,7 @@ class _Handshake:
 
     __slots__ = ("accepted", "alerted", "began_s", "over", "pressed", "shell")
 
-    def __init__(self, accepted: socket.socket, shell: Shell, began_s: float) -> None:
+    def __init__(self, accepted: socket.socket, shell: Accepted, began_s: float) -> None:
         self.accepted = accepted
         self.shell = shell
         self.began_s = began_s
@@ -105,7 +104,7 @@ class Handshakes:
         self._expected -= context is not None
         self._freed.set()
 
-    def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Shell) -> None:
+    def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Accepted) -> None:
         """Let a connection shake hands."""
         loop = asyncio.get_running_loop()
         handshake = _Handshake(accepted, shell, loop.time())

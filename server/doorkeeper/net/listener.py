@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.net.admission import Admission
-    from doorkeeper.net.shell import Shell
-    from doorkeeper.net.spec import ListenerSpec, Logger
+    from doorkeeper.net.spec import Accepted, ListenerSpec, Logger
     from doorkeeper.net.strangers import Strangers
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -47,6 +46,7 @@ class Listener:
         "_strangers",
         "_tls",
         "_waiting",
+        "address",
         "port",
         "spec",
     )
@@ -56,7 +56,7 @@ class Listener:
         spec: ListenerSpec,
         *,
         admission: Admission,
-        make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], Shell],
+        make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], Accepted],
         tls: Callable[[ListenerSpec], SSLContext | None],
         strangers: Strangers,
         logger: Logger,
@@ -78,6 +78,7 @@ class Listener:
         self._handshakes = Handshakes(spec.name, admission.limits, logger)
         self._accepting: asyncio.Task[None] | None = None
         self._socket = bound_socket(spec.name, spec.host, spec.port)
+        self.address: str = self._socket.getsockname()[0]
         self.port: int = self._socket.getsockname()[1]
 
     def open(self) -> None:
@@ -194,7 +195,7 @@ class Listener:
         task.add_done_callback(self._arriving.discard)
 
 
-async def connected(shell: Shell, accepted: socket.socket) -> None:
+async def connected(shell: Accepted, accepted: socket.socket) -> None:
     """Give a connection its transport."""
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)

@@ -1,4 +1,4 @@
-"""What a transport of asyncio tells of TLS."""
+"""What a transport says of its peer, where it speaks TLS."""
 
 from __future__ import annotations
 

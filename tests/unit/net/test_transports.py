@@ -1,41 +1,51 @@
-"""doorkeeper.net.transports: what a transport tells of TLS."""
+"""What a transport says of its peer."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.net.transports import is_encrypted, peer_certificates
+from doorkeeper.tls.context import made_of
+from doorkeeper.tls.sources import files_of
+from testkit.certificates import world
+from testkit.tls import client_context, in_pem, shaken
+
+if TYPE_CHECKING:
+    import ssl
+    from pathlib import Path
 
 
-class Tls:
-    """An encrypted connection with these certificates, the client's own first."""
+class Transport(asyncio.BaseTransport):
+    """Speaks TLS where the test says so."""
 
-    def __init__(self, *chain: bytes, verified: bool = True) -> None:
-        self._chain = chain
-        if verified:
-            self.get_verified_chain = lambda: chain
-
-    def getpeercert(self, *, binary_form: bool) -> bytes | None:
-        assert binary_form
-        return self._chain[0] if self._chain else None
+    def __init__(self, tls: ssl.SSLObject | None) -> None:
+        super().__init__({"ssl_object": tls})
 
 
-class Transport(asyncio.Transport):
-    def __init__(self, tls: Any) -> None:
-        super().__init__(extra={"ssl_object": tls} if tls else None)
+def shaken_with(folder: Path, *, certified: bool) -> Transport:
+    settings: Any = in_pem(folder, ssl_client_auth="requested")
+    client = client_context(world().alice, folder) if certified else client_context()
+    return Transport(shaken(made_of(settings, files_of(settings)).context, client)[0])
 
 
-def test_in_clear() -> None:
-    """A transport in clear is not encrypted and has no certificates."""
-    transport = Transport(None)
+def test_in_clear_nobody_shows_anything() -> None:
+    """There is no TLS, and no certificate."""
+    assert not is_encrypted(Transport(None))
+    assert peer_certificates(Transport(None)) == ()
 
-    assert not is_encrypted(transport)
+
+def test_a_client_without_a_certificate_shows_none(tmp_path: Path) -> None:
+    """It is encrypted all the same."""
+    transport = shaken_with(tmp_path, certified=False)
+
+    assert is_encrypted(transport)
     assert peer_certificates(transport) == ()
 
 
-def test_certificates() -> None:
-    """The client's certificate and its issuers, or nothing where it showed none."""
-    assert is_encrypted(Transport(Tls()))
-    assert peer_certificates(Transport(Tls())) == ()
-    assert peer_certificates(Transport(Tls(b"own", b"issuer"))) == (b"own", b"issuer")
+def test_a_client_shows_its_certificate_and_its_issuers(tmp_path: Path) -> None:
+    """In DER, its own first."""
+    found = peer_certificates(shaken_with(tmp_path, certified=True))
+
+    assert found[0] == world().alice.der
+    assert len(found) == 2

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from doorkeeper.config.shared_store import password_in
 from doorkeeper.storage.contract import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     import asyncpg
 
@@ -40,6 +41,30 @@ def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]
         ) from error
     _check_files(store)
     return partial(asyncpg.connect, store.url, **_arguments(store))
+
+
+@asynccontextmanager
+async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
+    """Connect for as long as a command takes; what the store refuses is an error with its name.
+
+    Raises:
+        StorageError: it cannot be reached, or refuses something.
+
+    """
+    connect = connector(store)
+    import asyncpg  # noqa: PLC0415 - the extra postgres, which is there by now
+
+    from doorkeeper.storage.postgres.losing import ended  # noqa: PLC0415 - imports it at once
+
+    try:
+        connection = await connect()
+        try:
+            yield connection
+        finally:
+            await ended(connection)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise StorageError(f"{store.shown}: {text}") from error
 
 
 def _arguments(store: SharedStore) -> dict[str, Any]:

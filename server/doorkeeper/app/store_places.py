@@ -1,0 +1,69 @@
+"""Stores by what an operator calls them: a folder, a URL, or the configuration of a server."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper.config.loading import load
+from doorkeeper.config.shared_store import SharedStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.storage.portable import Portable
+
+Place = Path | SharedStore
+"""The data folder of an embedded store, or a shared one."""
+
+
+def place_named(text: str) -> Place:
+    """Return the store that a text names: a URL, a file of configuration, else a folder.
+
+    Raises:
+        ConfigError: the URL or the file has an error.
+
+    """
+    if "://" in text:
+        # No node is meant, but a shared store demands the id of one.
+        found = load(None, (f"doorkeeper.store={text}", "node.id=0")).settings.store
+        assert found is not None
+        return found
+    path = Path(text)
+    return place_of(load(path).settings) if path.is_file() else path
+
+
+def place_of(settings: Settings) -> Place:
+    """Return the store of a configuration."""
+    return settings.data_dir if settings.store is None else settings.store
+
+
+def shown(place: Place) -> str:
+    """Return what an error calls a store: no secret."""
+    return str(place) if isinstance(place, Path) else place.shown
+
+
+@asynccontextmanager
+async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
+    """Open a store to read it as of one moment; ``alone`` refuses one that is in use.
+
+    Raises:
+        StorageError: there is none, it is in use, or it cannot be read.
+
+    """
+    if isinstance(place, Path):
+        from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+
+        async with portable_embedded.reading(place, alone=alone) as embedded:
+            yield embedded
+        return
+    from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
+
+    async with (
+        connected(place) as connection,
+        portable.reading(connection, place.shown, alone=alone) as shared,
+    ):
+        yield shared

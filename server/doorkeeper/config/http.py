@@ -1,0 +1,135 @@
+"""The operations port as the configuration describes it.
+
+Whoever reaches it learns how the server is, and an address that others reach is therefore given
+with https and a login, or not at all.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from doorkeeper.config.given import Place
+
+if TYPE_CHECKING:
+    from doorkeeper.config.given import Given
+
+LISTENER: Final = "doorkeeper.http.listener"
+CERTIFICATE: Final = "doorkeeper.http.certificate.file"
+PRIVATE_KEY: Final = "doorkeeper.http.key.file"
+TOKENS: Final = "doorkeeper.http.tokens.file"
+USERS: Final = "doorkeeper.http.users.file"
+STORE_AGE: Final = "doorkeeper.http.ready.store.age.max.ms"
+
+_FORMS: Final = "http://127.0.0.1:9404, or https://host:port"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Where the operations port is, and who may ask. Files are both there for https, or neither."""
+
+    host: str
+    port: int
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    tokens_file: Path | None = None
+    users_file: Path | None = None
+    store_age_max_ms: int = 60_000
+
+    @property
+    def encrypted(self) -> bool:
+        """Say whether it speaks https."""
+        return self.certificate_file is not None
+
+    @property
+    def has_login(self) -> bool:
+        """Say whether who asks must say who they are."""
+        return self.tokens_file is not None or self.users_file is not None
+
+    @property
+    def url(self) -> str:
+        """Return where it is, with the port that was asked for."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.encrypted else 'http'}://{host}:{self.port}"
+
+
+def http_of(given: Given) -> HttpSettings | None:
+    """Return where the operations port is; None where it is off, or a problem was noted."""
+    files = {key: given.text(key) for key in (CERTIFICATE, PRIVATE_KEY, TOKENS, USERS)}
+    text = given.text(LISTENER)
+    if not text:
+        for key in (key for key, file in files.items() if file):
+            given.problem(Place(key), f"has no effect without {LISTENER}")
+        return None
+    where = _where(text)
+    if where is None:
+        given.problem(Place(LISTENER), f"found {_shown(text)}; allowed: {_FORMS}")
+        return None
+    encrypted, host, port = where
+    before = len(given.problems)
+    _check_files(given, files, encrypted=encrypted)
+    if not is_loopback(host):
+        _check_reachable(given, files, encrypted=encrypted)
+    if len(given.problems) > before:
+        return None
+    return HttpSettings(
+        host=host,
+        port=port,
+        certificate_file=_path(files[CERTIFICATE]),
+        key_file=_path(files[PRIVATE_KEY]),
+        tokens_file=_path(files[TOKENS]),
+        users_file=_path(files[USERS]),
+        store_age_max_ms=given.number(STORE_AGE),
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine reaches a host; names other than localhost may be anybody."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _where(text: str) -> tuple[bool, str, int] | None:
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    bare = not (parts.query or parts.fragment or parts.username is not None)
+    if parts.scheme not in ("http", "https") or not bare or parts.path not in ("", "/"):
+        return None
+    if not host or port is None:
+        return None
+    return parts.scheme == "https", host, port
+
+
+def _check_files(given: Given, files: dict[str, str], *, encrypted: bool) -> None:
+    for key in (CERTIFICATE, PRIVATE_KEY):
+        if encrypted and not files[key]:
+            given.problem(Place(LISTENER), f"https needs {key}")
+        if files[key] and not encrypted:
+            given.problem(Place(key), f"has no effect: {LISTENER} is not https")
+
+
+def _check_reachable(given: Given, files: dict[str, str], *, encrypted: bool) -> None:
+    others = "others than this machine reach it: it needs"
+    if not encrypted:
+        given.problem(Place(LISTENER), f"{others} https, with {CERTIFICATE} and {PRIVATE_KEY}")
+    if not files[TOKENS] and not files[USERS]:
+        given.problem(Place(LISTENER), f"{others} a login, by {TOKENS} or {USERS}")
+
+
+def _shown(text: str) -> str:
+    """Return a text that may hold a password, which it should not."""
+    return "a URL with a login" if "@" in text else repr(text)
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None

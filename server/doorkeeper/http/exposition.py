@@ -1,0 +1,97 @@
+"""The numbers as Prometheus reads them.
+
+All numbers are taken in one go on the loop's thread, which takes a fraction of a millisecond; the
+text is made in a thread, which takes tens. One text is made at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import GCCollector, ProcessCollector
+from prometheus_client.core import Metric as Exposed
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.utils import floatToGoString
+
+from doorkeeper.metrics.series import Distribution
+from doorkeeper.metrics.table import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.metrics.series import Family, Meters
+    from doorkeeper.metrics.table import Metric
+
+TOTAL: Final = "_total"
+
+
+class Exposition:
+    """The numbers of one server, beside those of its process."""
+
+    def __init__(self, meters: Meters) -> None:
+        """Begin; the process is looked at by the library, on Linux."""
+        self._meters = meters
+        self._process = CollectorRegistry()
+        ProcessCollector(registry=self._process)
+        GCCollector(registry=self._process)
+        self._one_at_a_time = asyncio.Lock()
+
+    async def text(self, accept: str) -> tuple[bytes, str]:
+        """Return all numbers of now in the format that a header ``Accept`` asks for, and its type.
+
+        Without one it is Prometheus' text format.
+        """
+        async with self._one_at_a_time:
+            families = self._meters.families()
+            return await asyncio.to_thread(self._encoded, families, accept)
+
+    def _encoded(self, families: Sequence[Family], accept: str) -> tuple[bytes, str]:
+        encode, content_type = choose_encoder(accept)
+        return encode(_Registry(families, self._process)), content_type
+
+
+class _Registry(CollectorRegistry):
+    """What the library encodes: numbers that are there already, then those that it reads."""
+
+    def __init__(self, families: Sequence[Family], process: Collector) -> None:
+        super().__init__()
+        self._families = families
+        self._process = process
+
+    def collect(self) -> Iterable[Exposed]:
+        """Return everything, in the order of the table."""
+        for family in self._families:
+            yield exposed(family)
+        yield from self._process.collect()
+
+
+def exposed(family: Family) -> Exposed:
+    """Return a metric as the library has it."""
+    metric = family.metric
+    name = metric.name.removesuffix(TOTAL)
+    made = Exposed(name, metric.doc, metric.kind.value)
+    for values, value in family.values.items():
+        labels = dict(zip(metric.labels, values, strict=True))
+        if isinstance(value, Distribution):
+            _add_distribution(made, metric, labels, value)
+        else:
+            suffix = TOTAL if metric.kind is Kind.COUNTER else ""
+            made.add_sample(name + suffix, labels, value)
+    return made
+
+
+def _bound_text(bound: float) -> str:
+    text: str = floatToGoString(bound)  # type: ignore[no-untyped-call]
+    return text
+
+
+def _add_distribution(
+    made: Exposed, metric: Metric, labels: dict[str, str], value: Distribution
+) -> None:
+    bounds = (*metric.buckets, float("inf"))
+    for bound, count in zip(bounds, value.cumulated, strict=True):
+        made.add_sample(f"{metric.name}_bucket", {**labels, "le": _bound_text(bound)}, count)
+    made.add_sample(f"{metric.name}_count", labels, value.cumulated[-1])
+    made.add_sample(f"{metric.name}_sum", labels, value.sum)

@@ -1,0 +1,98 @@
+"""Who may ask: bearer tokens, or names and passwords, from files.
+
+All that is known is compared, and each comparison takes the same time wherever texts differ. The
+files hold what their readers need; they are secrets, as the private key is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+TOKEN_CHARACTERS_MIN: Final = 16
+"""A shorter one might be guessed."""
+
+FILE_BYTES_MAX: Final = 65_536
+"""Some hundred tokens: each is compared at each request."""
+
+
+class Credentials:
+    """What was read from both files; only digests are kept."""
+
+    __slots__ = ("_tokens", "_users")
+
+    def __init__(self, tokens: Iterable[str] = (), users: Iterable[str] = ()) -> None:
+        """Take tokens, and users as ``name:password``."""
+        self._tokens = tuple(map(_digest, tokens))
+        self._users = tuple(map(_digest, users))
+
+    def admit(self, authorization: str) -> bool:
+        """Say whether a header ``Authorization`` is of somebody who is known."""
+        scheme, _, given = authorization.partition(" ")
+        if scheme.lower() == "bearer":
+            return _known(given.strip(), self._tokens)
+        if scheme.lower() == "basic":
+            try:
+                text = base64.b64decode(given.strip(), validate=True).decode("utf-8")
+            except (binascii.Error, ValueError):
+                return False
+            return _known(text, self._users)
+        return False
+
+
+def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Credentials:
+    """Read both files, as far as there are.
+
+    Raises:
+        OSError: one cannot be read.
+        ValueError: one holds something else.
+
+    """
+    tokens = [] if tokens_file is None else _lines(tokens_file)
+    for number, token in tokens:
+        if len(token) < TOKEN_CHARACTERS_MIN or not token.isascii() or " " in token:
+            raise ValueError(
+                f"{tokens_file}: line {number}: found {len(token)} characters; allowed: a token of"
+                f" {TOKEN_CHARACTERS_MIN} or more ASCII characters without spaces"
+            )
+    users = [] if users_file is None else _lines(users_file)
+    for number, user in users:
+        name, colon, password = user.partition(":")
+        if not (name and colon and password):
+            raise ValueError(f"{users_file}: line {number}: allowed: name:password")
+    for file, found in ((tokens_file, tokens), (users_file, users)):
+        if file is not None and not found:
+            raise ValueError(f"{file}: found nobody; allowed: at least one line")
+    return Credentials((token for _, token in tokens), (user for _, user in users))
+
+
+def _lines(file: Path) -> list[tuple[int, str]]:
+    """Return the lines that hold something, with their numbers; ``#`` begins a comment line."""
+    with file.open("rb") as opened:
+        data = opened.read(FILE_BYTES_MAX + 1)
+    if len(data) > FILE_BYTES_MAX:
+        raise ValueError(f"{file}: found more than {FILE_BYTES_MAX} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: found bytes that are not UTF-8") from None
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8")).digest()
+
+
+def _known(text: str, digests: tuple[bytes, ...]) -> bool:
+    given, found = _digest(text), False
+    for digest in digests:
+        found |= hmac.compare_digest(given, digest)
+    return found

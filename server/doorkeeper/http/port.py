@@ -1,0 +1,281 @@
+"""The operations port itself: accepting as Kafka's listeners do, aiohttp behind it.
+
+Nothing that happens here reaches the other side: pages that raise are 500 and a line in the log,
+and how much may be held, and for how long, is bounded by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import web
+
+from doorkeeper.config.http import LISTENER, is_loopback
+from doorkeeper.http.connection import OneRequest
+from doorkeeper.http.login import read_credentials
+from doorkeeper.http.pages import Asked, Page
+from doorkeeper.http.watched import Watched
+from doorkeeper.limits import Limits
+from doorkeeper.net.addresses import BindError, connection_id, java_host_address
+from doorkeeper.net.admission import Admission
+from doorkeeper.net.listener import Listener
+from doorkeeper.net.spec import ListenerSpec
+from doorkeeper.net.strangers import Strangers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.config.http import HttpSettings
+    from doorkeeper.http.login import Credentials
+    from doorkeeper.http.pages import Pages
+    from doorkeeper.net.spec import Logger
+
+LIMITS: Final = Limits(
+    # Probes and scrapers are few; each connection is gone after one request, or ten seconds.
+    connections_max=32,
+    connections_per_ip_max=16,
+    backlog=32,
+    tls_handshakes_max=8,
+    tls_handshake_ms=5_000,
+    tls_shutdown_ms=5_000,
+)
+LINE_BYTES_MAX: Final = 2048
+HEADER_BYTES_MAX: Final = 8190
+HEADERS_MAX: Final = 64
+"""The first line of a request, a line of its headers (a bearer token may be long), and how many."""
+
+READ_BYTES_MAX: Final = 16_384
+"""What is read ahead of a request. Bodies are not read at all."""
+
+FAILED_LOGIN_S: Final = 0.1
+"""A wrong login is answered after this time, as on Kafka's listeners."""
+
+CLOSE_S: Final = 1.0
+"""How long the end waits for answers that are under way."""
+
+
+def _silent() -> logging.Logger:
+    """Return a logger for aiohttp, which logs what strangers send with a traceback."""
+    logger = logging.getLogger("doorkeeper.http.aiohttp")
+    logger.disabled = True
+    return logger
+
+
+class HttpPort:
+    """The port, from binding to closing. For the loop's thread."""
+
+    def __init__(self, settings: HttpSettings, logger: Logger) -> None:
+        """Read the files that the settings name.
+
+        Raises:
+            ValueError: a file cannot be used; the text begins with its key.
+
+        """
+        self._settings = settings
+        self._logger = logger
+        self._spec = ListenerSpec(
+            name=LISTENER,
+            security_protocol="https" if settings.encrypted else "http",
+            host=settings.host,
+            port=settings.port,
+        )
+        self._tls = _tls_of(settings, logger)
+        self._credentials = _credentials_of(settings, logger)
+        self._admission = Admission(LIMITS)
+        self._connections: dict[OneRequest, str] = {}
+        self._number = 0
+        self._server: _Handlers | None = None
+        self._listener: Listener | None = None
+
+    @property
+    def credentials(self) -> Callable[[], Credentials] | None:
+        """Return who may ask by now; None where everybody may."""
+        return None if self._credentials is None else self._credentials.now
+
+    @property
+    def url(self) -> str:
+        """Return where the port is; known after ``open``."""
+        assert self._listener is not None, "opened before"
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        scheme = "https" if self._settings.encrypted else "http"
+        return f"{scheme}://{host}:{self._listener.port}"
+
+    @property
+    def connections(self) -> int:
+        """Return how many connections there are."""
+        return len(self._connections)
+
+    async def open(self, pages: Pages) -> None:
+        """Let everybody in who may ask.
+
+        Raises:
+            BindError: the address cannot be had, or others reach it who should not.
+
+        """
+        self._server = _Handlers(pages, self._logger)
+        self._listener = Listener(
+            self._spec,
+            admission=self._admission,
+            make=self._connection,
+            tls=lambda _: None if self._tls is None else self._tls.now(),
+            # A row of its own: Kafka's clients and those who ask here do not wait for each other.
+            strangers=Strangers(asyncio.get_running_loop(), share=1.0),
+            logger=self._logger,
+        )
+        address = self._listener.address
+        if not (self._settings.encrypted and self._settings.has_login) and not is_loopback(address):
+            await self._listener.close()
+            raise BindError(
+                f"{LISTENER}: {self._settings.host} is {address} here, which others reach: it needs"
+                " https and a login"
+            )
+        self._listener.open()
+
+    async def close(self) -> None:
+        """Accept no more, finish what is under way, close everything."""
+        if self._listener is not None:
+            await self._listener.close()
+        if self._server is not None:
+            await self._server.shutdown(CLOSE_S)
+        for connection in list(self._connections):
+            connection.abort("the server stops")
+
+    def _connection(
+        self, _spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
+    ) -> OneRequest:
+        assert self._server is not None, "there before anything is accepted"
+        self._number += 1
+        peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
+        connection = OneRequest(self._server(), peer_id, self._lost)
+        self._connections[connection] = java_host_address(address)
+        return connection
+
+    def _lost(self, connection: OneRequest) -> None:
+        self._admission.leave(self._spec, self._connections.pop(connection))
+
+
+# --- aiohttp
+
+
+class _Bare(web.Response):
+    """An answer that does not say what made it, and ends its connection."""
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        self.headers.popall("Server", None)
+
+
+class _Handler(web.RequestHandler):
+    """aiohttp's side of one connection."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,  # noqa: ARG002  as in aiohttp
+        status: int = HTTPStatus.INTERNAL_SERVER_ERROR,
+        exc: BaseException | None = None,  # noqa: ARG002  as in aiohttp
+        message: str | None = None,  # noqa: ARG002  it quotes what was sent
+    ) -> web.StreamResponse:
+        """Answer what is no request of HTTP."""
+        return _response(_of_status(HTTPStatus(status)))
+
+
+class _Handlers(web.Server):
+    """Makes them, and answers what they ask."""
+
+    def __init__(self, pages: Pages, logger: Logger) -> None:
+        super().__init__(self._answer)
+        self._pages = pages
+        self._our_logger = logger
+
+    def __call__(self) -> web.RequestHandler:
+        return _Handler(
+            self,
+            loop=self._loop,
+            access_log=_silent(),
+            logger=_silent(),
+            lingering_time=0,
+            read_bufsize=READ_BYTES_MAX,
+            max_line_size=LINE_BYTES_MAX,
+            max_field_size=HEADER_BYTES_MAX,
+            max_headers=HEADERS_MAX,
+        )
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        asked = Asked(
+            request.method,
+            request.path,
+            request.headers.get("Authorization", ""),
+            request.headers.get("Accept", ""),
+        )
+        fault: Exception | None = None
+        try:
+            page = await self._pages.answer(asked)
+        except Exception as error:  # noqa: BLE001 - nothing of it may reach the other side
+            page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
+        if fault is not None:
+            self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)
+        if page.status == HTTPStatus.UNAUTHORIZED:
+            await asyncio.sleep(FAILED_LOGIN_S)
+        return _response(page)
+
+
+def _of_status(status: HTTPStatus) -> Page:
+    return Page(status, f"{status.value} {status.phrase}\n".encode())
+
+
+def _response(page: Page) -> web.StreamResponse:
+    response = _Bare(
+        status=page.status,
+        body=page.body,
+        headers={"Content-Type": page.content_type, "Cache-Control": "no-store", **page.headers},
+    )
+    response.force_close()
+    return response
+
+
+# --- files
+
+
+def _credentials_of(settings: HttpSettings, logger: Logger) -> Watched[Credentials] | None:
+    files = [each for each in (settings.tokens_file, settings.users_file) if each is not None]
+    if not files:
+        return None
+    try:
+        return Watched(
+            lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
+        )
+    except ValueError as error:
+        raise ValueError(f"{LISTENER}: the login cannot be used: {error}") from None
+
+
+def _tls_of(settings: HttpSettings, logger: Logger) -> Watched[ssl.SSLContext] | None:
+    certificate, key = settings.certificate_file, settings.key_file
+    if certificate is None or key is None:
+        return None
+
+    def context() -> ssl.SSLContext:
+        for file in (certificate, key):
+            # OpenSSL does not say which of the two it could not read.
+            file.open("rb").close()
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.minimum_version = ssl.TLSVersion.TLSv1_2
+        made.set_alpn_protocols(["http/1.1"])
+        try:
+            # A password is given, so that an encrypted key fails and nobody is asked.
+            made.load_cert_chain(certificate, key, password="")
+        except ssl.SSLError as error:
+            reason = (error.reason or "no certificate, or an encrypted key").lower()
+            raise ValueError(f"{certificate}, {key}: {reason.replace('_', ' ')}") from None
+        return made
+
+    try:
+        return Watched(context, logger, certificate, key)
+    except ValueError as error:
+        raise ValueError(f"{LISTENER}: https cannot be used: {error}") from None

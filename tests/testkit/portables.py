@@ -1,0 +1,75 @@
+"""Stores for copies: full ones, and rows in memory that may be wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.storage.contract import Change, ConfigKey
+from doorkeeper.storage.portable import COLUMNS, Header, Portable, Row
+from testkit.stores import AUTHOR, adding, credential, fill, removing, token, topic
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+ODD = credential("odd\0\ufdd0")
+
+CHANGES = (
+    adding(*range(20)),
+    Change(
+        author=AUTHOR,
+        topics_added=(topic("a"), topic("b")),
+        configs_set=((ConfigKey("", "k"), "v\0w"), (ConfigKey("1", "k"), "1")),
+        credentials_set=(ODD, credential("bob")),
+        tokens_set=(token("t1"), token("t2")),
+    ),
+    Change(
+        author=AUTHOR,
+        topics_removed=("a",),
+        topics_altered=(topic("b", 9),),
+        configs_deleted=(ConfigKey("1", "k"),),
+        credentials_deleted=(credential("bob")[0],),
+        tokens_deleted=("t1",),
+    ),
+    removing(3, 4),
+)
+
+
+async def fill_fully(data_dir: Path) -> None:
+    """Make an embedded store with everything that a store can hold."""
+    await fill(data_dir, *CHANGES)
+
+
+class Held(Portable):
+    """A store whose rows a test may change before it is read."""
+
+    name = "held"
+
+    def __init__(self, header: Header, tables: dict[str, list[Row]]) -> None:
+        """Take what another store holds."""
+        self.kept = header
+        self.tables = tables
+        self.broken: list[str] = []
+
+    @classmethod
+    async def of(cls, store: Portable) -> Held:
+        """Read a whole store."""
+        tables: dict[str, list[Row]] = {table: [] for table in COLUMNS}
+        for table in COLUMNS:
+            async for piece in store.rows(table):
+                tables[table].extend(piece)
+        return cls(await store.header(), tables)
+
+    async def header(self) -> Header:
+        """Return what was taken."""
+        return self.kept
+
+    async def rows(self, table: str) -> AsyncIterator[list[Row]]:
+        """Return the rows in two pieces."""
+        rows = self.tables[table]
+        for piece in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+            yield piece
+
+    async def findings(self) -> list[str]:
+        """Return what the test says."""
+        return list(self.broken)

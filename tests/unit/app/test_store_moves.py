@@ -1,0 +1,150 @@
+"""Migrating, checking and copying stores."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.store_moves import check, copy, migrate
+from doorkeeper.app.store_places import place_named
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.migrations import MIGRATIONS, newest_version
+from testkit.portables import CHANGES, fill_fully
+from testkit.stores import NOW_MS, adding, fill, numbers_in, open_store, query, removing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.app.store_places import Place
+    from doorkeeper.storage.portable import Header
+    from testkit.postgres import Database
+
+COPY_S = 60.0
+"""For 100,000 ACLs and their log one way, which takes about 6 s: what a busy machine keeps too."""
+
+
+def now_ms() -> int:
+    return NOW_MS
+
+
+async def copied(source: Place, target: Place, *, overwrite: bool = False) -> Header:
+    header, _ = await copy(
+        source, target, overwrite=overwrite, now_ms=NOW_MS, progress=lambda _: None
+    )
+    return header
+
+
+async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
+    """Made, brought up to date, or left as it is; a dry run only says so."""
+    new, old = tmp_path / "new", tmp_path / "old"
+    open_store(old, migrations=MIGRATIONS[:1]).close()
+
+    assert (await migrate(new, now_ms=now_ms, dry_run=True))[:2] == (0, newest_version())
+    assert not new.exists()
+    assert (await migrate(new, now_ms=now_ms, dry_run=False))[:2] == (0, newest_version())
+    assert (await migrate(old, now_ms=now_ms, dry_run=True))[:2] == (2, newest_version())
+    assert (await migrate(old, now_ms=now_ms, dry_run=False))[:2] == (2, newest_version())
+    for place in (old, new):
+        done = await migrate(place, now_ms=now_ms, dry_run=True)
+        assert (done.before, done.after) == (newest_version(), newest_version())
+
+
+async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
+    """One folder to another; both are sound and the same."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill_fully(source)
+
+    header = await copied(source, target)
+
+    for place in (source, target):
+        assert await check(place) == (header, [])
+
+
+async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
+    """Neither a folder nor a database by two names."""
+    await fill_fully(tmp_path / "data")
+    urls = [place_named(f"postgresql://{user}@h/d") for user in ("a", "b")]
+
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(tmp_path / "data", tmp_path / "x" / ".." / "data", overwrite=True)
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(*urls, overwrite=True)
+
+
+@pytest.mark.interop
+async def test_a_shared_store_is_migrated(database: Database) -> None:
+    """The dry run gives the SQL and makes nothing; then it is made once."""
+    place = place_named(database.url())
+
+    plan = await migrate(place, now_ms=now_ms, dry_run=True)
+    with pytest.raises(StorageError, match="there is no store in this database"):
+        await check(place)
+    done = await migrate(place, now_ms=now_ms, dry_run=False)
+
+    assert plan == done
+    assert "CREATE TABLE doorkeeper.acl" in plan.statements
+    assert (await check(place))[1] == []
+    assert (await migrate(place, now_ms=now_ms, dry_run=False)).statements == ""
+
+
+@pytest.mark.interop
+async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> None:
+    """A hundred thousand ACLs and their log go to PostgreSQL and come back the same, in time."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill(source, adding(*range(100_000)), adding(100_000), removing(5, 6, 7))
+    await fill_more(source)
+    shared = place_named(database.url())
+
+    began_s = time.monotonic()
+    header = await copied(source, shared)
+    assert await copied(shared, target) == header
+    took_s = time.monotonic() - began_s
+
+    assert took_s < 2 * COPY_S
+    for place in (shared, target):
+        assert await check(place) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
+    logs = [
+        query(each, "SELECT * FROM change_log ORDER BY revision, item") for each in (source, target)
+    ]
+    assert logs[0] == logs[1]
+    meta = [
+        query(each, "SELECT key, value FROM meta WHERE key IN ('cluster_id', 'salt_key')")
+        for each in (source, target)
+    ]
+    assert meta[0] == meta[1]
+
+
+async def fill_more(data_dir: Path) -> None:
+    """Add everything else that a store can hold, under numbers of ACLs that are free."""
+    await fill(data_dir, *CHANGES[1:3])
+
+
+@pytest.mark.interop
+async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path) -> None:
+    """A server that came and wrote while the store was copied makes the copy an old one."""
+    shared = place_named(database.url())
+    await fill(tmp_path / "source", adding(1))
+    await copied(tmp_path / "source", shared)
+
+    def write_meanwhile(step: str) -> None:
+        if step == "compare":
+            database.execute("UPDATE doorkeeper.head SET revision = 2")
+
+    with pytest.raises(StorageError, match="was changed while it was copied"):
+        await copy(
+            shared, tmp_path / "target", overwrite=False, now_ms=NOW_MS, progress=write_meanwhile
+        )
+
+
+@pytest.mark.interop
+async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) -> None:
+    """What is wrong in a database is found by the same check."""
+    shared = place_named(database.url())
+    await fill_fully(tmp_path / "source")
+    await copied(tmp_path / "source", shared)
+    database.execute("DELETE FROM doorkeeper.topic")
+
+    assert (await check(shared))[1] == ["topics: 'b' is not there; revision 3 set it"]

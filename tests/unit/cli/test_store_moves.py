@@ -1,0 +1,108 @@
+"""``doorkeeper store migrate``, ``check`` and ``copy``, as they are typed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import apsw
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.migrations import MIGRATIONS
+from testkit.portables import fill_fully
+from testkit.stores import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(doorkeeper, ["store", *(str(word) for word in words)])
+
+
+def prepared(folder: Path) -> Path:
+    """Make a store in a loop of its own: the commands have theirs."""
+    asyncio.run(fill_fully(folder))
+    return folder
+
+
+def test_check_says_sound(tmp_path: Path) -> None:
+    """Status 0, with the cluster, the revision and the rows."""
+    result = run("check", "--store", prepared(tmp_path / "data"))
+
+    assert result.exit_code == 0, result.output
+    assert "sound; cluster " in result.output
+    assert "revision 4" in result.output
+    assert "bindings 18, topics 1, configs 1, credentials 1, tokens 1" in result.output
+
+
+def test_check_says_what_is_wrong(tmp_path: Path) -> None:
+    """Status 1, a line for each finding, nothing on stdout."""
+    data = prepared(tmp_path / "data")
+    connection = apsw.Connection(str(data / DATABASE_NAME))
+    connection.execute("DELETE FROM topics; DELETE FROM configs")
+    connection.close()
+
+    result = run("check", "--store", data)
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "doorkeeper: topics: 'b' is not there; revision 3 set it",
+        "doorkeeper: configs: '', 'k' is not there; revision 2 set it",
+    ]
+
+
+def test_copy_says_what_it_did(tmp_path: Path) -> None:
+    """A copy is told with its rows and revision; a second one must be asked to overwrite."""
+    source, target = prepared(tmp_path / "source"), tmp_path / "target"
+    words = ("copy", "--from", source, "--to", target)
+
+    first, refused = run(*words), run(*words)
+    again = run(*words, "--overwrite")
+
+    assert first.exit_code == 0, first.output
+    assert f"{target}: 57 rows of {source}, revision 4; compared\n" == first.output
+    assert refused.exit_code == 1
+    assert "not empty (--overwrite replaces it)" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert again.exit_code == 0
+    assert "the previous one is" in again.output
+
+
+def test_migrate_says_what_it_did(tmp_path: Path) -> None:
+    """Made, migrated, nothing to do; a dry run tells it on stderr, besides the SQL."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    open_store(old, migrations=MIGRATIONS[:1]).close()
+
+    dry = run("migrate", "--store", old, "--dry-run")
+    assert (dry.exit_code, dry.stdout) == (0, "")
+    assert "would be migrated from 2" in dry.stderr
+    assert "migrated from 2" in run("migrate", "--store", old).stdout
+    assert "nothing to do" in run("migrate", "--store", old).stdout
+    assert "would be made" in run("migrate", "--store", new, "--dry-run").stderr
+    assert "schema version 3: made" in run("migrate", "--store", new).stdout
+
+
+def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
+    """--config names it as for serve; both at once are wrong usage."""
+    data = prepared(tmp_path / "data")
+    file = tmp_path / "server.properties"
+    file.write_text(f"doorkeeper.data.dir={data}\n")
+
+    assert run("check", "--config", file).exit_code == 0
+    assert run("check", "--store", file).exit_code == 0
+    assert run("check", "--store", data, "--config", file).exit_code == 2
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    """A URL that is wrong, a store that is not there: a line each, no traceback, no password."""
+    for store in ("postgresql://u:s3cret@h", "postgresql://u:s3cret@127.0.0.1:1/d", tmp_path):
+        result = run("check", "--store", store)
+        assert result.exit_code == 1
+        assert result.stderr.count("\n") == 1
+        assert "s3cret" not in result.stderr

@@ -1,0 +1,133 @@
+"""The operations port as the configuration describes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.config.http import HttpSettings, is_loopback
+from testkit.settings import problems_of, settings_of
+
+LISTENER = "doorkeeper.http.listener"
+PAIR = "doorkeeper.http.certificate.file=c.pem\ndoorkeeper.http.key.file=k.pem\n"
+TOKENS = "doorkeeper.http.tokens.file=t\n"
+USERS = "doorkeeper.http.users.file=u\n"
+
+
+def http_of(text: str) -> HttpSettings | None:
+    return settings_of(text).http
+
+
+def test_it_is_off_where_nobody_gives_it() -> None:
+    """There is no port by default."""
+    assert http_of("") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [
+        ("http://127.0.0.1:9404", "127.0.0.1", 9404),
+        ("http://127.9.9.9:1/", "127.9.9.9", 1),
+        ("http://localhost:0", "localhost", 0),
+        ("http://[::1]:9404", "::1", 9404),
+    ],
+)
+def test_this_machine_alone_needs_nothing(url: str, host: str, port: int) -> None:
+    """On loopback there is neither TLS nor a login."""
+    http = http_of(f"{LISTENER}={url}")
+
+    assert http == HttpSettings(host=host, port=port)
+    assert (http.encrypted, http.has_login) == (False, False)
+    assert http.url == url.rstrip("/")
+
+
+@pytest.mark.parametrize("login", [TOKENS, USERS, TOKENS + USERS])
+def test_others_need_tls_and_a_login(login: str) -> None:
+    """With both an address that others reach is taken."""
+    http = http_of(f"{LISTENER}=https://0.0.0.0:9404\n{PAIR}{login}")
+
+    assert http is not None
+    assert (http.encrypted, http.has_login) == (True, True)
+    assert (http.certificate_file, http.key_file) == (Path("c.pem"), Path("k.pem"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "[::]", "[2001:db8::1]", "node-1"])
+@pytest.mark.parametrize(
+    ("scheme", "given", "told"),
+    [
+        ("http", "", ["it needs https", "it needs a login"]),
+        ("http", TOKENS, ["it needs https"]),
+        ("https", PAIR, ["it needs a login"]),
+    ],
+)
+def test_others_get_nothing_without_both(
+    host: str, scheme: str, given: str, told: list[str]
+) -> None:
+    """Each thing that is missing is a problem of the listener."""
+    problems = problems_of(f"{LISTENER}={scheme}://{host}:9404\n{given}")
+
+    assert len(problems) == len(told)
+    for problem, text in zip(problems, told, strict=True):
+        assert LISTENER in problem
+        assert f"others than this machine reach it: {text}" in problem
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("9404", "127.0.0.1:9404", "ftp://127.0.0.1:9404", "http://127.0.0.1", "http://:9404"),
+        *("http://127.0.0.1:99999", "http://127.0.0.1:x", "http://127.0.0.1:9404/metrics"),
+        *("http://127.0.0.1:9404?x=1", "http://127.0.0.1:9404#x", "http://[::1:9404"),
+    ],
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    """The problem shows what was found, and what is allowed."""
+    (problem,) = problems_of(f"{LISTENER}={url}")
+
+    assert f"found {url!r}; allowed: http://127.0.0.1:9404, or https://host:port" in problem
+
+
+def test_a_login_in_the_url_is_not_shown() -> None:
+    """It is no place for one, and no problem repeats it."""
+    (problem,) = problems_of(f"{LISTENER}=http://user:secret@127.0.0.1:9404")
+
+    assert "secret" not in problem
+    assert "found a URL with a login" in problem
+
+
+def test_https_needs_both_files_and_http_none() -> None:
+    """Half a key pair, and one that nobody uses, are problems."""
+    here = f"{LISTENER}=https://127.0.0.1:9404\n"
+    clear = f"{LISTENER}=http://127.0.0.1:9404\n"
+
+    assert len(problems_of(here)) == 2
+    (missing,) = problems_of(f"{here}doorkeeper.http.certificate.file=c.pem")
+    assert missing.endswith("https needs doorkeeper.http.key.file")
+    unused = problems_of(clear + PAIR)
+    assert [each.endswith("is not https") for each in unused] == [True, True]
+
+
+def test_files_without_a_listener_are_a_slip() -> None:
+    """Whoever gives a login expects a port."""
+    (problem,) = problems_of(TOKENS)
+
+    assert problem.endswith(f"has no effect without {LISTENER}")
+
+
+def test_how_old_the_store_may_be() -> None:
+    """A minute where nobody says."""
+    text = f"{LISTENER}=http://127.0.0.1:0\n"
+    default = http_of(text)
+    given = http_of(f"{text}doorkeeper.http.ready.store.age.max.ms=5")
+
+    assert default is not None
+    assert given is not None
+    assert (default.store_age_max_ms, given.store_age_max_ms) == (60_000, 5)
+
+
+def test_names_are_others() -> None:
+    """A name other than localhost may be anybody's address tomorrow."""
+    assert is_loopback("localhost")
+    assert not is_loopback("localhost.example")
+    assert not is_loopback("")

@@ -1,0 +1,69 @@
+"""The numbers as Prometheus reads them."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from doorkeeper.http.exposition import Exposition
+from doorkeeper.metrics import table
+from doorkeeper.metrics.series import Meters
+from testkit.http_port import reply_of
+
+OK = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+async def test_every_metric_of_the_table_is_there() -> None:
+    """With its type and text, also those without a value, in the order of the table."""
+    text, content_type = await Exposition(Meters()).text("")
+
+    lines = text.decode().splitlines()
+    told = [line.split()[2:4] for line in lines if line.startswith("# TYPE")]
+    assert told == [[metric.name, metric.kind.value] for metric in table.METRICS]
+    docs = {line.split()[2]: line for line in lines if line.startswith("# HELP")}
+    for metric in table.METRICS:
+        assert metric.doc.replace('"', "") in docs[metric.name].replace('"', "")
+    assert content_type.startswith("text/plain; version=")
+
+
+async def test_numbers_and_labels_arrive() -> None:
+    """A counter, a gauge of a reader, and a histogram with cumulated buckets."""
+    meters = Meters()
+    meters.counter(table.REQUESTS, "Metadata", "none").add(3)
+    meters.read(table.CONNECTIONS, lambda: {('odd "name"\n',): 2})
+    histogram = meters.histogram(table.REQUEST_SECONDS, "Metadata")
+    histogram.observe(0.0002)
+    histogram.observe(60.0)
+
+    text, _ = await Exposition(meters).text("text/plain")
+
+    reply = reply_of(OK + text)
+    assert reply.value("doorkeeper_requests_total", api="Metadata", error="none") == 3
+    assert reply.value("doorkeeper_connections", listener='odd "name"\n') == 2
+    bucket = "doorkeeper_request_seconds_bucket"
+    assert reply.value(bucket, api="Metadata", le="0.0001") == 0
+    assert reply.value(bucket, api="Metadata", le="0.00025") == 1
+    assert reply.value(bucket, api="Metadata", le="10.0") == 1
+    assert reply.value(bucket, api="Metadata", le="+Inf") == 2
+    assert reply.value("doorkeeper_request_seconds_count", api="Metadata") == 2
+    assert reply.value("doorkeeper_request_seconds_sum", api="Metadata") == 60.0002
+
+
+async def test_openmetrics_where_it_is_asked_for() -> None:
+    """Prometheus prefers it; it ends with its mark."""
+    text, content_type = await Exposition(Meters()).text(
+        "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
+    )
+
+    assert content_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith(b"# EOF\n")
+
+
+async def test_the_process_is_there() -> None:
+    """The library reads memory, time, descriptors and the collector."""
+    text, _ = await Exposition(Meters()).text("")
+
+    families = {each.name: each for each in text_string_to_metric_families(text.decode())}
+    assert families["process_resident_memory_bytes"].samples[0].value > 1_000_000
+    assert [each.labels for each in families["python_gc_collections"].samples] == [
+        {"generation": str(number)} for number in range(3)
+    ]

@@ -1,0 +1,66 @@
+"""How late the loop is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from doorkeeper.http.heartbeat import BEAT_S, Heartbeat
+
+
+class HandLoop:
+    """A loop whose time the test moves, and which calls when the test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.due: tuple[float, Callable[[], None]] | None = None
+        self.cancelled = False
+
+    def time(self) -> float:
+        return self.now_s
+
+    def call_at(self, when_s: float, call: Callable[[], None]) -> Any:
+        self.due = (when_s, call)
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def turn(self, at_s: float) -> None:
+        assert self.due is not None
+        self.now_s = at_s
+        self.due[1]()
+
+
+def test_the_lag_is_that_of_the_last_beat() -> None:
+    """In time it is 0, and late as much as it is late."""
+    loop = HandLoop()
+    heart = Heartbeat(loop)  # type: ignore[arg-type]
+
+    loop.turn(100 + BEAT_S)
+    assert heart.lag_s == 0
+    loop.turn(100 + 2 * BEAT_S + 0.25)
+    assert heart.lag_s == 0.25
+    loop.turn(100 + 3 * BEAT_S + 0.25)
+
+    assert heart.lag_s == 0
+
+
+def test_a_beat_that_does_not_come_is_seen() -> None:
+    """Before it has come at all, it is as late as it is by now."""
+    loop = HandLoop()
+    heart = Heartbeat(loop)  # type: ignore[arg-type]
+
+    loop.now_s = 100 + BEAT_S + 7
+
+    assert heart.lag_s == 7
+
+
+async def test_it_stops() -> None:
+    """Nothing is left in the loop."""
+    heart = Heartbeat(asyncio.get_running_loop())
+
+    heart.stop()
+
+    assert heart._timer.cancelled()

@@ -1,0 +1,129 @@
+"""What the port answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from doorkeeper.http.checks import Readiness, Verdict
+from doorkeeper.http.login import Credentials
+from doorkeeper.http.pages import LAG_MAX_S, Asked, Page, Pages
+
+TOKEN = "a-token-of-some-length"
+PAGES = ("/", "/livez", "/readyz", "/metrics")
+
+
+class Heart:
+    lag_s = 0.0
+
+
+class Exposed:
+    async def text(self, accept: str) -> tuple[bytes, str]:
+        return f"numbers for {accept}".encode(), "text/numbers"
+
+
+class World:
+    def __init__(self, *, login: bool = False) -> None:
+        self.heart = Heart()
+        self.store = Verdict(ok=True, detail="reachable")
+        self.pages = Pages(
+            Readiness({"store": lambda: self.store}),
+            cast("Any", self.heart),
+            cast("Any", Exposed()),
+            (lambda: Credentials([TOKEN])) if login else None,
+        )
+
+    async def ask(self, path: str, method: str = "GET", token: str = "") -> Page:
+        authorization = f"Bearer {token}" if token else ""
+        return await self.pages.answer(Asked(method, path, authorization, "x/y"))
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_is_there(path: str, method: str) -> None:
+    """200 where all is well."""
+    assert (await World().ask(path, method)).status == 200
+
+
+async def test_the_index_names_the_pages() -> None:
+    """And nothing else of the server."""
+    body = (await World().ask("/")).body.decode()
+
+    assert all(path in body for path in PAGES)
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_other_methods_are_refused(path: str) -> None:
+    """405, with those that are allowed."""
+    page = await World().ask(path, "POST")
+
+    assert (page.status, page.headers) == (405, {"Allow": "GET, HEAD"})
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "//metrics", "/livez/x", ""])
+async def test_other_paths_are_not_there(path: str) -> None:
+    """404, whatever the method."""
+    assert (await World().ask(path)).status == 404
+    assert (await World().ask(path, "DELETE")).status == 404
+
+
+async def test_a_loop_that_is_late_is_not_alive() -> None:
+    """503 where it is later than the bound, with how late."""
+    world = World()
+    world.heart.lag_s = LAG_MAX_S
+    assert (await world.ask("/livez")).status == 200
+
+    world.heart.lag_s = LAG_MAX_S + 1
+    page = await world.ask("/livez")
+
+    assert page.status == 503
+    assert json.loads(page.body) == {"alive": False, "loop_lag_seconds": LAG_MAX_S + 1}
+
+
+async def test_readiness_says_what_is_wrong() -> None:
+    """503 as soon as one check fails; the body names all."""
+    world = World()
+    assert json.loads((await world.ask("/readyz")).body) == {
+        "ready": True,
+        "checks": {"store": {"ok": True, "detail": "reachable"}},
+    }
+
+    world.store = Verdict(ok=False, detail="away")
+    page = await world.ask("/readyz")
+
+    assert page.status == 503
+    assert json.loads(page.body)["checks"]["store"] == {"ok": False, "detail": "away"}
+
+
+async def test_metrics_come_in_the_format_that_is_asked_for() -> None:
+    """The header Accept goes on to who makes the text."""
+    page = await World().ask("/metrics")
+
+    assert (page.body, page.content_type) == (b"numbers for x/y", "text/numbers")
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/nothing"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_strangers_get_nothing(path: str, method: str) -> None:
+    """401 for pages that exist and for others; they are told how to log in."""
+    for token in ("", "another-token-of-some"):
+        page = await World(login=True).ask(path, method, token)
+
+        assert page.status == 401
+        assert page.headers == {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
+
+
+async def test_probes_need_no_login_and_learn_one_word() -> None:
+    """Strangers see the status, and no check; who is known sees all."""
+    world = World(login=True)
+    world.store = Verdict(ok=False, detail="away")
+
+    alive, ready = await world.ask("/livez"), await world.ask("/readyz")
+    assert (alive.status, json.loads(alive.body)) == (200, {"alive": True})
+    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False})
+
+    assert "checks" in json.loads((await world.ask("/readyz", token=TOKEN)).body)
+    assert (await world.ask("/metrics", token=TOKEN)).status == 200
+    assert (await world.ask("/nothing", token=TOKEN)).status == 404

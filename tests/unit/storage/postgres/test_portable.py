@@ -1,0 +1,139 @@
+"""The shared store as one end of a copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.storage import portable_embedded
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres import rows
+from doorkeeper.storage.postgres.portable import reading, write
+from doorkeeper.storage.postgres.schema import VERSION, set_meta
+from testkit.portables import CHANGES, Held, fill_fully
+from testkit.shared_stores import NODE_ID
+from testkit.shared_stores import write as commit
+from testkit.stores import adding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+NAME = "postgresql://h/d"
+LIVES = (
+    "INSERT INTO doorkeeper.node VALUES (5, gen_random_uuid(), now(), now(),"
+    " now() + interval '1 minute', '')"
+)
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> Held:
+    """The rows of an embedded store with everything in it."""
+    await fill_fully(tmp_path / "source")
+    async with portable_embedded.reading(tmp_path / "source", alone=True) as store:
+        return await Held.of(store)
+
+
+async def held(connection: asyncpg.Connection) -> Held:
+    async with reading(connection, NAME, alone=True) as store:
+        return await Held.of(store)
+
+
+async def test_an_embedded_store_arrives_whole(database: Database, source: Held) -> None:
+    """In an empty database the tables are made; the rows are the same, and changes go on."""
+    connection = await asyncpg.connect(database.url())
+
+    await write(connection, NAME, source.kept, source.rows, overwrite=False)
+
+    after = await held(connection)
+    assert after.kept == source.kept
+    for table, expected in source.tables.items():
+        assert sorted(after.tables[table], key=repr) == sorted(expected, key=repr)
+    assert await commit(connection, adding(100)) == [source.kept.revision + 1]
+    await connection.close()
+
+
+async def test_what_only_nodes_know_comes_along(
+    connection: asyncpg.Connection, database: Database
+) -> None:
+    """From one shared store to another the node and the batch of each row are kept."""
+    await commit(connection, *CHANGES)
+    before = await held(connection)
+    other = database.server.create_database()
+    target = await asyncpg.connect(other.url())
+
+    await write(target, NAME, before.kept, before.rows, overwrite=False)
+
+    found, copied = [await rows.read_log(each, 0, 1000) for each in (connection, target)]
+    assert found == copied
+    assert {each.node_id for each in copied} == {NODE_ID}
+    await target.close()
+    other.drop()
+
+
+async def test_a_full_store_is_replaced_only_when_asked(
+    connection: asyncpg.Connection, source: Held
+) -> None:
+    """Without overwrite it stays as it is; with it all of it goes."""
+    await commit(connection, adding(77))
+
+    with pytest.raises(StorageError, match="not empty"):
+        await write(connection, NAME, source.kept, source.rows, overwrite=False)
+    assert len((await held(connection)).tables["bindings"]) == 1
+    await write(connection, NAME, source.kept, source.rows, overwrite=True)
+
+    assert (await held(connection)).kept == source.kept
+
+
+async def test_a_store_in_use_is_left_alone(connection: asyncpg.Connection, source: Held) -> None:
+    """While a node lives the store is neither copied nor replaced, but it may be looked at."""
+    await connection.execute(LIVES)
+
+    with pytest.raises(StorageError, match="in use by the nodes 5: stop them first"):
+        await held(connection)
+    with pytest.raises(StorageError, match="in use by the nodes 5"):
+        await write(connection, NAME, source.kept, source.rows, overwrite=True)
+    async with reading(connection, NAME, alone=False) as store:
+        assert (await store.header()).empty
+    await connection.execute("UPDATE doorkeeper.node SET leaves_at = now()")
+    await write(connection, NAME, source.kept, source.rows, overwrite=False)
+
+
+async def test_a_copy_that_fails_leaves_nothing(database: Database, source: Held) -> None:
+    """An error in the middle leaves the database as it was: without tables."""
+    connection = await asyncpg.connect(database.url())
+    source.tables["bindings"].append(source.tables["bindings"][0])
+
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await write(connection, NAME, source.kept, source.rows, overwrite=False)
+
+    with pytest.raises(StorageError, match="there is no store in this database"):
+        await held(connection)
+    await connection.close()
+
+
+async def test_a_schema_that_does_not_fit_is_told(
+    connection: asyncpg.Connection, source: Held
+) -> None:
+    """One that is too old or too new is neither read nor written."""
+    await set_meta(connection, "schema_version", str(VERSION + 1))
+    with pytest.raises(StorageError, match="made by a newer Doorkeeper"):
+        await write(connection, NAME, source.kept, source.rows, overwrite=True)
+    await set_meta(connection, "min_reader", str(VERSION + 1))
+    with pytest.raises(StorageError, match=f"{NAME}: .*asks for a Doorkeeper"):
+        await held(connection)
+
+
+async def test_two_versions_are_a_finding(connection: asyncpg.Connection) -> None:
+    """Where alembic and the store disagree about the version, something went wrong."""
+    async with reading(connection, NAME, alone=False) as store:
+        assert await store.findings() == []
+    await connection.execute("UPDATE doorkeeper.alembic_version SET version_num = '0042'")
+
+    async with reading(connection, NAME, alone=False) as store:
+        assert "alembic says 0042" in (await store.findings())[0]
