@@ -64,6 +64,8 @@ _LATE_SHARE = 0.02
 _LATE_FROM = 0.9
 _FOREIGN_SHARE = 0.12
 _REFUSED_WEIGHT = 0.08
+_INCIDENT = (0.6, 0.615)
+_INCIDENT_SHARE = 0.3
 _ROUNDS_MAX = 24
 _CURVE_STEPS_A_DAY = 96
 _DAY_MS = 86_400_000
@@ -136,7 +138,8 @@ def events(
     """
     cumulated = np.cumsum(world.weights)
     early = np.flatnonzero(~world.late)
-    curve_at, curve = _daily_curve(days)
+    curve_at, curve = _daily_curve(days, np.random.default_rng([world.shape.seed, 6]))
+    incident = _incident(world)
     block = 65_536  # drawn with a seed of its own, so that chunks do not matter
     kept: list[Events] = []
     held = 0
@@ -148,6 +151,7 @@ def events(
         part = (np.arange(begin, begin + size) + rng.random(size)) / count
         instead = early[rng.integers(0, max(1, len(early)), size)] if len(early) else rows
         rows = np.where(world.late[rows] & (part < _LATE_FROM), instead, rows)
+        rows = np.where(_in_incident(part) & (rng.random(size) < _INCIDENT_SHARE), incident, rows)
         at_ms = begin_ms + np.interp(part, curve, curve_at).astype(np.int64)
         kept.append(Events(rows.astype(np.int64), at_ms))
         held += size
@@ -255,13 +259,25 @@ def _weights(shape: Shape, allowed: npt.NDArray[np.bool_], rng: np.random.Genera
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _daily_curve(days: int) -> tuple[Numbers, Numbers]:
+def _incident(world: World) -> int:
+    """Return the question that a client asks again and again while it is set up wrongly."""
+    denied = [row for row, each in enumerate(world.decisions) if not each.allowed]
+    return denied[len(denied) // 2] if denied else 0
+
+
+def _in_incident(part: Numbers) -> npt.NDArray[np.bool_]:
+    begin, end = _INCIDENT
+    return (part >= begin) & (part < end)
+
+
+def _daily_curve(days: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
     """Return moments in ms, and which part of all events has happened by then.
 
-    Three times as much at three in the afternoon as at three in the morning.
+    Three times as much at three in the afternoon as at three in the morning, and never even.
     """
     steps = days * _CURVE_STEPS_A_DAY
     at = np.arange(steps + 1) / _CURVE_STEPS_A_DAY
     rate = 2.0 + np.cos(2 * np.pi * (at[:-1] - 15 / 24))
+    rate *= rng.lognormal(0, 0.12, steps)
     done = np.concatenate([[0.0], np.cumsum(rate)])
     return at * _DAY_MS, done / done[-1]

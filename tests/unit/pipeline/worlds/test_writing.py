@@ -55,7 +55,7 @@ def test_files_are_named_as_a_broker_names_them(tmp_path: Path) -> None:
 
     assert [each.name for each in written.paths] == [
         "kafka-authorizer.log.2026-11-01-00.000",
-        "kafka-authorizer.log.2026-11-02-01.001",
+        "kafka-authorizer.log.2026-11-02-02.001",
         "kafka-authorizer.log",
     ]
 

@@ -1,0 +1,67 @@
+"""Numbers, times and shares as people read them. English, UTC, and never a number that misleads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+_UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
+_EXACT_BELOW = 10_000
+
+
+def number(count: int) -> str:
+    """Return a whole number with its thousands apart: 1,234,567."""
+    return f"{count:,}"
+
+
+def short(count: int) -> str:
+    """Return a number of three digits and a unit: 9,876, 12.3k, 4.56M."""
+    if abs(count) < _EXACT_BELOW:
+        return number(count)
+    for size, unit in _UNITS:
+        # A number that rounds up to a thousand of a unit is one of the next.
+        if abs(count) >= 0.9995 * size or unit == _UNITS[-1][1]:
+            scaled = count / size
+            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
+            return f"{scaled:.{digits}f}{unit}"
+    raise AssertionError(count)
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share in percent. Never 0 % of something that is there, nor 100 % of less."""
+    if not whole:
+        return "0%"
+    if part and part * 1000 < whole:
+        return "<0.1%"
+    if part != whole and part * 1000 > 999 * whole:
+        return ">99.9%"
+    share = 100 * part / whole
+    return f"{share:.1f}%" if share < 10 and part else f"{share:.0f}%"
+
+
+def moment(at: datetime) -> str:
+    """Return a moment to the minute, in UTC: 3 Nov 2026 14:05. The date does not break."""
+    return f"{at.day}\u00a0{at:%b}\u00a0{at:%Y %H:%M}"
+
+
+def day(at: date) -> str:
+    """Return a day: 3 Nov 2026."""
+    return f"{at.day} {at:%b %Y}"
+
+
+def days(first: date, last: date) -> str:
+    """Return a range of days, as short as it goes: 1-7 Nov 2026."""
+    if first == last:
+        return day(first)
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}\u2013{day(last)}"
+    if first.year == last.year:
+        return f"{first.day} {first:%b} \u2013 {day(last)}"
+    return f"{day(first)} \u2013 {day(last)}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return how many of what: 1 grant, 2 grants."""
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"

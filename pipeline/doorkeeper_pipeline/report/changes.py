@@ -1,0 +1,159 @@
+"""Grants that changed between two dates, and access that was first seen in a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, moment
+from doorkeeper_pipeline.report.frames import (
+    Frames,
+    Order,
+    Row,
+    count_of,
+    counts_by,
+    first_of,
+    permission_of,
+    resource_of,
+)
+from doorkeeper_pipeline.report.model import Column, Kind, Resource, Section, Table, Tag, Value
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.report.model import About
+
+_CHANGES = {"ADDED": Tag("added"), "REMOVED": Tag("removed", strong=True)}
+_KINDS = {
+    "PRINCIPAL": Tag("principal", "The principal was never seen before.", strong=True),
+    "HOST": Tag("host", "The principal never came from there before."),
+    "RESOURCE": Tag("resource", "The principal never used it before."),
+}
+
+
+def changes_of(frames: Frames, about: About) -> Section:
+    """Return the section about what is different from before."""
+    tables = tuple(
+        make(frame, about)
+        for name, make in (("new_access", _new_access), ("drift", _drift))
+        if (frame := frames.get(name)) is not None
+    )
+    if not tables:
+        return Section(
+            id="changes",
+            word="New",
+            title="What is new",
+            missing="Nothing earlier is known to compare with.",
+        )
+    return Section(
+        id="changes",
+        word="New",
+        title="What is new",
+        lead=tuple(
+            sentence
+            for name, tell in (("new_access", _new_sentence), ("drift", _drift_sentence))
+            if (frame := frames.get(name)) is not None and (sentence := tell(frame))
+        ),
+        tables=tables,
+    )
+
+
+def new_principals_of(frames: Frames) -> int | None:
+    """Return how many principals were first seen in the window; None where nobody looked."""
+    frame = frames.get("new_access")
+    return None if frame is None else counts_by(frame, "kind").get("PRINCIPAL", 0)
+
+
+def _new_sentence(frame: pl.LazyFrame) -> str:
+    counts = counts_by(frame, "kind")
+    since = frame.select(pl.col("since").min()).collect().item()
+    when = f" since {moment(since)}" if since is not None else ""
+    return (
+        f"First seen{when}: {counted(counts.get('PRINCIPAL', 0), 'principal')},"
+        f" {counted(counts.get('HOST', 0), 'new address', 'new addresses')} and"
+        f" {counted(counts.get('RESOURCE', 0), 'new resource')} of principals known before."
+    )
+
+
+def _drift_sentence(frame: pl.LazyFrame) -> str:
+    counts = counts_by(frame, "change")
+    return (
+        f"Of the ACLs, {counted(counts.get('ADDED', 0), 'was added', 'were added')} and"
+        f" {counted(counts.get('REMOVED', 0), 'removed', 'removed')} between the two sets."
+    )
+
+
+def _new_access(frame: pl.LazyFrame, about: About) -> Table:
+    rank = pl.col("kind").replace_strict(
+        {"PRINCIPAL": 0, "HOST": 1, "RESOURCE": 2}, default=3, return_dtype=pl.Int8
+    )
+    order: Order = [
+        *(rank, pl.col("count") * -1, "principal", "host", "resource_type", "resource_name"),
+    ]
+    return Table(
+        id="new-access",
+        title="Seen for the first time",
+        columns=(
+            Column(title="New", kind=Kind.TAG, choice=True),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Host", kind=Kind.HOST),
+            Column(title="Resource", kind=Kind.RESOURCE),
+            Column(title="Decisions", kind=Kind.NUMBER),
+            Column(title="Refused", kind=Kind.NUMBER),
+            Column(title="First", kind=Kind.TIME),
+        ),
+        rows=tuple(_new_row(row) for row in first_of(frame, order, about.rows_max)),
+        total=count_of(frame),
+        whole=f"{about.tables}/new_access" if about.tables else "new_access",
+        empty="Nobody and nothing was new.",
+    )
+
+
+def _drift(frame: pl.LazyFrame, about: About) -> Table:
+    order: Order = [
+        *(pl.col("at").is_null(), pl.col("at").dt.epoch("us") * -1, "change", "principal"),
+        *("resource_type", "resource_name", "pattern_type", "operation", "host"),
+    ]
+    return Table(
+        id="drift",
+        title="Grants that changed",
+        columns=(
+            Column(title="Change", kind=Kind.TAG, choice=True),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Does", kind=Kind.TAG, choice=True),
+            Column(title="Operation", kind=Kind.TEXT, choice=True),
+            Column(title="Resource", kind=Kind.RESOURCE),
+            Column(title="Host", kind=Kind.HOST),
+            Column(title="When", kind=Kind.TIME),
+            Column(title="By", kind=Kind.NAME),
+        ),
+        rows=tuple(_drift_row(row) for row in first_of(frame, order, about.rows_max)),
+        total=count_of(frame),
+        whole=f"{about.tables}/drift" if about.tables else "drift",
+        empty="No grant changed.",
+    )
+
+
+def _new_row(row: Row) -> tuple[Value, ...]:
+    resource = Resource(row["resource_type"], row["resource_name"])
+    return (
+        _KINDS.get(row["kind"], Tag(row["kind"])),
+        row["principal"],
+        row["host"] or None,
+        resource if row["kind"] == "RESOURCE" else None,
+        row["count"],
+        row["denied"],
+        row["first_ts"],
+    )
+
+
+def _drift_row(row: Row) -> tuple[Value, ...]:
+    return (
+        _CHANGES.get(row["change"], Tag(row["change"])),
+        row["principal"],
+        permission_of(row),
+        row["operation"],
+        resource_of(row),
+        row["host"],
+        row["at"],
+        row["by"],
+    )

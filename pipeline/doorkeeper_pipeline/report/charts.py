@@ -1,0 +1,157 @@
+"""Heights, widths and labels of bars. Pure numbers: the template draws them.
+
+Bars are drawn in a box that is stretched to its place, so everything here is a share of it. What
+is there is seen: the shortest bar of something that happened has a height.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper_pipeline.report.amounts import day, moment, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper_pipeline.report.model import Part, Ranking, Slot, Timeline
+
+HEIGHT = 100.0
+SEEN = 1.5
+"""The least height, of 100, of a bar that stands for something."""
+
+
+class Rect(NamedTuple):
+    """A bar: left edge, width, height from the ground, and the text that a pointer shows."""
+
+    x: float
+    width: float
+    height: float
+    text: str
+
+
+class Panel(NamedTuple):
+    """A row of bars with a scale: what it shows, its bars, and the labels from top to ground."""
+
+    title: str
+    rects: tuple[Rect, ...]
+    labels: tuple[str, ...]
+    accent: bool
+
+
+class TimeChart(NamedTuple):
+    """Panels above each other on one axis of time, with a summary for those who cannot see it."""
+
+    panels: tuple[Panel, ...]
+    dates: tuple[str, ...]
+    summary: str
+
+
+class Line(NamedTuple):
+    """A bar of a ranking: the lengths of what was allowed and refused, of 100."""
+
+    allowed: float
+    refused: float
+
+
+class Stretch(NamedTuple):
+    """A part of a whole: where it begins and how wide it is, of 100."""
+
+    x: float
+    width: float
+
+
+def ceiling_of(highest: int) -> int:
+    """Return the round number that a scale ends with, not below; from 2 on it has a half."""
+    size = 1
+    while True:
+        for step in (1, 2, 4, 6, 8):
+            if step * size >= highest:
+                return step * size
+        size *= 10
+
+
+def time_chart(timeline: Timeline) -> TimeChart:
+    """Return a timeline as two panels; what was refused has a scale of its own."""
+    slots = timeline.slots
+    panels = (
+        _panel("Allowed", [each.allowed for each in slots], timeline, accent=False),
+        _panel("Refused", [each.refused for each in slots], timeline, accent=True),
+    )
+    return TimeChart(panels, _dates(slots), _summary(timeline))
+
+
+def ranking_lines(ranking: Ranking) -> tuple[Line, ...]:
+    """Return the bars of a ranking; the longest fills the box."""
+    longest = max((bar.decisions for bar in ranking.bars), default=0)
+    return tuple(_line(bar.decisions, bar.refused, longest) for bar in ranking.bars)
+
+
+def stretches(parts: Sequence[Part]) -> tuple[Stretch, ...]:
+    """Return the parts of a whole, one after the other; none that is there gets lost."""
+    total = sum(part.size for part in parts)
+    if not total:
+        return tuple(Stretch(0.0, 0.0) for _ in parts)
+    widths = [max(100 * part.size / total, 0.6) if part.size else 0.0 for part in parts]
+    scale = 100 / sum(widths)
+    found, at = [], 0.0
+    for width in widths:
+        found.append(Stretch(round(at, 3), round(width * scale, 3)))
+        at += width * scale
+    return tuple(found)
+
+
+def _panel(title: str, counts: list[int], timeline: Timeline, *, accent: bool) -> Panel:
+    top = ceiling_of(max(counts, default=0))
+    step = 1000 / max(1, len(counts))
+    rects = tuple(
+        Rect(
+            round(number * step + step * 0.08, 3),
+            round(step * 0.84, 3),
+            round(max(HEIGHT * count / top, SEEN), 2),
+            f"{_slot_text(timeline, slot)}: {count:,} {title.lower()}",
+        )
+        for number, (count, slot) in enumerate(zip(counts, timeline.slots, strict=True))
+        if count
+    )
+    labels = (short(top), short(top // 2), "0") if top > 1 else ("1", "0")
+    return Panel(title, rects, labels, accent)
+
+
+def _slot_text(timeline: Timeline, slot: Slot) -> str:
+    return day(slot.begin) if timeline.slot_word == "day" else moment(slot.begin)
+
+
+def _dates(slots: Sequence[Slot]) -> tuple[str, ...]:
+    """Return at most five labels below the axis, the first and the last slot among them."""
+    if not slots:
+        return ()
+    within_days = (slots[-1].begin - slots[0].begin).days < 2
+    count = min(5, len(slots))
+    places = sorted({round(each * (len(slots) - 1) / max(1, count - 1)) for each in range(count)})
+    return tuple(
+        f"{begin:%H:%M}" if within_days else f"{begin.day} {begin:%b}"
+        for begin in (slots[place].begin for place in places)
+    )
+
+
+def _summary(timeline: Timeline) -> str:
+    slots = timeline.slots
+    if not slots:
+        return f"{timeline.title}: nothing."
+    busiest = max(slots, key=lambda each: each.allowed + each.refused)
+    worst = max(slots, key=lambda each: each.refused)
+    text = (
+        f"{timeline.title}, {len(slots)} bars of one {timeline.slot_word} each. The busiest begins"
+        f" {moment(busiest.begin)} with {busiest.allowed + busiest.refused:,} decisions."
+    )
+    if worst.refused:
+        text += f" Most refusals: {worst.refused:,} from {moment(worst.begin)}."
+    return text
+
+
+def _line(count: int, refused: int, longest: int) -> Line:
+    if not longest:
+        return Line(0.0, 0.0)
+    whole = max(100 * count / longest, 0.5) if count else 0.0
+    red = min(whole, max(100 * refused / longest, 0.5)) if refused else 0.0
+    return Line(round(whole - red, 3), round(red, 3))

@@ -1,0 +1,101 @@
+"""All sections as one report, and the five numbers that matter at its top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, number, percent, short
+from doorkeeper_pipeline.report.changes import changes_of, new_principals_of
+from doorkeeper_pipeline.report.frames import Frames, count_of
+from doorkeeper_pipeline.report.grants import overbroad_of, removable_of, unused_of
+from doorkeeper_pipeline.report.model import Figure, Report
+from doorkeeper_pipeline.report.overview import History, history_of, overview_of
+from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
+from doorkeeper_pipeline.report.quality import quality_of
+from doorkeeper_pipeline.report.refusals import refusals_of
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.report.model import About
+
+UNKNOWN = "\u2013"
+"""What stands in place of a number that nobody computed."""
+
+
+def report_of(frames: Frames, about: About) -> Report:
+    """Return the report on some tables; ``decisions`` must be there, all others may be missing.
+
+    Raises:
+        KeyError: there is no table of decisions.
+
+    """
+    decisions = frames["decisions"]
+    history = history_of(decisions)
+    return Report(
+        about=about,
+        first_day=None if history.first is None else history.first.date(),
+        last_day=None if history.last is None else history.last.date(),
+        figures=figures_of(frames, history),
+        sections=(
+            overview_of(decisions, history),
+            refusals_of(frames, history, about),
+            unused_of(frames, about),
+            overbroad_of(frames, about),
+            least_privilege_of(frames, about),
+            backtest_of(frames, about),
+            changes_of(frames, about),
+            quality_of(frames, history, about),
+        ),
+    )
+
+
+def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
+    """Return the five numbers at the top."""
+    return (
+        _figure(
+            history.decisions,
+            "decisions",
+            f"by {counted(history.principals, 'principal')} on {counted(history.days, 'day')}",
+            "overview",
+        ),
+        _figure(
+            history.refused,
+            "refused",
+            f"{percent(history.refused, history.decisions)} of all decisions",
+            "refused",
+        ),
+        _removable(frames),
+        _too_wide(frames),
+        _new(frames),
+    )
+
+
+def _figure(count: int, what: str, remark: str, section: str) -> Figure:
+    return Figure(short(count), number(count), what, remark, section)
+
+
+def _removable(frames: Frames) -> Figure:
+    unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
+    if unused is None or usage is None:
+        return Figure(UNKNOWN, "", "grants can go", "no set of ACLs was given", "unused")
+    count, grants = removable_of(unused), count_of(usage)
+    remark = f"{percent(count, grants)} of {counted(grants, 'grant')}, without turning a decision"
+    return _figure(count, "grant can go" if count == 1 else "grants can go", remark, "unused")
+
+
+def _too_wide(frames: Frames) -> Figure:
+    wide = frames.get("overbroad_grants")
+    if wide is None:
+        return Figure(UNKNOWN, "", "grants too wide", "no set of ACLs was given", "overbroad")
+    everything = count_of(wide.filter(pl.col("excess").list.contains("ALL_NAMES")))
+    remark = f"{number(everything)} of them for all names"
+    return _figure(count_of(wide), "grants too wide", remark, "overbroad")
+
+
+def _new(frames: Frames) -> Figure:
+    count = new_principals_of(frames)
+    if count is None:
+        return Figure(UNKNOWN, "", "new principals", "nothing earlier is known", "changes")
+    word = "new principal" if count == 1 else "new principals"
+    return _figure(count, word, "first seen in the window", "changes")

@@ -1,0 +1,57 @@
+"""What the parts of the report ask tables for: how many rows, the first of them, by what order.
+
+Tables are Polars' lazy frames, so that a history that does not fit into memory is read in pieces
+and only what is shown is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper_pipeline.report.model import Names, Resource, Tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Frames = Mapping[str, pl.LazyFrame]
+"""Tables by name; one that was not made is not there."""
+
+Row = dict[str, Any]
+Order = list[str | pl.Expr]
+
+
+def count_of(frame: pl.LazyFrame) -> int:
+    """Return how many rows a table has."""
+    return int(frame.select(pl.len()).collect(engine="streaming").item())
+
+
+def first_of(frame: pl.LazyFrame, by: Order, limit: int) -> list[Row]:
+    """Return the first rows in the order of some columns; give them all, for the order to hold."""
+    return frame.sort(by, maintain_order=True).head(limit).collect().to_dicts()
+
+
+def counts_by(frame: pl.LazyFrame, column: str) -> dict[str, int]:
+    """Return how many rows have each value of a column."""
+    found = frame.group_by(column).agg(pl.len().alias("rows")).collect()
+    return {str(row[column]): int(row["rows"]) for row in found.to_dicts()}
+
+
+def resource_of(row: Row) -> Resource:
+    """Return the resource, or the pattern, of a row."""
+    pattern_type = row.get("pattern_type") or ""
+    return Resource(row["resource_type"], row["resource_name"], pattern_type)
+
+
+def names_of(those: Iterable[str], count: int | None = None) -> Names:
+    """Return names and of how many they are the first."""
+    found = tuple(those)
+    return Names(found, len(found) if count is None else count)
+
+
+def permission_of(row: Row) -> Tag:
+    """Return what a binding does: it allows or it denies."""
+    denies = row["permission_type"] == "DENY"
+    return Tag("deny" if denies else "allow", strong=denies)

@@ -1,0 +1,197 @@
+"""What a page holds. All texts are as they came; escaping them is the affair of the template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import Enum
+from typing import NamedTuple
+
+ROWS_MAX = 2_000
+"""Rows of a table that are on the page: with more of them a phone gives up."""
+
+
+class Kind(Enum):
+    """How the values of a column are shown and sorted."""
+
+    NAME = "name"
+    HOST = "host"
+    RESOURCE = "resource"
+    NUMBER = "number"
+    SHARE = "share"
+    TIME = "time"
+    TAG = "tag"
+    TAGS = "tags"
+    NAMES = "names"
+    COMMANDS = "commands"
+    TEXT = "text"
+
+
+class Resource(NamedTuple):
+    """A resource or a pattern; without a pattern type it is one resource."""
+
+    resource_type: str
+    name: str
+    pattern_type: str = ""
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    part: int
+    whole: int
+
+
+class Names(NamedTuple):
+    """Some names, the first of so many."""
+
+    names: tuple[str, ...]
+    total: int
+
+
+class Tag(NamedTuple):
+    """A word, what it means in a sentence, and whether it is what the reader looks for."""
+
+    word: str
+    meaning: str = ""
+    strong: bool = False
+
+
+class Commands(NamedTuple):
+    """Lines to be copied, under a word that opens them, and what else to know."""
+
+    word: str
+    lines: tuple[str, ...]
+    note: str = ""
+
+
+Value = str | int | datetime | Resource | Share | Names | Tag | tuple[Tag, ...] | Commands | None
+"""What a cell may hold; None is something that is not known, or did not happen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column: its title, how its values are shown, and whether one may choose among them."""
+
+    title: str
+    kind: Kind
+    choice: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table. ``rows`` are the first of ``total``; ``whole`` says where all of them are."""
+
+    id: str
+    title: str
+    note: str = ""
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    total: int
+    whole: str = ""
+    empty: str = "Nothing."
+
+
+class Bar(NamedTuple):
+    """A bar of a list: what it is of, how many in all, and how many of them were refused."""
+
+    name: str
+    decisions: int
+    refused: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The longest bars of a list; ``total`` says of how many."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    total: int
+
+
+class Slot(NamedTuple):
+    """A piece of time: when it begins, and what was decided in it."""
+
+    begin: datetime
+    allowed: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Decisions over time, in slots of equal length without gaps."""
+
+    title: str
+    slots: tuple[Slot, ...]
+    slot_word: str
+
+
+class Part(NamedTuple):
+    """A part of a whole: its name, how many, and how strongly it is drawn, 0 to 3."""
+
+    name: str
+    size: int
+    weight: int
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A whole in parts, drawn as one bar."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the page. ``word`` is its short title, ``lead`` its findings in sentences.
+
+    ``missing`` says why there is nothing.
+    """
+
+    id: str
+    word: str
+    title: str
+    lead: tuple[str, ...] = ()
+    timeline: Timeline | None = None
+    whole: Whole | None = None
+    rankings: tuple[Ranking, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+
+
+class Figure(NamedTuple):
+    """A number at the top: how it is written, what it counts, what to make of it, where more is."""
+
+    number: str
+    exact: str
+    what: str
+    remark: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What the report is about, and what its numbers rest on. ``tables`` is where all rows are."""
+
+    title: str = "Access report"
+    cluster: str = ""
+    tables: str = ""
+    made: datetime
+    version: str = ""
+    rows_max: int = ROWS_MAX
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The whole page."""
+
+    about: About
+    first_day: date | None
+    last_day: date | None
+    figures: tuple[Figure, ...]
+    sections: tuple[Section, ...]

@@ -1,0 +1,168 @@
+"""What happened: how many decisions, when, by whom, on what, and how many were refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, number, percent
+from doorkeeper_pipeline.report.model import Bar, Ranking, Section, Slot, Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SLOTS_MAX = 170
+"""A week of hours; more bars than that are thinner than a line on a phone."""
+
+_BARS = 10
+_STEPS = (
+    (timedelta(minutes=1), "minute"),
+    (timedelta(minutes=5), "five minutes"),
+    (timedelta(minutes=15), "quarter of an hour"),
+    (timedelta(hours=1), "hour"),
+    (timedelta(hours=6), "quarter of a day"),
+    (timedelta(days=1), "day"),
+    (timedelta(days=7), "week"),
+    (timedelta(days=28), "four weeks"),
+)
+_EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
+"""A Monday, so that weeks begin with one."""
+
+REFUSED = (pl.col("outcome") == "DENIED") & ~pl.col("probe")
+"""Somebody wanted to do it and could not. A probe only asks."""
+
+_ALL = pl.col("count").sum().alias("all")
+_NO = pl.col("count").filter(REFUSED).sum().alias("no")
+
+
+class History(NamedTuple):
+    """The decisions in numbers; ``first`` and ``last`` are None where nothing was decided."""
+
+    decisions: int
+    refused: int
+    probes: int
+    principals: int
+    resources: int
+    days: int
+    first: datetime | None
+    last: datetime | None
+
+
+def history_of(decisions: pl.LazyFrame) -> History:
+    """Return the decisions in numbers."""
+    row = (
+        decisions.select(
+            _ALL,
+            _NO,
+            pl.col("count")
+            .filter((pl.col("outcome") == "DENIED") & pl.col("probe"))
+            .sum()
+            .alias("probes"),
+            pl.col("principal").n_unique().alias("principals"),
+            pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
+            pl.col("day").n_unique().alias("days"),
+            pl.col("first_ts").min(),
+            pl.col("last_ts").max(),
+        )
+        .collect(engine="streaming")
+        .to_dicts()[0]
+    )
+    return History(
+        decisions=row["all"],
+        refused=row["no"],
+        probes=row["probes"],
+        principals=row["principals"],
+        resources=row["resources"],
+        days=row["days"],
+        first=row["first_ts"],
+        last=row["last_ts"],
+    )
+
+
+def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
+    """Return the section that says what happened."""
+    if history.first is None or history.last is None:
+        return Section(
+            id="overview",
+            word="Overview",
+            title="What happened",
+            missing="No decision was read: nothing happened.",
+        )
+    happened = (
+        f"{counted(history.principals, 'principal')} made"
+        f" {counted(history.decisions, 'request')} of"
+        f" {counted(history.resources, 'resource')} on {counted(history.days, 'day')}."
+        f" {_refused_sentence(history)}"
+    )
+    lead = [happened]
+    if history.probes:
+        lead.append(
+            f"Besides, {counted(history.probes, 'refusal')} answered clients that only asked what"
+            " they may see. Nobody was kept from anything, so they count nowhere as refused."
+        )
+    return Section(
+        id="overview",
+        word="Overview",
+        title="What happened",
+        lead=tuple(lead),
+        timeline=timeline_of(decisions, history.first, history.last),
+        rankings=(
+            _ranking(decisions, "By principal", ["principal"], history.principals),
+            _ranking(
+                decisions, "By resource", ["resource_name", "resource_type"], history.resources
+            ),
+            _ranking(decisions, "By operation", ["operation"]),
+            _ranking(decisions.filter(pl.col("api") != ""), "By request", ["api"]),
+        ),
+    )
+
+
+def timeline_of(decisions: pl.LazyFrame, first: datetime, last: datetime) -> Timeline:
+    """Return decisions over time, in the shortest slots of which not too many are needed."""
+    step, word = next(
+        (each for each in _STEPS if (last - first) / each[0] < SLOTS_MAX - 1), _STEPS[-1]
+    )
+    slot = (pl.col("minute") - _EPOCH).dt.total_seconds() // int(step.total_seconds())
+    found = (
+        decisions.group_by(slot.alias("slot")).agg(_ALL, _NO).collect(engine="streaming").to_dicts()
+    )
+    counts = {int(row["slot"]): (int(row["all"]), int(row["no"])) for row in found}
+    slots = []
+    for place in range(min(counts), max(counts) + 1):
+        every, refused = counts.get(place, (0, 0))
+        slots.append(Slot(_EPOCH + place * step, every - refused, refused))
+    return Timeline(title="Decisions over time", slots=tuple(slots[-2000:]), slot_word=word)
+
+
+def _ranking(
+    decisions: pl.LazyFrame, title: str, by: Sequence[str], total: int | None = None
+) -> Ranking:
+    grouped = decisions.group_by(by).agg(_ALL, _NO)
+    bars = (
+        grouped.sort(["all", *by], descending=[True, *(False for _ in by)])
+        .head(_BARS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    if total is None:
+        total = len(bars)
+        if total == _BARS:
+            total = int(decisions.select(pl.struct(by).n_unique()).collect().item())
+    return Ranking(
+        title=title,
+        bars=tuple(
+            Bar(row[by[0]], int(row["all"]), int(row["no"]), row[by[1]] if len(by) > 1 else "")
+            for row in bars
+        ),
+        total=total,
+    )
+
+
+def _refused_sentence(history: History) -> str:
+    if not history.refused:
+        return "None of them was refused."
+    was = "was" if history.refused == 1 else "were"
+    share = percent(history.refused, history.decisions)
+    return f"{number(history.refused)} of them, {share}, {was} refused."

@@ -1,0 +1,205 @@
+"""Least privilege for each principal, and what a proposed set of ACLs would turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, number
+from doorkeeper_pipeline.report.frames import (
+    Frames,
+    Order,
+    Row,
+    count_of,
+    first_of,
+    names_of,
+    resource_of,
+)
+from doorkeeper_pipeline.report.model import (
+    Column,
+    Commands,
+    Kind,
+    Resource,
+    Section,
+    Table,
+    Tag,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.report.model import About
+
+NOT_MADE = "No proposal was made; doorkeeper-pipeline propose makes one."
+NOT_TRIED = "No proposed set was tried; doorkeeper-pipeline backtest --proposal FILE tries one."
+
+_TURNS = {
+    "ALLOW_TO_DENY": Tag("would be refused", "It was allowed.", strong=True),
+    "DENY_TO_ALLOW": Tag("would be allowed", "It was refused."),
+}
+_KINDS = {
+    "LITERAL": Tag("literal", "One name."),
+    "PREFIX": Tag("prefix", "Names that share a beginning, which no name of others has."),
+}
+
+
+def least_privilege_of(frames: Frames, about: About) -> Section:
+    """Return the section with the smallest grants that allow all that was used."""
+    frame = frames.get("least_privilege")
+    section_id, word, title = "least-privilege", "Least privilege", "The grants that would do"
+    if frame is None:
+        return Section(id=section_id, word=word, title=title, missing=NOT_MADE)
+    totals = (
+        frame.group_by("principal")
+        .agg(pl.col("newly_allows").max(), pl.col("newly_forbids").max())
+        .select(pl.len(), pl.col("newly_allows").sum(), pl.col("newly_forbids").sum())
+        .collect()
+        .row(0)
+    )
+    total = count_of(frame)
+    order: Order = [
+        *("principal", "resource_type", "resource_name", "pattern_type", "operation", "host"),
+    ]
+    return Section(
+        id=section_id,
+        word=word,
+        title=title,
+        lead=(_least_lead(total, *totals),),
+        tables=(
+            Table(
+                id="least-privilege-grants",
+                title="Least privilege",
+                note="Needed by: decisions of the history. Also covers: names that the grant"
+                " reaches and the principal did not use.",
+                columns=(
+                    Column(title="Principal", kind=Kind.NAME),
+                    Column(title="Operation", kind=Kind.TEXT, choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE),
+                    Column(title="Host", kind=Kind.HOST),
+                    Column(title="Kind", kind=Kind.TAG, choice=True),
+                    Column(title="Needed by", kind=Kind.NUMBER),
+                    Column(title="Names", kind=Kind.NAMES),
+                    Column(title="Also covers", kind=Kind.NAMES),
+                    Column(title="Command", kind=Kind.COMMANDS),
+                ),
+                rows=tuple(_least_row(row) for row in first_of(frame, order, about.rows_max)),
+                total=total,
+                whole=_place(about, "least_privilege"),
+                empty="Nothing was allowed, so nothing is needed.",
+            ),
+        ),
+    )
+
+
+def backtest_of(frames: Frames, about: About) -> Section:
+    """Return the section about what a proposed set would turn."""
+    frame = frames.get("backtest")
+    if frame is None:
+        return Section(
+            id="backtest",
+            word="Backtest",
+            title="What the proposal would turn",
+            missing=NOT_TRIED,
+        )
+    sums = {
+        row["turn"]: (row["rows"], row["decisions"])
+        for row in frame.group_by("turn")
+        .agg(pl.len().alias("rows"), pl.col("count").sum().alias("decisions"))
+        .collect()
+        .to_dicts()
+    }
+    lost, won = sums.get("ALLOW_TO_DENY", (0, 0)), sums.get("DENY_TO_ALLOW", (0, 0))
+    who = frame.filter(pl.col("turn") == "ALLOW_TO_DENY").select(pl.col("principal").n_unique())
+    losers = int(who.collect().item())
+    order: Order = [
+        *("turn", pl.col("count") * -1, "principal", "operation", "resource_type"),
+        *("resource_name", "host"),
+    ]
+    lead = (
+        f"{counted(losers, 'principal')} would lose access: {counted(lost[1], 'decision')} of the"
+        " history would turn from allow to deny"
+        if lost[0]
+        else "Nobody would lose access"
+    )
+    return Section(
+        id="backtest",
+        word="Backtest",
+        title="What the proposal would turn",
+        lead=(f"{lead}. {_won(won[1])}",),
+        tables=(
+            Table(
+                id="backtest-turns",
+                title="Decisions that would turn",
+                columns=(
+                    Column(title="Turn", kind=Kind.TAG, choice=True),
+                    Column(title="Decisions", kind=Kind.NUMBER),
+                    Column(title="Principal", kind=Kind.NAME),
+                    Column(title="Operation", kind=Kind.TEXT, choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE),
+                    Column(title="Host", kind=Kind.HOST),
+                    Column(title="Last", kind=Kind.TIME),
+                    Column(title="Rule before", kind=Kind.COMMANDS),
+                    Column(title="Rule after", kind=Kind.COMMANDS),
+                ),
+                rows=tuple(_turn_row(row) for row in first_of(frame, order, about.rows_max)),
+                total=lost[0] + won[0],
+                whole=_place(about, "backtest"),
+                empty="Not one decision of the history would turn.",
+            ),
+        ),
+    )
+
+
+def _least_lead(grants: int, principals: int, allows: int, forbids: int) -> str:
+    return (
+        f"{counted(grants, 'grant')} for {counted(principals, 'principal')} would allow all that"
+        f" was used. Over the whole history they would turn {_turned(allows, forbids)}."
+    )
+
+
+def _place(about: About, table: str) -> str:
+    return f"{about.tables}/{table}" if about.tables else table
+
+
+def _turned(allows: int, forbids: int) -> str:
+    if not allows and not forbids:
+        return "not one decision"
+    return f"{number(forbids)} from allow to deny and {number(allows)} from deny to allow"
+
+
+def _won(count: int) -> str:
+    if not count:
+        return "None would turn from deny to allow."
+    return f"{counted(count, 'decision')} would turn from deny to allow."
+
+
+def _rule(rule: str, binding: str | None) -> Commands:
+    return Commands(rule, (), binding or "")
+
+
+def _least_row(row: Row) -> tuple[Value, ...]:
+    return (
+        row["principal"],
+        row["operation"],
+        resource_of(row),
+        row["host"],
+        _KINDS.get(row["kind"], Tag(row["kind"])),
+        row["support"],
+        names_of(row["resources"], row["resource_count"]) if row["kind"] == "PREFIX" else None,
+        names_of(row["covers"]),
+        Commands("add", (row["command"],)) if row["command"] else None,
+    )
+
+
+def _turn_row(row: Row) -> tuple[Value, ...]:
+    return (
+        _TURNS.get(row["turn"], Tag(row["turn"])),
+        row["count"],
+        row["principal"],
+        row["operation"],
+        Resource(row["resource_type"], row["resource_name"]),
+        row["host"],
+        row["last_ts"],
+        _rule(row["rule_before"], row["binding_before"]),
+        _rule(row["rule_after"], row["binding_after"]),
+    )

@@ -1,0 +1,151 @@
+"""What was read, what could not be, and what the numbers rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, day, number
+from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of
+from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from doorkeeper_pipeline.report.model import About
+    from doorkeeper_pipeline.report.overview import History
+
+_USED = (
+    "A grant was used when it matched a decision on the side that decided; it was needed when that"
+    " decision would have been the other without it."
+)
+_DAYS = (
+    "Days without a decision are days that were not observed, or on which nothing happened: the"
+    " log does not tell them apart."
+)
+ASSUMPTIONS = (
+    "All times are UTC.",
+    _USED,
+    "Refusals of probes, which only ask what would be allowed, are left out of what was refused.",
+    _DAYS,
+)
+_SOURCES = {
+    "trail": "audit trail",
+    "authorizer-log": "kafka-authorizer.log",
+    "ocsf": "OCSF",
+    "cloudevents": "CloudEvents",
+}
+
+
+def quality_of(frames: Frames, history: History, about: About) -> Section:
+    """Return the section about what the report rests on."""
+    tables = tuple(
+        make(frame, about)
+        for name, make in (("quarantine", _quarantine), ("files", _files))
+        if (frame := frames.get(name)) is not None
+    )
+    notes = (*about.assumptions, *_warnings(frames), *ASSUMPTIONS)
+    return Section(
+        id="quality",
+        word="Quality",
+        title="What this rests on",
+        lead=tuple(_lead(frames, history)),
+        tables=tables,
+        notes=notes,
+    )
+
+
+def _lead(frames: Frames, history: History) -> list[str]:
+    found = []
+    files = frames.get("files")
+    if files is not None:
+        lines, quarantined, count = (
+            files.select(pl.col("lines").sum(), pl.col("quarantined").sum(), pl.len())
+            .collect()
+            .row(0)
+        )
+        read = f"{counted(lines, 'line')} of {counted(count, 'file')} were read;"
+        if quarantined:
+            what = counted(quarantined, "of them", "of them")
+            found.append(f"{read} {what} could not be understood, and none of those counts above.")
+        else:
+            found.append(f"{read} every one was understood.")
+    if history.first is not None and history.last is not None:
+        begin, end = history.first.date(), history.last.date()
+        found.append(_coverage(begin, end, history.days))
+    return found
+
+
+def _coverage(begin: date, end: date, days: int) -> str:
+    span = (end - begin).days + 1
+    if begin == end:
+        return f"All decisions are of {day(begin)}."
+    text = f"The first decision is of {day(begin)}, the last of {day(end)}."
+    if days < span:
+        without = counted(span - days, "day")
+        return f"{text} On {without} between them there is none."
+    return f"{text} There are decisions on each day."
+
+
+def _warnings(frames: Frames) -> tuple[str, ...]:
+    """Return what the last run warned of."""
+    runs = frames.get("runs")
+    if runs is None:
+        return ()
+    last = runs.sort("finished").tail(1).collect().to_dicts()
+    return tuple(last[0]["warnings"]) if last else ()
+
+
+def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
+    return Table(
+        id="quarantine",
+        title="What could not be read",
+        columns=(
+            Column(title="File", kind=Kind.NAME),
+            Column(title="At byte", kind=Kind.NUMBER),
+            Column(title="Reason", kind=Kind.TEXT, choice=True),
+            Column(title="Begins with", kind=Kind.NAME),
+        ),
+        rows=tuple(
+            (row["file"], row["byte_offset"], row["reason"], row["text"])
+            for row in first_of(frame, ["file", "byte_offset"], about.rows_max)
+        ),
+        total=count_of(frame),
+        whole=f"{about.tables}/quarantine" if about.tables else "quarantine",
+        empty="Everything was understood.",
+    )
+
+
+def _files(frame: pl.LazyFrame, about: About) -> Table:
+    return Table(
+        id="files",
+        title="Files",
+        columns=(
+            Column(title="File", kind=Kind.NAME),
+            Column(title="Read as", kind=Kind.TAG, choice=True),
+            Column(title="Lines", kind=Kind.NUMBER),
+            Column(title="Decisions", kind=Kind.NUMBER),
+            Column(title="No decision", kind=Kind.NUMBER),
+            Column(title="In quarantine", kind=Kind.NUMBER),
+            Column(title="From", kind=Kind.TIME),
+            Column(title="To", kind=Kind.TIME),
+        ),
+        rows=tuple(_file_row(row) for row in first_of(frame, ["first_ts", "path"], about.rows_max)),
+        total=count_of(frame),
+        whole=f"{about.tables}/files" if about.tables else "files",
+        empty=f"{number(0)} files were read.",
+    )
+
+
+def _file_row(row: Row) -> tuple[Value, ...]:
+    return (
+        row["path"],
+        Tag(_SOURCES.get(row["source"]) or row["source"]),
+        row["lines"],
+        row["decisions"],
+        row["ignored"],
+        row["quarantined"],
+        row["first_ts"],
+        row["last_ts"],
+    )

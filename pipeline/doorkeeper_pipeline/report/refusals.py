@@ -1,0 +1,118 @@
+"""Who was refused what, how often, and the smallest grant that would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.report.amounts import counted, number, percent
+from doorkeeper_pipeline.report.frames import Frames, Order, Row, count_of, first_of, names_of
+from doorkeeper_pipeline.report.model import (
+    Column,
+    Commands,
+    Kind,
+    Resource,
+    Section,
+    Table,
+    Tag,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.report.model import About
+    from doorkeeper_pipeline.report.overview import History
+
+_REASONS = {
+    "NO_ACL": Tag("no grant", "No binding allows it."),
+    "DENY": Tag("a DENY", "A binding denies it.", strong=True),
+    "UNKNOWN": Tag("unknown", "The log does not say, and no set of ACLs was given."),
+}
+
+
+def refusals_of(frames: Frames, history: History, about: About) -> Section:
+    """Return the section about what was refused."""
+    denied = frames.get("denied")
+    if denied is None:
+        return Section(
+            id="refused", word="Refused", title="Who was refused what", missing="Not computed."
+        )
+    real = denied.filter(~pl.col("probe"))
+    total = count_of(real)
+    order: Order = [
+        pl.col("count") * -1,
+        "principal",
+        "operation",
+        "resource_type",
+        "resource_name",
+    ]
+    rows = first_of(real, order, about.rows_max)
+    return Section(
+        id="refused",
+        word="Refused",
+        title="Who was refused what",
+        lead=_lead(history, total, rows),
+        tables=(
+            Table(
+                id="denied-hot-spots",
+                title="Refused, the most frequent first",
+                note="The grant is the smallest that would have let the request through."
+                " Whether it should is for you to say.",
+                columns=(
+                    Column(title="Refused", kind=Kind.NUMBER),
+                    Column(title="Principal", kind=Kind.NAME),
+                    Column(title="Operation", kind=Kind.TEXT, choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE),
+                    Column(title="Why", kind=Kind.TAG, choice=True),
+                    Column(title="By request", kind=Kind.NAMES),
+                    Column(title="From", kind=Kind.NAMES),
+                    Column(title="Last", kind=Kind.TIME),
+                    Column(title="What would help", kind=Kind.COMMANDS),
+                ),
+                rows=tuple(_row(row) for row in rows),
+                total=total,
+                whole=f"{about.tables}/denied" if about.tables else "denied",
+                empty="Nothing was refused.",
+            ),
+        ),
+    )
+
+
+def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:
+    if not rows:
+        return ("Nobody was refused anything.",)
+    lead = (
+        f"{counted(history.refused, 'refusal')} come down to"
+        f" {counted(total, 'combination')} of principal, operation and resource."
+    )
+    top = sum(row["count"] for row in rows[:10])
+    if total > 10 and history.refused:
+        lead += (
+            f" The ten most frequent make {percent(min(top, history.refused), history.refused)} of"
+            f" them; the first alone {number(rows[0]['count'])}."
+        )
+    return (lead,)
+
+
+def _row(row: Row) -> tuple[Value, ...]:
+    return (
+        row["count"],
+        row["principal"],
+        row["operation"],
+        Resource(row["resource_type"], row["resource_name"]),
+        _REASONS.get(row["reason"], Tag(row["reason"])),
+        names_of(row["apis"]),
+        names_of(row["hosts"], row["host_count"]),
+        row["last_ts"],
+        _help(row),
+    )
+
+
+def _help(row: Row) -> Commands | None:
+    if row["reason"] == "DENY":
+        word, note = "remove the DENY", row["denied_by"]
+    else:
+        word, note = "grant", row["grant_text"]
+    if not row["command"]:
+        return Commands("no command can name it", (), note) if note else None
+    return Commands(word, (row["command"],), note)

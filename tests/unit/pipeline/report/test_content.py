@@ -1,0 +1,55 @@
+"""All sections as one report."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from doorkeeper_pipeline.report.content import UNKNOWN, report_of
+from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import world_of
+from testkit.report_tables import table_of, tables_of
+
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
+
+
+def test_a_world_gives_a_whole_report() -> None:
+    """Each section has something, each row as many cells as there are columns, no id twice."""
+    report = report_of(tables_of(world_of(SMALL), 5_000), ABOUT)
+
+    assert (report.first_day, report.last_day) == (date(2026, 11, 1), date(2026, 11, 7))
+    assert [section.missing for section in report.sections] == [""] * 8
+    tables = [table for section in report.sections for table in section.tables]
+    ids = [section.id for section in report.sections] + [table.id for table in tables]
+    assert len(set(ids)) == len(ids)
+    for table in tables:
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert len(table.rows) == table.total
+    assert [figure.number for figure in report.figures[:1]] == ["5,000"]
+    assert {figure.section for figure in report.figures} <= set(ids)
+
+
+def test_decisions_alone_are_a_report() -> None:
+    """Without ACLs the figures about grants are unknown, not zero."""
+    report = report_of({"decisions": table_of("decisions", [{"count": 1}])}, ABOUT)
+
+    assert [figure.number for figure in report.figures] == ["1", "0", *[UNKNOWN] * 3]
+    assert len(report.sections) == 8
+
+
+def test_without_decisions_there_is_no_report() -> None:
+    """The missing table is named."""
+    with pytest.raises(KeyError, match="decisions"):
+        report_of({}, ABOUT)
+
+
+def test_a_limit_holds_for_all_tables() -> None:
+    """No table has more rows on the page than allowed, and each knows of how many."""
+    about = About(made=ABOUT.made, rows_max=3)
+
+    report = report_of(tables_of(world_of(SMALL), 5_000), about)
+
+    tables = [table for section in report.sections for table in section.tables]
+    assert all(len(table.rows) == 3 < table.total for table in tables)

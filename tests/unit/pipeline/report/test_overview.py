@@ -1,0 +1,95 @@
+"""What happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper_pipeline.report.overview import SLOTS_MAX, history_of, overview_of, timeline_of
+from testkit.report_tables import table_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BEGIN = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
+
+
+def decisions(*rows: dict[str, Any]) -> pl.LazyFrame:
+    given = [
+        {
+            "principal": "User:a",
+            "resource_type": "TOPIC",
+            "resource_name": "t",
+            "operation": "READ",
+            "api": "Fetch",
+            "outcome": "ALLOWED",
+            "count": 1,
+            "first_ts": row.get("minute", BEGIN),
+            "last_ts": row.get("minute", BEGIN),
+            "minute": BEGIN,
+            "day": row.get("minute", BEGIN).date(),
+        }
+        | row
+        for row in rows
+    ]
+    return table_of("decisions", given)
+
+
+def test_refusals_of_probes_count_nowhere_as_refused() -> None:
+    """Whoever only asks what would be allowed is not refused anything; it is said apart."""
+    frame = decisions(
+        {"count": 7},
+        {"count": 2, "outcome": "DENIED"},
+        {"count": 5, "outcome": "DENIED", "probe": True},
+    )
+
+    history = history_of(frame)
+    section = overview_of(frame, history)
+
+    assert (history.decisions, history.refused, history.probes) == (14, 2, 5)
+    assert "2 of them, 14%, were refused." in section.lead[0]
+    assert section.lead[1].startswith("Besides, 5 refusals answered clients that only asked")
+    assert section.timeline is not None
+    assert sum(each.refused for each in section.timeline.slots) == 2
+
+
+def test_nothing_happened() -> None:
+    """An empty history is a sentence, not an error."""
+    frame = decisions()
+
+    section = overview_of(frame, history_of(frame))
+
+    assert section.missing == "No decision was read: nothing happened."
+    assert section.timeline is None
+
+
+def test_slots_have_no_gaps_and_are_not_too_many() -> None:
+    """From an hour to years: each slot is there, empty ones too, and few enough to be drawn."""
+    for span in (timedelta(minutes=2), timedelta(hours=9), timedelta(days=7), timedelta(days=900)):
+        frame = decisions({"count": 3}, {"minute": BEGIN + span, "outcome": "DENIED"})
+        slots = timeline_of(frame, BEGIN, BEGIN + span).slots
+
+        assert len(slots) <= SLOTS_MAX
+        steps = {later.begin - sooner.begin for sooner, later in pairwise(slots)}
+        assert len(steps) == 1
+        assert (slots[0].allowed, slots[-1].refused) == (3, 1)
+        assert slots[0].begin <= BEGIN < slots[0].begin + next(iter(steps))
+
+
+def test_rankings_show_the_most_frequent_first() -> None:
+    """Ten bars at most, in a fixed order where counts are equal, and of how many they are."""
+    frame = decisions(
+        *({"principal": f"User:{number:02}", "count": 1} for number in range(12)),
+        {"principal": "User:b", "count": 9, "outcome": "DENIED"},
+    )
+
+    principals, resources, operations, _ = overview_of(frame, history_of(frame)).rankings
+
+    assert principals.total == 13
+    assert [bar.name for bar in principals.bars][:3] == ["User:b", "User:00", "User:01"]
+    assert principals.bars[0].refused == 9
+    assert len(principals.bars) == 10
+    assert resources.bars[0][:2] == ("t", 21)
+    assert resources.bars[0].kind == "TOPIC"
+    assert operations.total == 1

@@ -1,0 +1,68 @@
+"""Least privilege, and what a proposed set would turn."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from doorkeeper_pipeline.report.model import About, Commands
+from doorkeeper_pipeline.report.proposals import (
+    NOT_MADE,
+    NOT_TRIED,
+    backtest_of,
+    least_privilege_of,
+)
+from testkit.report_tables import table_of
+
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
+
+
+def test_without_a_proposal_the_command_is_named() -> None:
+    """Both sections say how to get what they would show."""
+    assert least_privilege_of({}, ABOUT).missing == NOT_MADE
+    assert backtest_of({}, ABOUT).missing == NOT_TRIED
+
+
+def test_what_a_principals_set_turns_is_counted_once() -> None:
+    """The numbers are a principal's, and stand in each of its rows."""
+    rows = [
+        {"principal": "User:a", "newly_allows": 3, "newly_forbids": 1, "kind": "LITERAL"},
+        {"principal": "User:a", "newly_allows": 3, "newly_forbids": 1, "kind": "PREFIX"},
+        {"principal": "User:b", "newly_allows": 4, "kind": "LITERAL", "command": "add"},
+    ]
+
+    section = least_privilege_of({"least_privilege": table_of("least_privilege", rows)}, ABOUT)
+
+    assert " ".join(section.lead) == (
+        "3 grants for 2 principals would allow all that was used. Over the whole history they"
+        " would turn 1 from allow to deny and 7 from deny to allow."
+    )
+    assert section.tables[0].rows[2][-1] == Commands("add", ("add",))
+    assert [row[6] is None for row in section.tables[0].rows] == [True, False, True]
+
+
+def test_who_would_lose_comes_first() -> None:
+    """Principals that would lose access are counted; the most frequent turn is on top."""
+    rows = [
+        {"principal": "User:c", "turn": "DENY_TO_ALLOW", "count": 9, "rule_before": "DefaultDeny"},
+        {"principal": "User:a", "turn": "ALLOW_TO_DENY", "count": 2, "rule_after": "DefaultDeny"},
+        {"principal": "User:b", "turn": "ALLOW_TO_DENY", "count": 5, "binding_before": "acl",
+         "rule_before": "MatchingAcl"},
+    ]  # fmt: skip
+
+    section = backtest_of({"backtest": table_of("backtest", rows)}, ABOUT)
+    (table,) = section.tables
+
+    assert " ".join(section.lead) == (
+        "2 principals would lose access: 7 decisions of the history would turn from allow to deny."
+        " 9 decisions would turn from deny to allow."
+    )
+    assert [row[2] for row in table.rows] == ["User:b", "User:a", "User:c"]
+    assert table.rows[0][7] == Commands("MatchingAcl", (), "acl")
+    assert table.total == 3
+
+
+def test_a_harmless_proposal_is_said_to_be_one() -> None:
+    """Nothing turns: nobody loses, nobody wins."""
+    section = backtest_of({"backtest": table_of("backtest", [])}, ABOUT)
+
+    assert section.lead == ("Nobody would lose access. None would turn from deny to allow.",)

@@ -1,0 +1,72 @@
+"""Who was refused what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from doorkeeper_pipeline.report.model import About, Commands, Names
+from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.report.refusals import refusals_of
+from testkit.report_tables import BEGIN, table_of
+
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
+HISTORY = History(1_000, 60, 0, 3, 3, 1, BEGIN, BEGIN)
+
+
+def test_the_most_frequent_refusals_come_first_without_probes() -> None:
+    """Probes are left out; each row has what would help."""
+    frames = {
+        "denied": table_of(
+            "denied",
+            [
+                {"principal": "User:a", "count": 10, "reason": "NO_ACL", "grant_text": "ALLOW",
+                 "command": "kafka-acls.sh --add", "hosts": ["h"], "host_count": 3},
+                {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": "acl",
+                 "command": "kafka-acls.sh --remove"},
+                {"principal": "User:c", "count": 99, "probe": True},
+            ],
+        )
+    }  # fmt: skip
+
+    section = refusals_of(frames, HISTORY, ABOUT)
+    (table,) = section.tables
+
+    assert table.total == 2
+    assert [row[1] for row in table.rows] == ["User:b", "User:a"]
+    assert table.rows[0][-1] == Commands("remove the DENY", ("kafka-acls.sh --remove",), "acl")
+    assert table.rows[1][-1] == Commands("grant", ("kafka-acls.sh --add",), "ALLOW")
+    assert table.rows[1][6] == Names(("h",), 3)
+    assert section.lead == (
+        "60 refusals come down to 2 combinations of principal, operation and resource.",
+    )
+
+
+def test_names_that_no_command_can_write_have_only_a_text() -> None:
+    """Without a command the grant is said in words; without either nothing helps."""
+    frames = {
+        "denied": table_of(
+            "denied", [{"count": 2, "reason": "NO_ACL", "grant_text": "g"}, {"count": 1}]
+        )
+    }
+
+    rows = refusals_of(frames, HISTORY, ABOUT).tables[0].rows
+
+    assert rows[0][-1] == Commands("no command can name it", (), "g")
+    assert rows[1][-1] is None
+
+
+def test_the_ten_most_frequent_are_summed_up() -> None:
+    """Where there are more than ten, the lead says what the first ten make."""
+    frames = {"denied": table_of("denied", [{"count": 5}] * 12)}
+
+    (lead,) = refusals_of(frames, HISTORY, ABOUT).lead
+
+    assert "The ten most frequent make 83% of them; the first alone 5." in lead
+
+
+def test_nobody_was_refused() -> None:
+    """An empty table is good news, and a missing one is said to be missing."""
+    section = refusals_of({"denied": table_of("denied", [])}, HISTORY, ABOUT)
+
+    assert section.lead == ("Nobody was refused anything.",)
+    assert refusals_of({}, HISTORY, ABOUT).missing == "Not computed."

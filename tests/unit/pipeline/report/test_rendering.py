@@ -1,0 +1,237 @@
+"""The report as HTML."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from doorkeeper_pipeline.report.content import report_of
+from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.rendering import (
+    digest_of,
+    html_of,
+    html_parts,
+    kind_of,
+    shown,
+    shown_whole,
+)
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import world_of
+from testkit.report_tables import table_of, tables_of
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "</style><img src=x onerror=alert(3)>",
+    '" onmouseover="alert(4)',
+    "' autofocus onfocus='alert(5)",
+    "--><svg onload=alert(6)>",
+    "{{ 7 * 7 }}{% raise %}",
+    "javascript:alert(7)",
+    "&lt;b&gt;&#60;",
+    "\u202eexe.txt",
+    "a\x00b\x1b]0;x\x07",
+    "x" * 40_000,
+)  # fmt: skip
+VOID = {"meta", "link", "path", "rect", "input", "br", "img"}
+
+
+class Elements(HTMLParser):
+    """Collects the elements of a page, its attributes, its text, and what was not closed."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name))
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src"):
+                self.links.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        inside = self.open[-1] if self.open else ""
+        self.texts.setdefault(inside, []).append(data)
+
+
+def read(html: str) -> Elements:
+    parser = Elements()
+    parser.feed(html)
+    return parser
+
+
+def about(**changes: Any) -> About:
+    return About(**{"made": datetime(2026, 11, 8, 6, 30, tzinfo=UTC)} | changes)
+
+
+@cache
+def page() -> str:
+    return html_of(report_of(tables_of(world_of(SMALL), 5_000), about(cluster="prod")))
+
+
+@cache
+def hostile_page() -> str:
+    """Return a page in which every text of every table is hostile."""
+    frames = {}
+    for name in ("decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants",
+                 "least_privilege", "backtest", "drift", "new_access", "quarantine", "files",
+                 "runs"):  # fmt: skip
+        rows = []
+        for text in HOSTILE:
+            row: dict[str, Any] = {}
+            for column in table_of(name, []).collect_schema():
+                kind = table_of(name, []).collect_schema()[column]
+                if str(kind) == "String":
+                    row[column] = text
+                elif str(kind).startswith("List"):
+                    row[column] = [text, text]
+            rows.append(row | {"count": 1, "uses": 1, "resource_count": 2, "host_count": 2})
+        names = set(table_of(name, []).collect_schema())
+        frames[name] = table_of(
+            name, ({key: each[key] for key in each if key in names} for each in rows)
+        )
+    return html_of(
+        report_of(frames, about(cluster=HOSTILE[0], tables=HOSTILE[3], assumptions=HOSTILE))
+    )
+
+
+def test_names_never_become_elements() -> None:
+    """Whatever logs and ACLs hold, the page has the elements and attributes of a harmless one."""
+    harmless, hostile = read(page()), read(hostile_page())
+
+    assert set(hostile.names) <= set(harmless.names) | {"a"}
+    assert set(hostile.attributes) <= {*harmless.attributes, ("p", "class"), ("span", "title")}
+    assert hostile.names.count("script") == hostile.names.count("style") == 1
+    assert not [name for _, name in hostile.attributes if name.startswith("on")]
+    assert hostile.texts["script"] == harmless.texts["script"]
+
+
+def test_hostile_names_are_shown() -> None:
+    """Nothing is swallowed either: the text of a name is on the page, its controls as escapes."""
+    shown_text = "".join("".join(texts) for texts in read(hostile_page()).texts.values())
+
+    for text in HOSTILE[:9]:
+        assert text in shown_text
+    assert '<span class="esc">\\u202e</span>exe.txt' in hostile_page()
+    assert '<span class="esc">\\x1b</span>]0;x<span class="esc">\\x07</span>' in hostile_page()
+    assert not re.search(
+        "[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\ud800-\udfff]", shown_text
+    )
+
+
+def test_the_page_needs_nothing_else() -> None:
+    """No address but its own anchors; everything else is forbidden by its policy."""
+    found = read(page())
+
+    assert {link for link in found.links if not link.startswith("#")} == {"data:,"}
+    assert {link[1:] for link in found.links if link.startswith("#")} <= set(found.ids)
+    assert "http" not in page().replace("http-equiv", "")
+    assert "url(" not in page()
+    assert "@import" not in page()
+    assert not [name for _, name in found.attributes if name == "style"]
+
+
+def test_the_policy_names_what_is_there() -> None:
+    """Style and script run because their digests are in the policy, and nothing else does."""
+    policy = re.search('Content-Security-Policy" content="([^"]+)"', page())
+    style = re.search("<style>(.*?)</style>", page(), re.DOTALL)
+    script = re.search("<script>(.*?)</script>", page(), re.DOTALL)
+    assert policy is not None
+    assert style is not None
+    assert script is not None
+
+    directives = policy[1].replace("&#39;", "'")
+    assert directives.startswith("default-src 'none'")
+    assert f"style-src '{digest_of(style[1])}'" in directives
+    assert f"script-src '{digest_of(script[1])}'" in directives
+    assert "unsafe" not in directives
+
+
+def test_headings_and_tables_are_labelled() -> None:
+    """One h1, headings without jumps, header cells with a scope, regions with names."""
+    levels = [int(each) for each in re.findall(r"<h([1-6])\b", page())]
+    labels = re.findall(r'aria-labelledby="([^"]+)"', page())
+
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert page().count("<th ") == page().count('<th scope="')
+    assert set(labels) <= set(read(page()).ids)
+    assert '<html lang="en">' in page()
+
+
+def test_elements_are_closed() -> None:
+    """What is opened is closed."""
+    assert read(page()).open == []
+    assert len(read(page()).ids) == len(set(read(page()).ids))
+
+
+def test_a_cut_table_says_so() -> None:
+    """How many rows are here, how many there are, and where all of them are."""
+    html = html_of(
+        report_of(tables_of(world_of(SMALL), 5_000), about(rows_max=10, tables="out/gold"))
+    )
+
+    assert re.search(r"Here are the first 10 of [\d,]+ rows\. All of them are in", html)
+    assert "out/gold/denied" in html
+
+
+def test_the_page_comes_in_pieces() -> None:
+    """The pieces are the page."""
+    report = report_of({"decisions": table_of("decisions", [])}, about())
+
+    assert "".join(html_parts(report)) == html_of(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "html"),
+    [
+        ("User:a", "<bdi>User:a</bdi>"),
+        ("<b>", "<bdi>&lt;b&gt;</bdi>"),
+        ("\u202ea", '<bdi><span class="esc">\\u202e</span>a</bdi>'),
+        ("\u0430dmin", '<bdi>\u0430dmin</bdi><span class="tag strong mixed">mixed scripts</span>'),
+    ],
+)
+def test_names_as_html(name: str, html: str) -> None:
+    """Escaped, isolated from the direction of what stands around, escapes marked."""
+    assert shown(name) == html
+
+
+def test_long_names_and_commands() -> None:
+    """A long name loses its middle, which a pointer shows; a command loses nothing."""
+    name = "<" * 500
+
+    assert "\u2026 396 characters \u2026" in shown(name)
+    assert "&lt;" * 500 in shown(name)
+    assert shown_whole(name) == f"<bdi>{'&lt;' * 500}</bdi>"
+
+
+def test_resource_types_are_words() -> None:
+    """Kafka's constants are read as words."""
+    assert [kind_of(each) for each in ("TOPIC", "TRANSACTIONAL_ID", "DELEGATION_TOKEN")] == [
+        *("topic", "transaction", "token"),
+    ]
