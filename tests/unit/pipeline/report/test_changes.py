@@ -42,7 +42,7 @@ def test_new_principals_come_before_new_hosts_and_resources() -> None:
 
 def test_the_newest_change_comes_first() -> None:
     """Changes of unknown time are last."""
-    rows = [
+    rows: list[dict[str, object]] = [
         {"change": "ADDED", "principal": "User:a"},
         {"change": "ADDED", "principal": "User:b", "at": BEGIN},
         {"change": "REMOVED", "principal": "User:c", "at": BEGIN + timedelta(days=1), "by": "x"},
