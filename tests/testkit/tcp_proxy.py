@@ -125,7 +125,8 @@ class TcpProxy:
                 pair.lost_some = True
                 while await reader.read(_PIECE_BYTES):
                     pass
-        except OSError:
+        except (OSError, asyncio.CancelledError):
+            # Python 3.11 complains of a handler that ends cancelled.
             pass
         finally:
             pair.reset()

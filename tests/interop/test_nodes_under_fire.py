@@ -1,0 +1,143 @@
+"""Three nodes of one database under continuous changes, while everything is killed in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.client.errors import ClientError
+from testkit.cluster import Books, Cluster, Writer
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.postgres import Postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from testkit.cluster import Held
+
+    Fault = Callable[[Cluster, random.Random], Awaitable[None]]
+
+pytestmark = pytest.mark.interop
+
+NODES, WRITERS = 3, 6
+QUIET_S = 40
+
+
+@pytest.fixture
+def mortal_server() -> Iterator[Postgres]:
+    """Give a server that is stopped and started here."""
+    try:
+        server = Postgres()
+    except Unavailable as missing:
+        cannot(str(missing))
+    with server:
+        yield server
+
+
+async def node_dies(cluster: Cluster, chance: random.Random) -> None:
+    server = chance.choice(cluster.servers)
+    await asyncio.to_thread(server.kill)
+    await asyncio.sleep(chance.uniform(0, 0.5))
+    await asyncio.to_thread(server.start)
+
+
+async def node_stops(cluster: Cluster, chance: random.Random) -> None:
+    server = chance.choice(cluster.servers)
+    assert await asyncio.to_thread(server.stop) == 0
+    await asyncio.to_thread(server.start)
+
+
+async def connections_die(cluster: Cluster, chance: random.Random) -> None:
+    for _ in range(3):
+        await asyncio.to_thread(cluster.database.terminate_backends)
+        await asyncio.sleep(chance.uniform(0.05, 0.3))
+
+
+async def database_dies(cluster: Cluster, chance: random.Random) -> None:
+    server = cluster.database.server
+    await asyncio.to_thread(chance.choice([server.stop, server.kill]))
+    await asyncio.sleep(chance.uniform(0, 0.5))
+    await asyncio.to_thread(server.start)
+
+
+async def network_parts(cluster: Cluster, chance: random.Random) -> None:
+    proxy = chance.choice(cluster.proxies)
+    part = chance.choice([proxy.cut, proxy.black_hole, proxy.pause])
+    await asyncio.to_thread(part)
+    await asyncio.sleep(chance.uniform(0.2, 1.5))
+    await asyncio.to_thread(proxy.heal)
+
+
+FAULTS: tuple[Fault, ...] = (
+    node_dies,
+    connections_die,
+    database_dies,
+    network_parts,
+    node_stops,
+)
+
+
+@pytest.mark.parametrize(
+    "rounds", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1500)])]
+)
+async def test_what_was_acknowledged_is_there_and_what_was_refused_is_not(
+    mortal_server: Postgres, rounds: int
+) -> None:
+    """After each round every node equals the log, and the log what clients were told."""
+    books = Books()
+    seed = 20261122
+    chance = random.Random(seed)
+    with Cluster(mortal_server.create_database(), NODES) as cluster:
+        for number in range(rounds):
+            writers = [Writer(cluster, books, number * WRITERS + at, seed) for at in range(WRITERS)]
+            writing = [asyncio.ensure_future(writer.run()) for writer in writers]
+            await asyncio.sleep(0.5)
+            fault = FAULTS[number % len(FAULTS)] if number < 3 else chance.choice(FAULTS)
+            await fault(cluster, chance)
+            await asyncio.sleep(0.5)
+            for writer in writers:
+                writer.stopping = True
+            await asyncio.gather(*writing)
+            await check(cluster, books, f"round {number}, {fault.__name__}")
+    print(  # noqa: T201 - shown by -s, and beside a failure
+        f"{rounds} rounds: {books.acknowledged} acknowledged, {books.refused} refused,"
+        f" {len(books.unknown)} of which nobody knows"
+    )
+    assert books.acknowledged > 50 * rounds
+    assert len(books.unknown) < books.acknowledged / 10
+
+
+async def check(cluster: Cluster, books: Books, where: str) -> None:
+    """Compare every node, the log and the books, when all have come to rest."""
+    try:
+        seen = await at_rest(cluster)
+    except TimeoutError:
+        pytest.fail(f"{where}: the nodes do not become one\n{cluster.logs()}")
+    logged, rows = cluster.of_the_log()
+    assert books.errors == [], where
+    assert seen == logged, where
+    assert rows == len(logged), where
+    revisions = cluster.revisions()
+    assert revisions == list(range(1, len(revisions) + 1)), where
+    assert books.held(books.present) - seen == set(), f"{where}: acknowledged and lost"
+    assert books.held(books.absent) & seen == set(), f"{where}: refused or deleted, and there"
+
+
+async def at_rest(cluster: Cluster) -> frozenset[Held]:
+    """Return what all nodes and the log have, as soon as they have the same twice in a row."""
+    before: object = None
+    async with asyncio.timeout(QUIET_S):
+        while True:
+            try:
+                seen = [await cluster.seen_by(number) for number in range(NODES)]
+            except (ClientError, OSError):
+                await asyncio.sleep(0.1)
+                continue
+            logged, _ = await asyncio.to_thread(cluster.of_the_log)
+            if set(seen) == {logged} and before == logged:
+                return seen[0]
+            before = logged
+            await asyncio.sleep(0.2)
