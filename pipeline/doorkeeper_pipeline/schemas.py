@@ -343,6 +343,12 @@ AUDIT_EVENT = Table(
             nullable=True,
             meaning="Which decisions are recorded: all, denied or none.",
         ),
+        Column(
+            name="changes",
+            type="int64",
+            nullable=True,
+            meaning="How many of them are changes; with sync=strict always 0.",
+        ),
         Column(name="file", type="string", nullable=True, meaning="Its name from now on."),
         Column(name="lines", type="int64", nullable=True, meaning="How many whole lines it has."),
         Column(

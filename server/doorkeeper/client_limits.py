@@ -32,12 +32,14 @@ NAMES_SOFTWARE_FROM: Final = 3
 class ClientLimits:
     """The rules as they apply to one connection."""
 
-    __slots__ = ("_software", "_told")
+    __slots__ = ("_software", "_told", "software")
 
     def __init__(self) -> None:
         """Begin with a client that has not said what it is."""
         self._software = ClientSoftware()
         self._told = False
+        self.software = ""
+        """What the client says it is, ``name/version``; empty where it has not said it."""
 
     def introduced(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
         """Note what an ApiVersions request says of the software."""
@@ -45,6 +47,7 @@ class ClientLimits:
             self._software = ClientSoftware(
                 request.client_software_name, request.client_software_version
             )
+            self.software = f"{self._software.name}/{self._software.version}"
 
     def readable(self, response: Any, rules: Iterable[ClientRule]) -> tuple[Any, int]:  # noqa: ANN401 - one of HOLDS_ACLS
         """Return the answer without what is withheld, and how many ACLs that are."""

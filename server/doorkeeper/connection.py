@@ -27,7 +27,7 @@ from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.exchange import UPDATES, Authenticating, Closed, Note, Refused, Update
+from doorkeeper.exchange import UPDATES, Authenticating, Closed, Login, Note, Refused, Update
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
 from doorkeeper.session import Action, Reply, Session, State
@@ -55,6 +55,8 @@ NOT_KAFKA: Final = (
     " it does not support KIP-43 or it is not a kafka client."
 )
 """What a broker says of bytes that are no request, before anybody has authenticated."""
+
+NOBODY: Final = "no principal could be made"
 
 _TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
 """How the first bytes of a TLS client look where the size of a frame is expected."""
@@ -107,7 +109,7 @@ class Connection:
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
-        self.notes: list[Note] = []
+        self.notes: list[Note | Login] = []
         self.answered: tuple[int, int] | None = None
         """The key of the API that was answered last, and the error code that stands for the answer.
 
@@ -143,8 +145,10 @@ class Connection:
             self._session.established(peer_certificates)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             self._ended = True
-            self.notes.append(_nobody(error))
+            self.notes += [_nobody(error), self._login(None, NOBODY)]
             return Closed("")
+        if peer_certificates and self._session.is_open:
+            self.notes.append(self._login(None))
         return None
 
     def receive(self, data: bytes) -> None:
@@ -374,6 +378,7 @@ class Connection:
                 header.api_version,
                 header.client_id or "",
                 header.correlation_id,
+                self._client.software,
             ),
             self._description,
             peer.controller,
@@ -455,8 +460,8 @@ class Connection:
         error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
         if api.min_version <= header.api_version <= api.max_version:
             request = self._decoded(api, header, body)
-            return self._refused(self._refusal(api, request, header, error), text)
-        return self._refused(self._unsupported(api, header, error), text)
+            return self._refused(self._refusal(api, request, header, error), text, header)
+        return self._refused(self._unsupported(api, header, error), text, header)
 
     def _encoded(
         self, header: RequestHeader, response: Response, *, version: int | None = None
@@ -469,10 +474,11 @@ class Connection:
         """Frame what the session answers; ``header`` is None where tokens come bare."""
         session = self._session
         if reply.fault is not None:
-            self.notes.append(_nobody(reply.fault))
+            self.notes += [_nobody(reply.fault), self._login(header, NOBODY)]
             self._counts.authentications[session.mechanism_name, False] += 1
         elif reply.failure is None and session.is_open:
             self._counts.authentications[session.mechanism_name, True] += 1
+            self.notes.append(self._login(header))
         body = reply.body
         if body is None:
             answer = b""
@@ -481,12 +487,25 @@ class Connection:
         else:
             assert header is not None, "only bare frames have no header"
             answer = self._encoded(header, body)
-        return answer if reply.failure is None else self._refused(answer, reply.failure)
+        return answer if reply.failure is None else self._refused(answer, reply.failure, header)
 
-    def _refused(self, answer: bytes, reason: str) -> Refused:
+    def _refused(self, answer: bytes, reason: str, header: RequestHeader | None = None) -> Refused:
         self._counts.failed_authentications += 1
         self._counts.authentications[self._session.mechanism_name, False] += 1
+        self.notes.append(self._login(header, reason))
         return Refused(answer, reason, self._session.reauthenticating)
+
+    def _login(self, header: RequestHeader | None, reason: str | None = None) -> Login:
+        session = self._session
+        return Login(
+            self._peer,
+            session.principal if reason is None else None,
+            session.mechanism_name or ("TLS" if session.is_open else ""),
+            session.reauthenticating,
+            self._client.software,
+            header,
+            reason,
+        )
 
 
 def encoded(header: RequestHeader, response: Response, *, version: int | None = None) -> bytes:

@@ -4,6 +4,7 @@ Peer       who is connected to what
 Advance    what came of a frame: an answer, an ``Update``, ``Authenticating``, ``Refused``,
            ``Closed``, or nothing
 Note       something that somebody should read
+Login      who a client has proved to be, or that it has failed to
 Counts     what is only counted, over all connections
 """
 
@@ -25,6 +26,7 @@ from doorkeeper.node import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
+    from doorkeeper.acl.model import Principal
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import Step
     from doorkeeper_wire.headers import RequestHeader
@@ -98,6 +100,23 @@ class Note(NamedTuple):
     event: str
     fields: Mapping[str, object]
     error: BaseException | None = None
+
+
+class Login(NamedTuple):
+    """A client that has proved who it is, or has failed to.
+
+    ``reason`` says why it failed, without secrets, and is None where it did not; ``principal`` is
+    None where it did. ``mechanism`` is TLS for a certificate, and empty where none was agreed on.
+    ``header`` is that of the request that decided it, None where there was none.
+    """
+
+    peer: Peer
+    principal: Principal | None
+    mechanism: str
+    reauthentication: bool
+    client_software: str
+    header: RequestHeader | None = None
+    reason: str | None = None
 
 
 class Counts:

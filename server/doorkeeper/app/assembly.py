@@ -1,5 +1,6 @@
 """From settings to a running server, and its orderly end.
 
+    trail       its folder taken, where there is one
     store       opened, then everything in it is read
     authorizer  made and configured
     node        topics, groups (of the store and the catalog), who decides
@@ -7,7 +8,7 @@
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
 
-The end goes the same way back: the edge drains, the authorizer and the store close.
+The end goes the same way back: the edge drains; authorizer, store and trail close.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
+from doorkeeper.app.auditing import trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
     placed,
@@ -36,6 +38,7 @@ from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.reconfiguring import Reconfiguring
+from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.stores import opened_store
 from doorkeeper.app.token_changes import TokenChanges
@@ -46,18 +49,20 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
 from doorkeeper.connection import Connection
-from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter
+from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.topics import Topics, topic_of
+from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.app.operating import Operating
+    from doorkeeper.audit.trail import Trail
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
@@ -101,6 +106,8 @@ class Assembly:
         """The operations port, where it is on."""
         self._draining = False
         self._authorizer_started = False
+        self.trail: Trail | None = None
+        """The record of what is decided and changed."""
         self.addresses: dict[str, str] = {}
         """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
 
@@ -125,8 +132,11 @@ class Assembly:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
+        self.trail = self._open_trail(loop)
         store = await self._open_store()
         self._opened.push_async_callback(store.aclose)
+        if self.trail is not None:
+            store = RecordedStore(store, self.trail.changed)
         settings = self._use_kept(store)
         problems: list[str] = []
         catalog = self._make_authorizer(settings, store, problems)
@@ -179,6 +189,26 @@ class Assembly:
         self.credential_changes.begin()
         self.token_changes.begin()
         self.config_changes.begin()
+        self._record_start(settings, store)
+
+    def _record_start(self, settings: Settings, store: Store) -> None:
+        if self.trail is not None:
+            self.trail.started(
+                cluster_id=store.cluster_id,
+                version=__version__,
+                authorizer=settings.authorizer_class_name or None,
+                listeners=[f"{name}={address}" for name, address in self.addresses.items()],
+            )
+
+    def _open_trail(self, loop: asyncio.AbstractEventLoop) -> Trail | None:
+        settings = self._settings
+        logger = self._logs.logger("doorkeeper.audit")
+        trail = trail_of(
+            settings.audit, settings.node_id, loop, logger=logger, meter=TrailMeter(self.meters)
+        )
+        if trail is not None:
+            self._opened.callback(trail.close)
+        return trail
 
     async def _open_operations(self, settings: Settings, store: Store) -> None:
         if settings.http is None:
@@ -221,6 +251,7 @@ class Assembly:
             apis=partial(registry.api, optional=settings.clients_join_group),
             connect=self._connect,
             requests=None if settings.http is None else RequestMeter(self.meters),
+            trail=self.trail,
         )
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
@@ -274,6 +305,8 @@ class Assembly:
         if self.authorizer is not None:
             self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
             self._opened.callback(self._close_authorizer, self.guarded)
+            if self.trail is not None:
+                watch(self.trail, self.guarded, self.authorizer)
         try:
             catalog = catalog_of(settings.catalog_file)
         except StartError as error:

@@ -47,13 +47,16 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             await assembly.doors.refresh()
             assembly.reloads.reloaded(applied=True)
             log.info("reloaded")
+            _record(assembly, None)
             _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
         except StartError as error:
             assembly.reloads.reloaded(applied=False)
             for problem in error.problems:
                 _tell(log, problem)
+            _record(assembly, "; ".join(error.problems))
         except AuthorizerFault as fault:
             assembly.reloads.reloaded(applied=False)
+            _record(assembly, str(fault))
             log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
 
 
@@ -130,6 +133,11 @@ def _tell_needing_restart(
 
 def _tell(log: Logger, problem: object) -> None:
     log.error("not reloaded", problem=str(problem))
+
+
+def _record(assembly: Assembly, problem: str | None) -> None:
+    if assembly.trail is not None:
+        assembly.trail.reloaded(problem)
 
 
 def texts_of(settings: Settings) -> dict[str, str]:

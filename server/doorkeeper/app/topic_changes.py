@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.not_stored import not_stored
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Author, Change, Participant, StorageError, StoredTopic
+from doorkeeper.storage.contract import Asker, Change, Participant, StorageError, StoredTopic
 from doorkeeper.topic_alteration import altered_topic
 from doorkeeper.topics import topic_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.node import AlteredResource, ChangeTopics, RequestContext, Topic
-    from doorkeeper.storage.contract import Store, StoredState
+    from doorkeeper.storage.contract import Author, Store, StoredState
     from doorkeeper.topics import Topics
 
     Results = list[ApiError | None]
@@ -199,13 +199,7 @@ def _after(topics: Topics, change: Change) -> Topics:
 
 def author_of(context: RequestContext) -> Author:
     """Return who asked, as the change log keeps it."""
-    asked = context.authorizable
-    return Author(
-        principal=str(asked.principal),
-        host=asked.client_address,
-        listener=asked.listener_name,
-        client_id=asked.client_id,
-    )
+    return Asker.of(context.authorizable)
 
 
 def _refusal_of_creation(topics: Topics, name: str) -> ApiError | None:

@@ -281,7 +281,8 @@ class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
         node: Id of the node that wrote the event.
         ts_ns: When the event was recorded: nanoseconds since 1970, UTC.
         time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
-        count: How many decisions and logins are missing here, each time that they happened counted.
+        count: How much is missing here, each time that it happened counted.
+        changes: How many of them are changes; with sync=strict always 0.
         first_ns: When the first of them was dropped.
         last_ns: When it happened last.
         reason: queue: it was full. disk: the file could not be written.
@@ -292,6 +293,7 @@ class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
     ts_ns: int
     time: str
     count: int
+    changes: int
     first_ns: int
     last_ns: int
     reason: str

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
     from doorkeeper.storage.contract import Store
 
-CONTRACT_VERSION = (1, 0)
+CONTRACT_VERSION = (1, 1)
 """The contract's version: the first number changes when an authorizer must, the second when there
 is something new that it may use."""
 
@@ -90,7 +90,8 @@ class AuthorizableRequestContext(NamedTuple):
     """Who sent a request, from where and how.
 
     ``client_address`` is the text of Java's ``InetAddress.getHostAddress``: ``10.0.0.7``,
-    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key.
+    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key. ``client_software`` is what the client
+    says it is, ``name/version``; empty where it has not said it.
     """
 
     listener_name: str
@@ -101,6 +102,7 @@ class AuthorizableRequestContext(NamedTuple):
     request_version: int
     client_id: str
     correlation_id: int
+    client_software: str = ""
 
 
 class Action(NamedTuple):

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
         Eventually,
     )
 
+    Decided = Callable[
+        [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]], None
+    ]
+
 T = TypeVar("T")
 
 SLOW_MS: Final = 50
@@ -85,6 +89,8 @@ class GuardedAuthorizer(Authorizer):
         self.faults = 0
         self.allowed = 0
         self.denied = 0
+        self.decided: Decided | None = None
+        """Told of each answer to ``authorize``, where somebody keeps a record. May not block."""
         self._authorize = inner.authorize
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
@@ -128,6 +134,8 @@ class GuardedAuthorizer(Authorizer):
                 self._fail("authorize", _wrong_item(result, "AuthorizationResult"))
         self.allowed += allowed
         self.denied += len(results) - allowed
+        if self.decided is not None:
+            self.decided(context, actions, results)
         return results
 
     def create_acls(

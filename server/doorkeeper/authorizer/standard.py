@@ -52,7 +52,7 @@ from doorkeeper.authorizer.plans import (
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.timeline import Timeline
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import Author, Change, OutcomeUnknown, StoreAway
+from doorkeeper.storage.contract import Asker, Author, Change, OutcomeUnknown, StoreAway
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -374,13 +374,7 @@ THE_SERVER = Author(principal="Server:doorkeeper", host="", listener="", client_
 def _author(context: AuthorizableRequestContext | None) -> Author:
     if context is None:
         return THE_SERVER
-    who = context.principal
-    return Author(
-        principal=f"{who.principal_type}:{who.name}",
-        host=context.client_address,
-        listener=context.listener_name,
-        client_id=context.client_id,
-    )
+    return Asker.of(context)
 
 
 def _not_active() -> ApiError:

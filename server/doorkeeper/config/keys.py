@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from doorkeeper.config.audit_keys import AUDIT
 from doorkeeper.config.http_keys import HTTP
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
@@ -391,6 +392,7 @@ KEYS: Final[dict[str, Key]] = {
         STORE,
         _OURS,
         HTTP,
+        AUDIT,
     )
     for key in group
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config import jaas_file, properties
+from doorkeeper.config.audit import audit_of
 from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.errors import ConfigError, Problem
@@ -269,6 +270,7 @@ def _settings(
         http=http_of(given),
         log_format=given.text("doorkeeper.log.format"),
         log_levels=levels_of(given),
+        audit=audit_of(given),
         originals={entry.key: entry.value for entry in given.entries.values()},
         given=static,
         dynamic=dynamic,

@@ -10,6 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
@@ -118,6 +119,7 @@ class Settings:
     log_format: str
     log_levels: Mapping[str, int]
     originals: Mapping[str, str] = field(repr=False)
+    audit: AuditSettings = field(default_factory=AuditSettings)
     given: tuple[Entry, ...] = field(default=(), repr=False)
     dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
     jaas_file: JaasFile = field(default=NO_FILE, repr=False)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
     from doorkeeper.metrics.requests import RequestMeter
-    from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services
+    from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services, Trail
     from doorkeeper.node import Node
 
 
@@ -51,10 +51,12 @@ class Server:
         clock: Callable[[], float] | None = None,
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
+        trail: Trail | None = None,
     ) -> None:
         """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
 
-        ``requests`` is told of each request, where somebody asks for metrics.
+        ``requests`` is told of each request, where somebody asks for metrics; ``trail`` of logins
+        and updates, where there is a record.
 
         ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
         """
@@ -70,6 +72,7 @@ class Server:
         self._clock = clock
         self._connect = connect
         self._requests = requests
+        self._trail = trail
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
         self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
@@ -105,6 +108,7 @@ class Server:
             self._lost,
             Strangers(loop, self._limits.strangers_percent / 100),
             self._requests,
+            self._trail,
         )
         try:
             for spec in self._specs:

@@ -18,22 +18,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.authn.contract import Failure, Step
 from doorkeeper.authorizer.awaiting import as_future
-from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
-from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Authenticating, Closed, Refused
+from doorkeeper.exchange import Authenticating, Closed, Login, Refused
 from doorkeeper.metrics.requests import RequestMeter, Waited
+from doorkeeper.net.beginning import SERVED, begun, count_of
 from doorkeeper.net.spec import Accepted
 from doorkeeper.net.transports import is_encrypted, peer_certificates
 from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
-from doorkeeper.node import (
-    AlterConfigs,
-    AlterCredentials,
-    ChangeToken,
-    ChangeTopics,
-    CreateAcls,
-    DeleteAcls,
-)
+from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.exchange import Advance, Update
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
-    from doorkeeper.net.spec import Logger, Services
+    from doorkeeper.net.spec import Logger, Services, Trail
     from doorkeeper.net.strangers import Strangers, Turn
 
 TLS_PIECE_BYTES: Final = 65_536
@@ -56,14 +48,11 @@ STRANGER_BYTES: Final = 4096
 """What a stranger may send ahead while it waits for its turn: to stop reading costs more."""
 
 
-SERVED: Final = (ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken)
-"""The updates that are the services' to make: one awaitable for all their items."""
-
-
 class Surroundings(NamedTuple):
     """What all connections of a server share.
 
-    ``clock`` gives seconds and is steady. ``requests`` is None where nobody asks for metrics.
+    ``clock`` gives seconds and is steady. ``requests`` is None where nobody asks for metrics,
+    ``trail`` where nothing is recorded.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -78,6 +67,7 @@ class Surroundings(NamedTuple):
     lost: Callable[[Shell], None]
     strangers: Strangers
     requests: RequestMeter | None = None
+    trail: Trail | None = None
 
 
 class Shell(Accepted):
@@ -144,8 +134,9 @@ class Shell(Accepted):
             self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.established(peer_certificates(transport))
         self._stranger = not self._connection.session.is_open
-        if self._end is not None:
+        if self._connection.notes:
             self._tell_notes()
+        if self._end is not None:
             self._settle()
 
     def data_received(self, data: bytes) -> None:
@@ -288,7 +279,7 @@ class Shell(Accepted):
         if isinstance(result.outcome, ChangeTopics) and not result.outcome.wait:
             self._follow(items, result, began_s, awaited=False)
             return self._answer_of(self._connection.finish(result, ()))
-        if items.done():
+        if items.done() and self._is_recorded(result, items):
             return self._completed(result, items)
         self._items = items
         self._follow(items, result, began_s, awaited=True)
@@ -316,40 +307,12 @@ class Shell(Accepted):
 
     def _begun(self, update: Update) -> Items[Any]:
         """Start an update; return its items."""
-        around, outcome, context = self._around, update.outcome, update.context
-        if isinstance(outcome, ChangeTopics):
-            count = len(outcome.created) + len(outcome.deleted)
-            return Items(
-                [around.services.change_topics(outcome, context)],
-                lambda error: [error] * count,
-                around.loop,
-            )
-        if isinstance(outcome, AlterConfigs):
-            count = len(outcome.resources)
-            return Items(
-                [around.services.alter_configs(outcome, context)],
-                lambda error: [error] * count,
-                around.loop,
-            )
-        if isinstance(outcome, AlterCredentials):
-            users = len(outcome.users)
-            return Items(
-                [around.services.alter_credentials(outcome, context)],
-                lambda error: [error] * users,
-                around.loop,
-            )
-        if isinstance(outcome, ChangeToken):
-            changed = around.services.change_token(outcome, context)
-            return Items([changed], lambda error: [error], around.loop)
-        if around.authorizer is None:
-            raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-        if isinstance(outcome, CreateAcls):
-            self._check_room(len(outcome.bindings))
-            created = around.authorizer.create_acls(context.authorizable, outcome.bindings)
-            return Items(created, AclCreateResult, around.loop, is_create_result)
-        self._check_room(len(outcome.filters))
-        deleted = around.authorizer.delete_acls(context.authorizable, outcome.filters)
-        return Items(deleted, AclDeleteResult, around.loop, is_delete_result)
+        around, outcome = self._around, update.outcome
+        if around.trail is not None and (refusal := around.trail.refusal()) is not None:
+            raise refusal
+        if around.authorizer is not None and isinstance(outcome, (CreateAcls, DeleteAcls)):
+            self._check_room(count_of(outcome))
+        return begun(update, around.services, around.authorizer, around.loop)
 
     def _check_room(self, count: int) -> None:
         """Refuse what would wait behind too much; one request alone always may.
@@ -383,11 +346,17 @@ class Shell(Accepted):
         wait_began_s = around.clock()
 
         def on_done() -> None:
+            if self._is_recorded(update, items) or around.trail is None:
+                on_recorded(None)
+            else:
+                around.trail.when_recorded(on_recorded)
+
+        def on_recorded(problem: ApiError | None) -> None:
             around.updates.discard(items)
             waited = Waited(wait_began_s - began_s, around.clock() - wait_began_s)
             if self._items is items:
                 self._items = None
-                answer = self._completed(update, items)
+                answer = self._completed(update, items, problem)
                 self._measured(began_s, waited)
                 self._resume(answer)
                 return
@@ -398,9 +367,23 @@ class Shell(Accepted):
 
         items.when_done(on_done, around.loop, around.limits.update_timeout_ms / 1000)
 
-    def _completed(self, update: Update, items: Items[Any]) -> bytes | None:
+    def _is_recorded(self, update: Update, items: Items[Any]) -> bool:
+        """Tell the trail what became of ACLs; say whether it has everything that is answered."""
+        trail, outcome = self._around.trail, update.outcome
+        if trail is None:
+            return True
+        if isinstance(outcome, (CreateAcls, DeleteAcls)) and not items.is_told:
+            items.is_told = True
+            trail.updated(outcome, items.results(), update.context)
+        return trail.is_recorded
+
+    def _completed(
+        self, update: Update, items: Items[Any], problem: ApiError | None = None
+    ) -> bytes | None:
         results = items.results()
         self._tell_errors(items, update, awaited=True)
+        if problem is not None:
+            return self._answer_of(self._connection.refuse(update, problem))
         if isinstance(update.outcome, SERVED):
             results = results[0]
         return self._answer_of(self._connection.finish(update, results))
@@ -552,6 +535,10 @@ class Shell(Accepted):
     def _tell_notes(self) -> None:
         notes, self._connection.notes = self._connection.notes, []
         for note in notes:
+            if isinstance(note, Login):
+                if self._around.trail is not None:
+                    self._around.trail.logged_in(note)
+                continue
             if note.error is None:
                 self._around.logger.warning(note.event, connection=self._id, **note.fields)
                 continue

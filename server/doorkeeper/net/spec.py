@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.limits import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from ssl import SSLContext
 
     from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper.delegation_tokens import SignedToken
     from doorkeeper.errors import ApiError
+    from doorkeeper.exchange import Login
     from doorkeeper.node import (
         AlterConfigs,
         AlterCredentials,
         ChangeToken,
         ChangeTopics,
+        CreateAcls,
+        DeleteAcls,
         RequestContext,
     )
 
@@ -107,6 +110,33 @@ class Services(Protocol):
         self, change: ChangeToken, context: RequestContext
     ) -> Awaitable[Sequence[ApiError | SignedToken]]:
         """Make, renew or end a delegation token; there is one result."""
+        ...
+
+
+class Trail(Protocol):
+    """The record of what was decided and changed. Nothing here blocks."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Say whether every change so far is recorded as it is promised."""
+        ...
+
+    def when_recorded(self, on_recorded: Callable[[ApiError | None], None]) -> None:
+        """Have a call when it is, with an error where it cannot be."""
+        ...
+
+    def refusal(self) -> ApiError | None:
+        """Return why nothing may be changed now, None where it may."""
+        ...
+
+    def updated(
+        self, outcome: CreateAcls | DeleteAcls, results: Sequence[Any], asked: RequestContext
+    ) -> None:
+        """Take what became of ACLs, which an authorizer may keep elsewhere than in the store."""
+        ...
+
+    def logged_in(self, login: Login) -> None:
+        """Take a login, or its failure."""
         ...
 
 

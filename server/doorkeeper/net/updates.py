@@ -52,7 +52,8 @@ class Items(Generic[T]):
 
     ``refused`` makes an item's result from an error. What awaitables raise is kept in ``errors``
     and answered with code -1, except an ApiError, which is an answer already; so is a result that
-    ``accepts`` does not. ``timed_out`` counts the items that were not complete.
+    ``accepts`` does not. ``timed_out`` counts the items that were not complete. ``is_told`` is for
+    whoever must be told once of what became of them.
     """
 
     __slots__ = (
@@ -61,8 +62,10 @@ class Items(Generic[T]):
         "_next",
         "_on_done",
         "_refused",
+        "_results",
         "_timer",
         "errors",
+        "is_told",
         "timed_out",
     )
 
@@ -78,6 +81,8 @@ class Items(Generic[T]):
         self._refused = refused
         self._accepts = accepts
         self.timed_out = 0
+        self.is_told = False
+        self._results: Sequence[T] | None = None
         self._next = 0
         self._on_done: Callable[[], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -107,8 +112,10 @@ class Items(Generic[T]):
             self._finish()
 
     def results(self) -> Sequence[T]:
-        """Return the results in order; items that are not complete are timed out."""
-        return [self._result(future) for future in self._futures]
+        """Return the results in order; items that are not complete by now are timed out."""
+        if self._results is None:
+            self._results = [self._result(future) for future in self._futures]
+        return self._results
 
     def _look(self, _completed: object = None) -> None:
         if self._on_done is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from doorkeeper.metrics.hooks import StoreSight
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.authorizer.contract import AuthorizableRequestContext
 
 
 class StorageError(Exception):
@@ -98,6 +99,28 @@ class Author(NamedTuple):
     host: str
     listener: str
     client_id: str
+
+
+class Asker(Author):
+    """An author who asked over the wire, with the request: for the audit trail of this node.
+
+    The request is not stored, and an author without it is equal.
+    """
+
+    asked: AuthorizableRequestContext
+
+    @classmethod
+    def of(cls, asked: AuthorizableRequestContext) -> Self:
+        """Return who sent a request."""
+        who = asked.principal
+        author = cls(
+            principal=f"{who.principal_type}:{who.name}",
+            host=asked.client_address,
+            listener=asked.listener_name,
+            client_id=asked.client_id,
+        )
+        author.asked = asked
+        return author
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,7 @@ FIELDS = {
     "Action": "operation resource resource_reference_count log_if_allowed log_if_denied",
     "AuthorizableRequestContext": (
         "listener_name security_protocol principal client_address request_type request_version"
-        " client_id correlation_id"
+        " client_id correlation_id client_software"
     ),
     "AuthorizerServerInfo": (
         "cluster_id node_id endpoints inter_broker_endpoint early_start_listeners"
@@ -194,7 +194,7 @@ def test_version_1_stays() -> None:
 
     Whoever must change these tables raises CONTRACT_VERSION: docs/authorizer-contract.md.
     """
-    assert doorkeeper.authorizer.CONTRACT_VERSION == (1, 0)
+    assert doorkeeper.authorizer.CONTRACT_VERSION == (1, 1)
     assert set(doorkeeper.authorizer.__all__) == NAMES
     for name, parameters in METHODS.items():
         _, *found = inspect.signature(getattr(Authorizer, name)).parameters

@@ -1,0 +1,71 @@
+"""The audit trail that the configuration names, and what is put between it and the others."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer.contract import KeepsInStore
+from doorkeeper.authorizer.standard import StandardAuthorizer
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from doorkeeper.audit.trail import Meter, Trail
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.config.audit import AuditSettings
+    from doorkeeper.logs.pipeline import Logger
+
+
+def trail_of(
+    settings: AuditSettings,
+    node: int,
+    loop: asyncio.AbstractEventLoop,
+    *,
+    logger: Logger,
+    meter: Meter,
+) -> Trail | None:
+    """Return the trail, which is being written from now on; None where there is to be none.
+
+    Raises:
+        StartError: its folder cannot be used.
+
+    """
+    if settings.folder is None:
+        return None
+    # A server without a trail imports nothing of it.
+    from doorkeeper.audit.files import TrailError  # noqa: PLC0415
+    from doorkeeper.audit.options import Recorded, Sync, TrailOptions  # noqa: PLC0415
+    from doorkeeper.audit.trail import Trail  # noqa: PLC0415
+    from doorkeeper.audit.writer import Clocks  # noqa: PLC0415
+
+    options = TrailOptions(
+        folder=settings.folder,
+        node=node,
+        sync=Sync(settings.sync),
+        decisions=Recorded(settings.decisions),
+        merge_s=settings.merge_ms / 1000,
+        queue_events_max=settings.queue_events,
+        file_bytes_max=settings.file_bytes,
+        file_age_max_s=settings.file_ms / 1000,
+        compress=settings.compression != "none",
+        retention_days=settings.retention_days,
+        retention_bytes=settings.retention_bytes,
+    )
+    clocks = Clocks(time.time_ns, time.monotonic)
+    try:
+        return Trail.open(options, loop, clocks=clocks, logger=logger, meter=meter)
+    except TrailError as error:
+        raise StartError(f"doorkeeper.audit.dir: {error}") from error
+
+
+def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
+    """Have the decisions of an authorizer recorded, and its changes where only it has them."""
+    trail.watches(
+        authorizer if isinstance(authorizer, StandardAuthorizer) else None,
+        keeps_elsewhere=not isinstance(authorizer, KeepsInStore),
+    )
+    if trail.records_decisions:
+        guarded.decided = trail.decided

@@ -1,0 +1,63 @@
+"""From events to lines: numbers, the time as text, JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.audit.events import Event
+    from doorkeeper.audit.queue import Item
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+
+
+class Lines:
+    """Makes lines of one node's events. For the trail's thread."""
+
+    def __init__(self, node: int) -> None:
+        """Number events of this node."""
+        self._node = node
+        self._encode = msgspec.json.Encoder().encode
+        self._second = -1
+        self._prefix = ""
+
+    def of(self, items: Iterable[Item], seq: int) -> tuple[bytes, int]:
+        """Return the lines of items whose first event has this number, and how many they are."""
+        lines: list[bytes] = []
+        for item in items:
+            time = self.time_text(item.ts_ns)
+            for event in item.make():
+                lines.append(self._line(event, seq + len(lines), item.ts_ns, time))
+        return b"".join(lines), len(lines)
+
+    def _line(self, event: Event, seq: int, ts_ns: int, time: str) -> bytes:
+        event.seq, event.node, event.ts_ns, event.time = seq, self._node, ts_ns, time
+        try:
+            return self._encode(event) + b"\n"
+        except UnicodeEncodeError:
+            # Half of a surrogate pair, which a plug-in may give, has no form in UTF-8.
+            return self._encode(_clean(msgspec.to_builtins(event))) + b"\n"
+
+    def time_text(self, ts_ns: int) -> str:
+        """Return a time as text: UTC, to the millisecond."""
+        second, rest = divmod(ts_ns, NS_PER_S)
+        if second != self._second:
+            self._second = second
+            self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return f"{self._prefix}.{rest // NS_PER_MS:03d}Z"
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return value

@@ -1,0 +1,252 @@
+"""From what the server knows to events. The trail's thread calls all of this, not the loop's.
+
+The rule behind a decision is looked up here, in the very state in which it was taken: states never
+change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acl.decision import Question, explain
+from doorkeeper.audit.events import Binding, Decision, Item, Login
+from doorkeeper.audit.events import Change as ChangeEvent
+from doorkeeper.node import CreateAcls
+from doorkeeper.storage.contract import Asker, Change, StoredBinding
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.audit.merging import Seen, SeenLogin
+    from doorkeeper.authorizer.contract import AuthorizableRequestContext
+    from doorkeeper.node import DeleteAcls
+
+ACLS, USERS, TOKENS, TOPICS, CONFIGS = "acls", "users", "tokens", "topics", "configs"
+SET, DELETED = "set", "deleted"
+
+
+def decision_events(entries: Iterable[Seen]) -> list[Decision]:
+    """Return the events of decisions; equal ones of several states are one if the rule is one."""
+    events: dict[object, Decision] = {}
+    for seen in entries:
+        event = decision_event(seen)
+        key = (seen.key, event.rule, event.binding and event.binding.id)
+        known = events.get(key)
+        if known is None:
+            events[key] = event
+        else:
+            known.count += event.count
+            known.last_ns = event.last_ns
+            known.last_correlation_id = event.last_correlation_id
+    return list(events.values())
+
+
+def decision_event(seen: Seen) -> Decision:
+    """Return the event of a decision that was taken once or several times."""
+    context, action = seen.context, seen.action
+    principal = f"{context.principal.principal_type}:{context.principal.name}"
+    resource = action.resource
+    rule = binding = None
+    if seen.policy is not None and seen.snapshot is not None:
+        question = Question(
+            principal,
+            context.client_address,
+            action.operation,
+            resource.resource_type,
+            resource.name,
+        )
+        found = explain(seen.policy, seen.snapshot, question)
+        rule = found.rule.value
+        if found.binding is not None:
+            binding = binding_of(found.binding, found.binding_id)
+    return Decision(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        count=seen.count,
+        first_ns=seen.first_ns,
+        last_ns=seen.last_ns,
+        principal=principal,
+        host=context.client_address,
+        listener=context.listener_name,
+        security_protocol=context.security_protocol,
+        client_id=context.client_id,
+        client_software=context.client_software,
+        api=api_name(context.request_type),
+        api_key=context.request_type,
+        api_version=context.request_version,
+        correlation_id=context.correlation_id,
+        last_correlation_id=seen.last_correlation_id,
+        operation=action.operation.name,
+        resource_type=resource.resource_type.name,
+        pattern_type=resource.pattern_type.name,
+        resource_name=resource.name,
+        outcome="ALLOWED" if seen.allowed else "DENIED",
+        rule=rule,
+        binding=binding,
+        purpose="access" if action.log_if_denied else "probe",
+        log_if_allowed=action.log_if_allowed,
+        log_if_denied=action.log_if_denied,
+        reference_count=action.resource_reference_count,
+    )
+
+
+def login_event(seen: SeenLogin) -> Login:
+    """Return the event of logins that are alike."""
+    login = seen.login
+    header = login.header
+    principal = login.principal
+    return Login(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        count=seen.count,
+        first_ns=seen.first_ns,
+        last_ns=seen.last_ns,
+        outcome="FAILED" if login.reason is not None else "SUCCEEDED",
+        principal=None if principal is None else f"{principal.principal_type}:{principal.name}",
+        host=login.peer.host,
+        listener=login.peer.listener_name,
+        security_protocol=login.peer.security_protocol,
+        client_id="" if header is None else header.client_id or "",
+        client_software=login.client_software,
+        api=None if header is None else api_name(header.api_key),
+        api_key=None if header is None else header.api_key,
+        api_version=None if header is None else header.api_version,
+        correlation_id=None if header is None else header.correlation_id,
+        last_correlation_id=seen.last_correlation_id,
+        mechanism=login.mechanism,
+        reauthentication=login.reauthentication,
+        reason=login.reason,
+    )
+
+
+def change_events(change: Change, revision: int | None) -> Iterator[ChangeEvent]:
+    """Return the events of a durable change: one for each kind of thing that it changes."""
+    added = tuple(binding_of(each.binding, each.binding_id) for each in change.bindings_added)
+    removed = tuple(binding_of(each.binding, each.binding_id) for each in change.bindings_removed)
+    if added or removed:
+        yield _change_event(change, ACLS, revision, added=added, removed=removed)
+    for subject, items in _items(change):
+        if items:
+            yield _change_event(change, subject, revision, items=tuple(items))
+
+
+def _items(change: Change) -> Iterator[tuple[str, list[Item]]]:
+    """Return what is changed beside ACLs: names, and never a value or a secret."""
+    yield (
+        USERS,
+        [
+            *(
+                Item(action=SET, name=key.user, detail=key.mechanism)
+                for key, _ in change.credentials_set
+            ),
+            *(
+                Item(action=DELETED, name=user, detail=how)
+                for user, how in change.credentials_deleted
+            ),
+        ],
+    )
+    yield (
+        TOKENS,
+        [
+            *(
+                Item(action=SET, name=each.token_id, detail=each.owner)
+                for each in change.tokens_set
+            ),
+            *(Item(action=DELETED, name=each, detail="") for each in change.tokens_deleted),
+        ],
+    )
+    topics = (*change.topics_added, *change.topics_altered)
+    yield (
+        TOPICS,
+        [
+            *(Item(action=SET, name=each.name, detail="") for each in topics),
+            *(Item(action=DELETED, name=name, detail="") for name in change.topics_removed),
+        ],
+    )
+    yield (
+        CONFIGS,
+        [
+            *(Item(action=SET, name=key.name, detail=key.broker) for key, _ in change.configs_set),
+            *(
+                Item(action=DELETED, name=key.name, detail=key.broker)
+                for key in change.configs_deleted
+            ),
+        ],
+    )
+
+
+def _change_event(
+    change: Change,
+    subject: str,
+    revision: int | None,
+    *,
+    added: tuple[Binding, ...] = (),
+    removed: tuple[Binding, ...] = (),
+    items: tuple[Item, ...] = (),
+) -> ChangeEvent:
+    author = change.author
+    asked = author.asked if isinstance(author, Asker) else None
+    return ChangeEvent(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        subject=subject,
+        revision=revision,
+        principal=author.principal,
+        host=author.host,
+        listener=author.listener,
+        security_protocol="" if asked is None else asked.security_protocol,
+        client_id=author.client_id,
+        client_software="" if asked is None else asked.client_software,
+        api=None if asked is None else api_name(asked.request_type),
+        api_key=None if asked is None else asked.request_type,
+        api_version=None if asked is None else asked.request_version,
+        correlation_id=None if asked is None else asked.correlation_id,
+        added=added,
+        removed=removed,
+        items=items,
+    )
+
+
+def binding_of(binding: AclBinding, binding_id: str | None) -> Binding:
+    """Return an ACL as events have it; an empty id is none."""
+    pattern, entry = binding
+    return Binding(
+        id=binding_id or None,
+        resource_type=pattern.resource_type.name,
+        pattern_type=pattern.pattern_type.name,
+        resource_name=pattern.name,
+        principal=entry.principal,
+        host=entry.host,
+        operation=entry.operation.name,
+        permission=entry.permission_type.name,
+    )
+
+
+def reported(
+    outcome: CreateAcls | DeleteAcls, results: Sequence[Any], asked: AuthorizableRequestContext
+) -> Change:
+    """Return the change that an authorizer reports in its results; it has no ids.
+
+    Whether an ACL that was created had been there before is not reported.
+    """
+    author = Asker.of(asked)
+    if isinstance(outcome, CreateAcls):
+        made = zip(outcome.bindings, results, strict=True)
+        added = tuple(StoredBinding("", each) for each, result in made if result.error is None)
+        return Change(author=author, bindings_added=added)
+    gone = (each for result in results for each in result.bindings if each.error is None)
+    names = dict.fromkeys(each.binding for each in gone)
+    return Change(author=author, bindings_removed=tuple(StoredBinding("", each) for each in names))
+
+
+def api_name(api_key: int) -> str:
+    """Return Kafka's name of an API, or the number of one that it does not know."""
+    return API_NAMES.get(api_key, str(api_key))

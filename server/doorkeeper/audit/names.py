@@ -1,0 +1,74 @@
+"""The files of a trail: names that say which node wrote them and which events they hold.
+
+    audit-1-000000000042.jsonl.open                     being written: no reader takes it for whole
+    audit-1-000000000042-000000000977.jsonl             whole: events 42 to 977 of node 1
+    audit-1-000000000042-000000000977.jsonl.zst         the same, compressed
+    audit-1.lock, audit-1.reserve, *.tmp                of the server alone
+
+A file that is whole keeps its name for life. Sorted, names of one node are in the order of events.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+OPEN: Final = ".jsonl.open"
+PLAIN: Final = ".jsonl"
+COMPRESSED: Final = ".jsonl.zst"
+TEMPORARY: Final = ".tmp"
+
+_WHOLE = re.compile(r"audit-(\d+)-(\d{12,})-(\d{12,})\.jsonl(\.zst)?")
+_OPEN = re.compile(r"audit-(\d+)-(\d{12,})\.jsonl\.open")
+
+
+class TrailFile(NamedTuple):
+    """One file of a trail, by its name. ``last`` is None while it is being written."""
+
+    node: int
+    first: int
+    last: int | None
+    path: Path
+
+    @property
+    def is_compressed(self) -> bool:
+        """Say whether its lines are compressed."""
+        return self.path.name.endswith(COMPRESSED)
+
+
+def open_name(node: int, first: int) -> str:
+    """Return the name of a file that is being written from this event on."""
+    return f"audit-{node}-{first:012d}{OPEN}"
+
+
+def whole_name(node: int, first: int, last: int, *, compressed: bool) -> str:
+    """Return the name of a file with these events."""
+    return f"audit-{node}-{first:012d}-{last:012d}{COMPRESSED if compressed else PLAIN}"
+
+
+def file_of(path: Path) -> TrailFile | None:
+    """Return what a path's name says; None where it is no file of a trail's lines."""
+    if (whole := _WHOLE.fullmatch(path.name)) is not None:
+        return TrailFile(int(whole[1]), int(whole[2]), int(whole[3]), path)
+    if (being_written := _OPEN.fullmatch(path.name)) is not None:
+        return TrailFile(int(being_written[1]), int(being_written[2]), None, path)
+    return None
+
+
+def files_in(folder: Path) -> list[TrailFile]:
+    """Return the files of a folder: by node, then in the order of events.
+
+    Raises:
+        OSError: the folder cannot be read.
+
+    """
+    return in_order(file for path in folder.iterdir() if (file := file_of(path)) is not None)
+
+
+def in_order(files: Iterable[TrailFile]) -> list[TrailFile]:
+    """Return files by node, then by their first event; one that is being written comes last."""
+    return sorted(files, key=lambda file: (file.node, file.first, file.last is None))

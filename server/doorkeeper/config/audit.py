@@ -1,0 +1,43 @@
+"""The audit trail's part of the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doorkeeper.config.given import Given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """The values of ``doorkeeper.audit.*``. Without a folder there is no trail; -1 is no bound."""
+
+    folder: Path | None = None
+    sync: str = "interval"
+    decisions: str = "all"
+    merge_ms: int = 1000
+    queue_events: int = 100_000
+    file_bytes: int = 16 * 1024 * 1024
+    file_ms: int = 3_600_000
+    compression: str = "zstd"
+    retention_days: int = -1
+    retention_bytes: int = -1
+
+
+def audit_of(given: Given) -> AuditSettings:
+    """Return what is given for the trail; what is wrong is noted."""
+    folder = given.text("doorkeeper.audit.dir")
+    return AuditSettings(
+        folder=Path(folder) if folder else None,
+        sync=given.text("doorkeeper.audit.sync"),
+        decisions=given.text("doorkeeper.audit.decisions"),
+        merge_ms=given.number("doorkeeper.audit.merge.ms"),
+        queue_events=given.number("doorkeeper.audit.queue.events"),
+        file_bytes=given.number("doorkeeper.audit.file.bytes"),
+        file_ms=given.number("doorkeeper.audit.file.ms"),
+        compression=given.text("doorkeeper.audit.compression"),
+        retention_days=given.number("doorkeeper.audit.retention.days"),
+        retention_bytes=given.number("doorkeeper.audit.retention.bytes"),
+    )

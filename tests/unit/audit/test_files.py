@@ -1,0 +1,183 @@
+"""doorkeeper.audit.files: opened, closed for good, recovered, deleted when old."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+
+from doorkeeper.audit.files import SECONDS_A_DAY, Recovered, TrailError, TrailFolder
+from doorkeeper.audit.names import open_name, whole_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LINES = b'{"seq":1}\n{"seq":2}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[TrailFolder]:
+    folder = TrailFolder(tmp_path / "a" / "audit", 1, compress=False)
+    yield folder
+    folder.release()
+
+
+def names(folder: TrailFolder) -> list[str]:
+    return sorted(path.name for path in folder.path.iterdir() if path.name != "audit-1.lock")
+
+
+def test_a_folder_is_made_for_its_owner_alone(folder: TrailFolder) -> None:
+    """A folder that is missing is made, with those above it; only its owner may read it."""
+    path, descriptor = folder.open(1)
+    os.close(descriptor)
+
+    assert folder.path.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_servers_of_one_node(folder: TrailFolder) -> None:
+    """A second server of the node is refused until the first has gone; another node's is not."""
+    with pytest.raises(TrailError, match="another server writes the audit trail of node 1 here"):
+        TrailFolder(folder.path, 1, compress=False)
+
+    TrailFolder(folder.path, 2, compress=False).release()
+    folder.release()
+    TrailFolder(folder.path, 1, compress=False).release()
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    """A folder that cannot be made is an error with its name."""
+    (tmp_path / "audit").touch()
+
+    with pytest.raises(TrailError, match="audit: the audit trail cannot be written: "):
+        TrailFolder(tmp_path / "audit", 1, compress=False)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_closed_file_has_one_name(tmp_path: Path, *, compress: bool) -> None:
+    """A closed file has its whole name, and the open one is gone."""
+    folder = TrailFolder(tmp_path, 1, compress=compress)
+    path, descriptor = folder.open(1)
+    os.write(descriptor, LINES)
+    os.close(descriptor)
+
+    closed = folder.close(path, 1, 2)
+
+    data = closed.read_bytes()
+    assert names(folder) == [whole_name(1, 1, 2, compressed=compress)]
+    assert (zstandard.decompress(data) if compress else data) == LINES
+    assert folder.last_seq() == 2
+    folder.release()
+
+
+def test_no_room_for_a_compressed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room for a second copy, the plain file keeps its lines, and for good."""
+    folder = TrailFolder(tmp_path, 1, compress=True)
+    path, descriptor = folder.open(1)
+    os.write(descriptor, LINES)
+    os.close(descriptor)
+
+    def full(source: Path, target: Path) -> None:
+        target.with_name(target.name + ".tmp").write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("doorkeeper.audit.files._compress", full)
+
+    closed = folder.close(path, 1, 2)
+
+    assert names(folder) == [closed.name] == [whole_name(1, 1, 2, compressed=False)]
+    assert closed.read_bytes() == LINES
+    folder.release()
+
+
+def test_what_a_killed_server_left(folder: TrailFolder) -> None:
+    """The open file is cut after its last line feed and closed; a half made copy is deleted."""
+    (folder.path / open_name(1, 1)).write_bytes(LINES + b'{"seq":3,"ki')
+    (folder.path / (whole_name(1, 1, 2, compressed=True) + ".tmp")).write_bytes(b"half")
+
+    assert folder.recover() == [Recovered(whole_name(1, 1, 2, compressed=False), 2, 12)]
+
+    assert names(folder) == [whole_name(1, 1, 2, compressed=False)]
+    assert (folder.path / names(folder)[0]).read_bytes() == LINES
+
+
+def test_a_file_without_a_whole_line(folder: TrailFolder) -> None:
+    """A file in which no line is whole is deleted; it is told where it was not empty."""
+    (folder.path / open_name(1, 1)).touch()
+    (folder.path / open_name(1, 2)).write_bytes(b"{")
+
+    assert folder.recover() == [Recovered(open_name(1, 2), 0, 1)]
+    assert names(folder) == []
+
+
+def test_killed_between_two_names(folder: TrailFolder) -> None:
+    """A file that had its whole name already is not closed again under another one."""
+    (folder.path / whole_name(1, 1, 2, compressed=True)).write_bytes(zstandard.compress(LINES))
+    (folder.path / open_name(1, 1)).write_bytes(LINES)
+
+    assert folder.recover() == []
+    assert names(folder) == [whole_name(1, 1, 2, compressed=True)]
+
+
+def test_files_of_other_nodes_are_left_alone(folder: TrailFolder) -> None:
+    """Another node may be writing its file at this moment."""
+    (folder.path / open_name(2, 1)).write_bytes(LINES)
+
+    assert folder.recover() == []
+    assert folder.files() == []
+    assert names(folder) == [open_name(2, 1)]
+
+
+def made(folder: TrailFolder, *ages_days: float) -> list[str]:
+    """Make files of 100 bytes each, the oldest first; return their names."""
+    found = []
+    for number, age in enumerate(ages_days):
+        path = folder.path / whole_name(1, number + 1, number + 1, compressed=False)
+        path.write_bytes(b"x" * 99 + b"\n")
+        os.utime(path, (1e9 - age * SECONDS_A_DAY,) * 2)
+        found.append(path.name)
+    return found
+
+
+def test_old_files_are_deleted(folder: TrailFolder) -> None:
+    """Files older than the bound go; the newest stays whatever its age."""
+    _, young, newest = made(folder, 9, 1, 0.5)
+
+    assert folder.delete_old(1e9, 2, -1) == 1
+    assert names(folder) == [young, newest]
+    assert folder.delete_old(1e9, 0, -1) == 1
+    assert names(folder) == [newest]
+
+
+def test_too_many_bytes_are_deleted(folder: TrailFolder) -> None:
+    """The oldest go until the rest is within the bound; no bound, no deletion."""
+    first, second, third = made(folder, 3, 2, 1)
+
+    assert folder.delete_old(1e9, -1, -1) == 0
+    assert folder.delete_old(1e9, -1, 300) == 0
+    assert folder.delete_old(1e9, -1, 299) == 1
+    assert first not in names(folder)
+    assert folder.delete_old(1e9, -1, 0) == 1
+    assert names(folder) == [third]
+    assert second not in names(folder)
+
+
+def test_a_reserve_of_room(folder: TrailFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room is taken and given back; where there is none, nothing is left behind."""
+    folder.reserve(10_000)
+
+    assert (folder.path / "audit-1.reserve").stat().st_size == 10_000
+    assert folder.free_reserve()
+    assert not folder.free_reserve()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("doorkeeper.audit.files.os.posix_fallocate", full)
+    with pytest.raises(OSError, match="full"):
+        folder.reserve(10_000)
+    assert names(folder) == []

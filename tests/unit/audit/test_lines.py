@@ -1,0 +1,63 @@
+"""doorkeeper.audit.lines: numbers, times, JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from doorkeeper.audit.events import Reload, Stop
+from doorkeeper.audit.lines import Lines
+from doorkeeper.audit.queue import Item
+
+
+def stop() -> Stop:
+    return Stop(seq=0, node=0, ts_ns=0, time="")
+
+
+def test_events_are_numbered() -> None:
+    """Events get the node, numbers without gaps, and the time of their item."""
+    items = [Item(1_000_000_000, lambda: [stop(), stop()]), Item(1_250_999_999, lambda: [stop()])]
+
+    data, count = Lines(7).of(items, 42)
+
+    events = [json.loads(line) for line in data.splitlines()]
+    assert count == 3
+    assert data.endswith(b"\n")
+    assert [event["seq"] for event in events] == [42, 43, 44]
+    assert {event["node"] for event in events} == {7}
+    assert [event["ts_ns"] for event in events] == [1_000_000_000, 1_000_000_000, 1_250_999_999]
+    assert events[2]["time"] == "1970-01-01T00:00:01.250Z"
+
+
+@pytest.mark.parametrize(
+    ("ts_ns", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_795_332_662_184_694_440, "2026-11-22T07:31:02.184Z"),
+        (1_795_332_662_999_999_999, "2026-11-22T07:31:02.999Z"),
+    ],
+)
+def test_times(ts_ns: int, text: str) -> None:
+    """A time is cut to the millisecond, never rounded up into the next second."""
+    lines = Lines(1)
+
+    assert [lines.time_text(ts_ns), lines.time_text(ts_ns)] == [text, text]
+
+
+def test_half_a_surrogate_pair() -> None:
+    """A text that has no form in UTF-8, which a plug-in may give, is written with "?"."""
+    event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="FAILED", reason="a\ud800b")
+
+    data, _ = Lines(1).of([Item(1, lambda: [event])], 1)
+
+    assert json.loads(data)["reason"] == "a?b"
+
+
+def test_a_line_is_one_line() -> None:
+    """A line feed in a name is escaped."""
+    event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="FAILED", reason="a\nb")
+
+    data, _ = Lines(1).of([Item(1, lambda: [event])], 1)
+
+    assert data.count(b"\n") == 1

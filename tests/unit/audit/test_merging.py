@@ -1,0 +1,216 @@
+"""doorkeeper.audit.merging: equal decisions are counted, and become one event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.audit.merging import Merging
+from doorkeeper.audit.options import Recorded
+from doorkeeper.audit.queue import Queue
+from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from testkit.acl import allow, request_of
+from testkit.trails import LOGIN, HandLoop, Meter, Time, options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.audit.events import Decision, Login
+
+ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
+
+
+def topic(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.TOPIC, name, PatternType.LITERAL)
+
+
+READ = Action(AclOperation.READ, topic("orders"))
+
+
+class Basis:
+    """An authorizer with a state that the test changes."""
+
+    def __init__(self) -> None:
+        self.policy = Policy()
+        self.snapshot = EMPTY
+
+
+class World:
+    def __init__(
+        self, folder: Path, *, entries_max: int = 100, queue: int = 1000, **changes: Any
+    ) -> None:
+        self.queue, self.loop, self.time = Queue(queue), HandLoop(), Time()
+        self.basis, self.meter = Basis(), Meter()
+        self.merging = Merging(
+            self.queue,
+            options(folder, **changes),
+            self.loop.loop,
+            now_ns=self.time.clocks.now_ns,
+            meter=self.meter,
+            basis=self.basis,
+            entries_max=entries_max,
+        )
+
+    def decide(self, user: str, *actions: Action, allowed: bool = True, number: int = 7) -> None:
+        context = request_of(user)._replace(correlation_id=number)
+        result = ALLOWED if allowed else DENIED
+        self.merging.decided(context, actions, [result] * len(actions))
+
+    def events(self) -> list[Any]:
+        """Return the events of what has been handed over."""
+        return [event for item in self.queue.take(0).items for event in item.make()]
+
+
+def test_equal_decisions_are_one_event(tmp_path: Path) -> None:
+    """Equal ones are counted, with the first and last time and correlation id, until the time is
+    over; anything else is another event."""
+    w = World(tmp_path)
+    start_ns = w.time.ns
+    for number in (1, 2, 3):
+        w.decide("bob", READ, number=number)
+        w.time.sleep(0.1)
+    w.decide("bob", READ, allowed=False)
+    w.decide("eve", READ)
+    assert w.events() == []
+
+    w.loop.fire()
+
+    first, denied, eve = cast("list[Decision]", w.events())
+    assert (first.count, first.correlation_id, first.last_correlation_id) == (3, 1, 3)
+    assert (first.first_ns, first.last_ns) == (start_ns, start_ns + 200_000_000)
+    assert (denied.count, denied.outcome) == (1, "DENIED")
+    assert eve.principal == "User:eve"
+    assert w.loop.later == []
+
+
+def test_what_makes_a_difference(tmp_path: Path) -> None:
+    """Each thing that an event tells keeps two decisions apart."""
+    w = World(tmp_path)
+    context = request_of("bob")
+    changes: list[dict[str, Any]] = [
+        {},
+        {"listener_name": "OTHER"},
+        {"security_protocol": "SSL"},
+        {"principal": context.principal._replace(name="eve")},
+        {"client_address": "10.0.0.9"},
+        {"request_type": 30},
+        {"request_version": 2},
+        {"client_id": "other"},
+        {"client_software": "java/4.0"},
+    ]
+    actions = [
+        READ._replace(operation=AclOperation.WRITE),
+        READ._replace(resource=topic("bills")),
+        READ._replace(resource_reference_count=2),
+        READ._replace(log_if_denied=False),
+    ]
+    for change in changes:
+        w.merging.decided(context._replace(**change), [READ], [ALLOWED])
+    w.merging.decided(context, actions, [ALLOWED] * len(actions))
+
+    w.merging.hand_over()
+
+    assert [event.count for event in w.events()] == [1] * (len(changes) + len(actions))
+
+
+def test_which_decisions(tmp_path: Path) -> None:
+    """Recorded is what Kafka logs at DEBUG or INFO; with denied, what it logs at INFO."""
+    quiet = READ._replace(log_if_allowed=False, log_if_denied=False)
+    probe = READ._replace(log_if_denied=False)
+    found = {}
+    for recorded in Recorded:
+        w = World(tmp_path, decisions=recorded)
+        for allowed in (True, False):
+            w.decide("bob", READ, probe, quiet, allowed=allowed)
+        w.merging.hand_over()
+        found[recorded] = [(event.outcome, event.purpose) for event in w.events()]
+
+    assert found[Recorded.ALL] == [
+        ("ALLOWED", "access"),
+        ("ALLOWED", "probe"),
+        ("DENIED", "access"),
+    ]
+    assert found[Recorded.DENIED] == [("DENIED", "access")]
+
+
+def test_another_state_is_another_rule(tmp_path: Path) -> None:
+    """The rule is that of the state in which the decision was taken, also when it has changed."""
+    w = World(tmp_path)
+    w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
+    w.decide("bob", READ)
+    w.basis.policy = Policy()
+    w.basis.snapshot = EMPTY.with_added(
+        [("id-1", allow("bob", AclOperation.READ, topic("orders")))]
+    )
+    w.decide("bob", READ)
+    w.decide("bob", READ)
+
+    w.merging.hand_over()
+
+    assert [(event.rule, event.count) for event in w.events()] == [
+        ("SuperUser", 1),
+        ("MatchingAcl", 2),
+    ]
+
+
+def test_too_many_entries(tmp_path: Path) -> None:
+    """When there are as many entries as there may be, they are handed over at once."""
+    w = World(tmp_path, entries_max=3)
+    for number in range(7):
+        w.decide("bob", READ._replace(resource=topic(f"t{number}")))
+
+    names = [event.resource_name for event in w.events()]
+
+    assert names == [f"t{number}" for number in range(6)]
+    w.loop.fire()
+    assert [event.resource_name for event in w.events()] == ["t6"]
+
+
+def test_a_full_queue(tmp_path: Path) -> None:
+    """Where the queue has no room counting goes on; what is new then is counted as dropped."""
+    w = World(tmp_path, entries_max=2, queue=2)
+    for name in ("a", "b", "c", "d"):
+        w.decide("bob", READ._replace(resource=topic(name)))
+    w.decide("bob", READ._replace(resource=topic("e")))
+    w.decide("bob", READ._replace(resource=topic("d")))
+
+    batch = w.queue.take(0)
+
+    assert [item.events for item in batch.items] == [2]
+    assert batch.lost is not None
+    assert (batch.lost.happened, w.meter.counts["dropped"]) == (1, 1)
+    w.loop.fire()
+    assert w.queue.take(0).items == []
+    w.queue.done(2)
+    w.loop.fire()
+    assert [(event.resource_name, event.count) for event in w.events()] == [("c", 1), ("d", 2)]
+
+
+def test_logins_are_counted_too(tmp_path: Path) -> None:
+    """Equal failures are one event with a count; another reason is another event."""
+    w = World(tmp_path)
+    w.merging.logged_in(LOGIN)
+    w.merging.logged_in(LOGIN)
+    w.merging.logged_in(LOGIN._replace(reason="unknown user"))
+
+    w.loop.fire()
+
+    one, other = cast("list[Login]", w.events())
+    assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
+
+
+def test_an_item_counts_what_happened(tmp_path: Path) -> None:
+    """Should the item be lost, every decision and login in it is missing."""
+    w = World(tmp_path)
+    w.decide("bob", READ)
+    w.decide("bob", READ)
+    w.merging.logged_in(LOGIN)
+    w.merging.hand_over()
+
+    (item,) = w.queue.take(0).items
+
+    assert (item.events, item.happened, item.is_change) == (2, 3, False)
+    w.merging.hand_over()
+    assert w.queue.take(0).items == []

@@ -1,0 +1,65 @@
+"""doorkeeper.audit.names: what the name of a file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.audit.names import TrailFile, file_of, files_in, in_order, open_name, whole_name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("audit-1-000000000042.jsonl.open", (1, 42, None)),
+        ("audit-12-000000000042-000000000977.jsonl", (12, 42, 977)),
+        ("audit-1-000000000042-1000000000000.jsonl.zst", (1, 42, 1_000_000_000_000)),
+    ],
+)
+def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int | None]) -> None:
+    """Node, first and last event are in the name; the last is unknown while it is written."""
+    file = file_of(Path(name))
+
+    assert file is not None
+    assert file[:3] == expected
+    assert file.is_compressed == name.endswith("zst")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "audit-1.lock",
+        "audit-1.reserve",
+        "audit-1-2.jsonl",
+        "audit-1-000000000042-000000000977.jsonl.zst.tmp",
+        "x",
+    ],
+)
+def test_other_files_are_no_trail(name: str) -> None:
+    """The server's own files, half made ones and others' are not taken for lines."""
+    assert file_of(Path(name)) is None
+
+
+def test_names_are_read_as_they_are_made() -> None:
+    """What is made is what is read."""
+    assert file_of(Path(open_name(3, 7))) == TrailFile(3, 7, None, Path(open_name(3, 7)))
+    for compressed in (True, False):
+        path = Path(whole_name(3, 7, 9, compressed=compressed))
+        assert file_of(path) == TrailFile(3, 7, 9, path)
+
+
+def test_order(tmp_path: Path) -> None:
+    """Files are in the order of nodes, then of events; sorted names of one node are too."""
+    names = [
+        whole_name(1, 1, 9, compressed=True),
+        whole_name(1, 10, 11, compressed=False),
+        open_name(1, 12),
+        whole_name(2, 1, 5, compressed=True),
+    ]
+    for name in reversed(names):
+        (tmp_path / name).touch()
+
+    assert [file.path.name for file in files_in(tmp_path)] == names
+    assert in_order(reversed(files_in(tmp_path))) == files_in(tmp_path)
+    assert sorted(names[:3]) == names[:3]

@@ -1,0 +1,66 @@
+"""doorkeeper.audit.queue: what waits for the thread."""
+
+from __future__ import annotations
+
+import threading
+
+from doorkeeper.audit.queue import Item, Loss, Queue
+
+
+def item(ts_ns: int = 1, events: int = 1, *, is_change: bool = False) -> Item:
+    return Item(ts_ns, list, events=events, is_change=is_change)
+
+
+def test_items_come_out_in_order() -> None:
+    """All that was put is taken at once, in order, with who waits; then there is nothing."""
+    queue = Queue(10)
+    first, second = item(1), item(2)
+    told: list[str | None] = []
+
+    assert queue.put(first)
+    assert queue.put(second)
+    queue.when_written(told.append)
+    batch = queue.take(0)
+
+    assert batch.items == [first, second]
+    assert batch.waiting == [told.append]
+    assert not batch.closing
+    assert queue.take(0) == ([], [], None, False)
+
+
+def test_no_room() -> None:
+    """Where the queue is full decisions are refused and changes are not; done makes room."""
+    queue = Queue(10)
+
+    assert queue.put(item(events=10))
+    assert not queue.put(item())
+    assert queue.put(item(is_change=True))
+    assert queue.length == 11
+    queue.take(0)
+    assert not queue.put(item())
+    queue.done(11)
+    assert queue.put(item())
+
+
+def test_losses_are_added_up() -> None:
+    """What had no room is counted until it is taken, with the times of the first and the last."""
+    queue = Queue(10)
+
+    queue.lose(2, 50)
+    queue.lose(1, 70)
+
+    assert queue.take(0).lost == Loss(3, 0, 50, 70)
+    assert queue.take(0).lost is None
+    assert Loss(1, 1, 5, 9).and_also(Loss(2, 1, 3, 7)) == Loss(3, 2, 3, 9)
+
+
+def test_a_thread_that_waits_is_woken() -> None:
+    """An item, a waiter and the end each wake the thread."""
+    queue = Queue(10)
+    for act in (lambda: queue.put(item()), lambda: queue.when_written(lambda _: None), queue.close):
+        taken: list[object] = []
+        thread = threading.Thread(target=lambda: taken.append(queue.take(30)))  # noqa: B023
+        thread.start()
+        act()
+        thread.join(10)
+        assert len(taken) == 1

@@ -1,0 +1,155 @@
+"""doorkeeper.audit.trail: the trail as the server sees it, with its thread."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.audit.files import TrailError
+from doorkeeper.audit.names import open_name
+from doorkeeper.audit.options import Recorded, Sync
+from doorkeeper.audit.trail import Trail
+from doorkeeper.authorizer.contract import AclCreateResult, Action, AuthorizationResult
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.node import CreateAcls, RequestContext
+from doorkeeper.storage.contract import Asker, Change, StoredBinding
+from testkit.acl import allow, request_of
+from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
+BINDING = allow("bob", AclOperation.READ, ORDERS)
+CHANGE = Change(
+    author=Asker.of(request_of("root")), bindings_added=(StoredBinding("id-1", BINDING),)
+)
+
+
+def opened(folder: Path, **changes: Any) -> Trail:
+    return Trail.open(
+        options(folder, **changes),
+        asyncio.get_running_loop(),
+        clocks=Time().clocks,
+        logger=Log(),
+        meter=Meter(),
+    )
+
+
+async def recorded(trail: Trail) -> ApiError | None:
+    done: asyncio.Future[ApiError | None] = asyncio.get_running_loop().create_future()
+    trail.when_recorded(done.set_result)
+    return await done
+
+
+async def test_a_life(tmp_path: Path) -> None:
+    """From start to stop everything that is told is a line, numbered without gaps."""
+    trail = opened(tmp_path)
+    trail.started(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
+    trail.watches(None, keeps_elsewhere=False)
+    trail.decided(
+        request_of("bob"), [Action(AclOperation.READ, ORDERS)], [AuthorizationResult.DENIED]
+    )
+    trail.logged_in(LOGIN)
+    trail.changed(CHANGE, 1)
+    trail.changed(Change(author=CHANGE.author), 1)
+    trail.reloaded(None)
+    trail.reloaded("a wrong key")
+    trail.close()
+    trail.close()
+
+    events = lines_in(tmp_path)
+    kinds = [event["kind"] for event in events]
+    assert kinds == ["start", "change", "reload", "reload", "decision", "login", "stop"]
+    assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6, 7]
+    assert (events[0]["sync"], events[0]["decisions"]) == ("interval", "all")
+    assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
+
+
+async def test_a_change_is_recorded(tmp_path: Path) -> None:
+    """Until a change is in the file it is not recorded; then nothing is waited for."""
+    trail = opened(tmp_path, sync=Sync.STRICT)
+    found = [trail.is_recorded]
+    trail.changed(CHANGE, 1)
+    found.append(trail.is_recorded)
+
+    assert await recorded(trail) is None
+
+    assert [*found, trail.is_recorded] == [True, False, True]
+    assert [event["revision"] for event in lines_in(tmp_path)] == [1]
+    trail.close()
+
+
+async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With strict a change that could not be recorded is answered with an error, and the next one
+    is refused before it is made; without strict neither."""
+    disk = Disk(monkeypatch)
+    strict, usual = opened(tmp_path / "s", sync=Sync.STRICT), opened(tmp_path / "u")
+    disk.full = disk.no_room = True
+    answers = []
+    for trail in (strict, usual):
+        assert trail.refusal() is None
+        trail.changed(CHANGE, 1)
+        answers.append((await recorded(trail), trail.refusal()))
+
+    (failed, refused), fine = answers
+    assert failed is not None
+    assert refused is not None
+    assert failed.code == refused.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert failed.message is not None
+    assert "The change was made, but the audit trail could not be written" in failed.message
+    assert refused.message == (
+        "Nothing was changed: the audit trail cannot be written, and doorkeeper.audit.sync is"
+        " strict: No space left on device"
+    )
+    assert fine == (None, None)
+    disk.full = disk.no_room = False
+    strict.close()
+    usual.close()
+    assert [event["kind"] for event in lines_in(tmp_path / "s")] == ["change", "stop"]
+    assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]
+
+
+async def test_what_a_killed_server_left_comes_first(tmp_path: Path) -> None:
+    """A file that was left open is completed, and the first event says so."""
+    (tmp_path / open_name(1, 1)).write_bytes(b'{"seq":1}\n{"se')
+    trail = opened(tmp_path)
+    trail.close()
+
+    recovered = lines_in(tmp_path)[1]
+    assert (recovered["kind"], recovered["seq"]) == ("recovered", 2)
+    assert (recovered["lines"], recovered["torn_bytes"]) == (1, 4)
+
+
+async def test_changes_of_a_plug_in(tmp_path: Path) -> None:
+    """What a plug-in reports is recorded only where its ACLs are not in the store."""
+    trail = opened(tmp_path)
+    outcome = CreateAcls(bindings=(BINDING,), finish=None)  # type: ignore[arg-type]
+    asked = RequestContext(request_of("root"), "", False)
+    for elsewhere in (False, True):
+        trail.watches(None, keeps_elsewhere=elsewhere)
+        trail.updated(outcome, [AclCreateResult()], asked)
+    trail.close()
+
+    change, _ = lines_in(tmp_path)
+    assert (change["kind"], change["revision"], change["principal"]) == (
+        "change",
+        None,
+        "User:root",
+    )
+    assert change["added"][0]["id"] is None
+
+
+async def test_a_folder_of_another_server(tmp_path: Path) -> None:
+    """A folder that another server of the node writes is refused; decisions may be left out."""
+    trail = opened(tmp_path, decisions=Recorded.NONE)
+
+    with pytest.raises(TrailError, match="another server"):
+        opened(tmp_path)
+
+    assert not trail.records_decisions
+    trail.close()
+    opened(tmp_path).close()
