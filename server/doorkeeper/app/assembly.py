@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
+from doorkeeper.app.answer_truth import AnswerTruth
 from doorkeeper.app.auditing import trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
@@ -53,6 +54,7 @@ from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
+from doorkeeper.remembering import AnswerMemory
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.topics import Topics, topic_of
@@ -249,10 +251,18 @@ class Assembly:
             services,
             self._logs.logger("doorkeeper.net"),
             apis=partial(registry.api, optional=settings.clients_join_group),
-            connect=self._connect,
+            connect=self._connected(),
             requests=None if settings.http is None else RequestMeter(self.meters),
             trail=self.trail,
         )
+
+    def _connected(self) -> Callable[..., Connection]:
+        """Return what makes connections: plain ones share a memory, others have faults to keep."""
+        if self._connect is not Connection:
+            return self._connect
+        truth = AnswerTruth(self.node, self.guarded)
+        memory = AnswerMemory(truth, self.guarded, limits_of(self._settings))
+        return partial(Connection, memory=memory)
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
         tokens = TokenChanges(
