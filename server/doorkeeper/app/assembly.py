@@ -5,6 +5,7 @@
     authorizer  made and configured
     node        topics, groups (of the store and the catalog), who decides
     edge        ports bound, nobody let in
+    nodes       where the store is shared: this one becomes one of them
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
 
@@ -38,6 +39,7 @@ from doorkeeper.app.doors import Doors
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.nodes import membership_of
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.services import NodeServices
@@ -184,6 +186,7 @@ class Assembly:
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
+        await self._join_others(settings)
         store.start(loop)
         self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
@@ -239,6 +242,13 @@ class Assembly:
         """Say whether the authorizer has loaded what it decides from."""
         # An authorizer may name no endpoint: then nothing waits for it.
         return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
+
+    async def _join_others(self, settings: Settings) -> None:
+        """Become one of the nodes that share the store; leave them before the edge drains."""
+        membership = membership_of(settings, self.node, self.token_changes)
+        if membership is not None and self._store is None:
+            self._opened.push_async_callback(membership.leave)
+            await membership.enter()
 
     def _make_edge(
         self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
