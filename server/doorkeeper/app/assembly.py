@@ -190,11 +190,14 @@ class Assembly:
         store.start(loop)
         self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
+        self._begin_changes()
+        self._record_start(settings, store)
+
+    def _begin_changes(self) -> None:
         self.topic_changes.begin()
         self.credential_changes.begin()
         self.token_changes.begin()
         self.config_changes.begin()
-        self._record_start(settings, store)
 
     def _record_start(self, settings: Settings, store: Store) -> None:
         if self.trail is not None:
