@@ -1,0 +1,28 @@
+"""The command ``doorkeeper-pipeline``.
+
+commands  the list of subcommands
+options   what several of them take
+failures  how a command that cannot go on says so, and the exit statuses
+progress  lines on stderr that a person can follow
+starting  the engine that was asked for
+run, backtest, propose, report, stream
+          the subcommands; what is heavy they import when they are called
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.cli.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its status."""
+    with told():
+        pipeline.main(arguments, prog_name="doorkeeper-pipeline")

@@ -1,0 +1,45 @@
+"""The subcommands, each imported when it is called: ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from doorkeeper_pipeline.cli.failures import STATUSES
+
+COMMANDS = ("run",)
+
+
+class Lazy(click.Group):
+    """A group whose commands are modules of this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's
+        """Return the names, in the order in which people need them."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  click's
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"doorkeeper_pipeline.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Lazy, epilog=STATUSES)
+@click.version_option(package_name="doorkeeper", prog_name="doorkeeper-pipeline")
+def pipeline() -> None:
+    """From the record of decisions to answers: which grants are unused, which are too wide, who
+    was refused what, and who would break under another policy.
+
+    \b
+    Examples:
+      doorkeeper-pipeline run --audit /var/log/kafka --acls acls.txt --out access
+      doorkeeper-pipeline run --engine local --audit 'logs/*.gz' --zone Europe/Prague --out access
+    """  # noqa: D205, D301  click's own form: \b keeps the lines

@@ -1,0 +1,133 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from doorkeeper_pipeline.sources.recognising import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Moment(click.ParamType[dt.datetime]):
+    """A day or a time, UTC where it has no zone."""
+
+    name = "time"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> dt.datetime:
+        """Return the time that a text means."""
+        if isinstance(value, dt.datetime):
+            return value
+        try:
+            found = dt.datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(
+                f"found {value!r}; expected is a day or a time such as 2026-11-22 or"
+                " 2026-11-22T07:30+01:00",
+                param,
+                ctx,
+            )
+        return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+
+
+class Zone(click.ParamType[str]):
+    """The name of a time zone."""
+
+    name = "zone"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the name of a zone that there is."""
+        try:
+            return zoneinfo.ZoneInfo(str(value)).key
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            self.fail(
+                f"found {value!r}; expected is a zone such as UTC or Europe/Prague", param, ctx
+            )
+
+
+def engine(function: F) -> F:
+    """Add --engine, --master and --quiet."""
+    for option in (
+        click.option("--quiet", "-q", is_flag=True, help="Tell no progress on stderr."),
+        click.option(
+            "--master",
+            default="local[*]",
+            show_default=True,
+            help="Spark's master: local[*], spark://host:7077, yarn, k8s://...",
+        ),
+        click.option(
+            "--engine",
+            "engine_name",
+            type=click.Choice(["spark", "local"]),
+            default="spark",
+            show_default=True,
+            help="spark: any size; local: this process alone, no Java.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def inputs(function: F) -> F:
+    """Add --audit, --source and --zone."""
+    for option in (
+        click.option(
+            "--zone",
+            type=Zone(),
+            default="UTC",
+            show_default=True,
+            help="The zone of the times in kafka-authorizer.log, which have none.",
+        ),
+        click.option(
+            "--source",
+            type=click.Choice(SOURCES),
+            help="What the files are, where their first lines do not tell.",
+        ),
+        click.option(
+            "--audit",
+            "inputs",
+            multiple=True,
+            metavar="PATH",
+            help="A file, a folder or a pattern: Doorkeeper's audit trail, kafka-authorizer.log,"
+            " Redpanda's or Confluent's audit log; .gz and .zst too. May be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def policy(function: F) -> F:
+    """Add --super-user and --allow-everyone."""
+    for option in (
+        click.option(
+            "--allow-everyone",
+            is_flag=True,
+            help="As allow.everyone.if.no.acl.found=true on the cluster.",
+        ),
+        click.option(
+            "--super-user",
+            "super_users",
+            multiple=True,
+            metavar="PRINCIPAL",
+            help="One of super.users, such as User:admin. May be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function

@@ -1,0 +1,127 @@
+"""``doorkeeper-pipeline run``: from files to all tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli.failures import STATUSES, printable
+from doorkeeper_pipeline.cli.progress import Progress
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from doorkeeper_pipeline.jobs.run import RunSummary
+
+
+@click.command("run", epilog=STATUSES)
+@options.inputs
+@click.option(
+    "--acls",
+    multiple=True,
+    metavar="PATH",
+    help="The ACLs: a Doorkeeper store or its folder, an export, the text of kafka-acls.sh --list,"
+    " CSV, YAML, JSON. Without it those of the last run stay.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the tables; a second run reads only what is new.",
+)
+@click.option("--rebuild", is_flag=True, help="Read all files again, known or not.")
+@click.option(
+    "--since",
+    type=options.Moment(),
+    help="What is new or changed since then; the last day of the history where it is not given.",
+)
+@options.policy
+@options.engine
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(  # noqa: PLR0913  one for each option
+    *,
+    inputs: tuple[str, ...],
+    source: str | None,
+    zone: str,
+    acls: tuple[str, ...],
+    out: Path,
+    rebuild: bool,
+    since: dt.datetime | None,
+    super_users: tuple[str, ...],
+    allow_everyone: bool,
+    engine_name: str,
+    master: str,
+    quiet: bool,
+    output: str,
+) -> None:
+    r"""Read logs and ACLs, and bring all tables up to date.
+
+    Files that were read already are not read again; a file that has grown replaces what it said.
+    When anything goes wrong the tables stay as they were.
+
+    \b
+    Examples:
+      doorkeeper-pipeline run --audit /var/log/kafka --acls acls.txt --out access
+      kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
+      doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
+    """
+    from doorkeeper_pipeline.jobs.run import (  # noqa: PLC0415  Polars is heavy
+        RunRequest,
+        Surroundings,
+        run,
+    )
+
+    tell = Progress(time.monotonic, quiet=quiet)
+    request = RunRequest(
+        out=out,
+        inputs=inputs,
+        acls=acls,
+        source=source,
+        zone=zone,
+        rebuild=rebuild,
+        since=since,
+        policy=starting.policy(super_users, allow_everyone=allow_everyone),
+    )
+    with starting.engine(engine_name, master, tell) as engine:
+        around = Surroundings(
+            engine=engine,
+            now=starting.now,
+            run_id=starting.run_id(starting.now()),
+            version=starting.version(),
+            tell=tell,
+        )
+        summary = run(request, around)
+    click.echo(as_json(summary) if output == "json" else as_text(summary, out))
+
+
+def as_json(summary: RunSummary) -> str:
+    """Return the summary for programs."""
+    document = {"run": summary.run, "rows": summary.rows, "gone": list(summary.gone)}
+    return json.dumps(document, default=str, indent=2)
+
+
+def as_text(summary: RunSummary, out: Path) -> str:
+    """Return the summary for people."""
+    row = summary.run
+    seconds = (row["finished"] - row["started"]).total_seconds()
+    lines = [
+        (
+            f"{row['files_read']} files read, {row['files_unchanged']} known already,"
+            f" in {seconds:.1f} s"
+        ),
+        (
+            f"{row['lines']:,} lines, {row['decisions']:,} decisions, {row['ignored']:,} lines"
+            f" without one, {row['quarantined']:,} in quarantine"
+        ),
+    ]
+    if summary.gone:
+        lines.append(f"{len(summary.gone)} files are gone; what they said stays")
+    lines += [f"warning: {printable(each)}" for each in row["warnings"]]
+    lines.append(f"tables in {out}:")
+    lines += [f"  {name:<18} {count:>12,}" for name, count in summary.rows.items()]
+    return "\n".join(lines)

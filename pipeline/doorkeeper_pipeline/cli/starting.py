@@ -1,0 +1,62 @@
+"""The engine that was asked for, the policy, and what a job takes from outside."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.decision import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper_pipeline.engines.contract import Engine
+
+
+@contextmanager
+def engine(name: str, master: str, tell: Callable[[str], None]) -> Iterator[Engine]:
+    """Start an engine, and end it.
+
+    Raises:
+        Missing: Java or PySpark is not there.
+
+    """
+    if name == "local":
+        from doorkeeper_pipeline.engines.local import LocalEngine  # noqa: PLC0415  as below
+
+        yield LocalEngine()
+        return
+    tell(f"starting Spark, master {master}")
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+
+    started = SparkEngine(master)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
+    """Return what decides beside the ACLs."""
+    return Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone)
+
+
+def now() -> dt.datetime:
+    """Return the time, UTC."""
+    return dt.datetime.now(dt.UTC)  # noqa: TID251  the outermost place: the clock begins here
+
+
+def run_id(started: dt.datetime) -> str:
+    """Return a name for a run: when it began, and a random part."""
+    return f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return importlib.metadata.version("doorkeeper")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

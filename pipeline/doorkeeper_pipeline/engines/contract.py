@@ -1,0 +1,72 @@
+"""What a job may ask of an engine.
+
+A job is a function over values of one partition (names of files, an Arrow table) that can be
+imported by name, so that Spark's workers find it. What all partitions need is given once as
+``shared`` and broadcast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+Shared = TypeVar("Shared")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+TUPLE = (
+    "principal",
+    "host",
+    "operation",
+    "resource_type",
+    "resource_name",
+    "outcome",
+    "probe",
+)
+"""The columns that tell distinct decisions apart, where a job asks for no others."""
+
+
+class Engine(Protocol):
+    """Runs jobs.
+
+    Attributes:
+        name: local or spark.
+        master: Spark's master; empty for local.
+
+    """
+
+    name: str
+    master: str
+
+    def map(
+        self,
+        function: Callable[[Shared, Task], Result],
+        tasks: Sequence[Task],
+        shared: Shared,
+    ) -> Iterator[Result]:
+        """Yield ``function(shared, task)`` of every task, in no order; results must be small."""
+        ...
+
+    def over_tuples(
+        self,
+        files: Sequence[str],
+        function: Callable[[Shared, pa.Table], pa.Table],
+        shared: Shared,
+        schema: pa.Schema,
+        by: Sequence[str] = TUPLE,
+    ) -> pa.Table:
+        """Apply a function to the distinct decisions of Parquet files; return what it gave, whole.
+
+        The function gets tables with the columns ``by`` and count, first_ts, last_ts; rows of one
+        principal stand together in one table. What it returns has the schema. The order of the
+        result is open: sort it.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the engine."""
+        ...

@@ -1,0 +1,63 @@
+"""The engine without a JVM: Polars in this process, a task after the other.
+
+Polars itself uses every core inside a task, so tasks in parallel would win little and hold more
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper_pipeline.engines.contract import TUPLE, Engine, Result, Shared, Task
+from doorkeeper_pipeline.engines.tuples import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class LocalEngine(Engine):
+    """Runs every task here."""
+
+    name = "local"
+    master = ""
+
+    def map(
+        self,
+        function: Callable[[Shared, Task], Result],
+        tasks: Sequence[Task],
+        shared: Shared,
+    ) -> Iterator[Result]:
+        """Yield ``function(shared, task)`` of every task, in their order."""
+        for task in tasks:
+            yield function(shared, task)
+
+    def over_tuples(
+        self,
+        files: Sequence[str],
+        function: Callable[[Shared, pa.Table], pa.Table],
+        shared: Shared,
+        schema: pa.Schema,
+        by: Sequence[str] = TUPLE,
+    ) -> pa.Table:
+        """Apply the function once, to all distinct decisions, sorted by principal."""
+        if not files:
+            return schema.empty_table()
+        tuples = distinct(pl.scan_parquet(list(files)), by).sort(next(iter(by))).collect()
+        return function(shared, plain(tuples.to_arrow())).cast(schema)
+
+    def close(self) -> None:
+        """Nothing is to be ended."""
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Return a table whose texts are plain strings, as Spark gives them too."""
+    fields = [
+        pa.field(field.name, pa.string(), field.nullable)
+        if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

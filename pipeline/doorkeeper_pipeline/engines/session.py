@@ -1,0 +1,126 @@
+"""The SparkSession: one for all tables of a command, since its start costs seconds.
+
+Settings, each measured: no web page and no progress bar (it corrupts what is printed), twice as
+many shuffle partitions as cores, UTC, ANSI. ``DOORKEEPER_SPARK_CDS`` may name an archive of Java's
+class-data sharing; it is made when it is not there and takes a third off every later start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.errors import Missing, PipelineError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+ARCHIVE_VARIABLE = "DOORKEEPER_SPARK_CDS"
+LOCAL_MASTER = "local[*]"
+PACKAGES = ("doorkeeper", "doorkeeper_pipeline")
+"""What workers on other machines need of ours."""
+
+
+def check_java(environment: Mapping[str, str] = os.environ) -> None:
+    """Say in a line that Java is missing, instead of Spark's traceback.
+
+    Raises:
+        Missing: there is no java in JAVA_HOME or on the path.
+
+    """
+    home = environment.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return
+    if shutil.which("java", path=environment.get("PATH")) is None:
+        raise Missing(
+            "no java in JAVA_HOME or on the path: Spark needs Java 17 or newer; "
+            "--engine local needs none"
+        )
+
+
+def check_pyspark() -> None:
+    """Say in a line that PySpark is missing.
+
+    Raises:
+        Missing: the package is not installed.
+
+    """
+    if find_spec("pyspark") is None:
+        raise Missing(
+            "pyspark is not installed: pip install 'doorkeeper[pipeline]'; or --engine local"
+        )
+
+
+def settings(
+    master: str, cores: int, environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return Spark's settings for a master; cores are those of this machine."""
+    found = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(2 * cores),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Timestamps of Polars and Arrow have microseconds, as Spark's have.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    }
+    if master.startswith("local"):
+        found["spark.driver.bindAddress"] = "127.0.0.1"
+        found["spark.driver.host"] = "127.0.0.1"
+    archive = environment.get(ARCHIVE_VARIABLE)
+    if archive:
+        flag = "SharedArchiveFile" if Path(archive).exists() else "ArchiveClassesAtExit"
+        found["spark.driver.extraJavaOptions"] = f"-XX:{flag}={archive}"
+    return found
+
+
+def start(master: str, name: str, extra: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark, or take the session that runs already.
+
+    Raises:
+        Missing: Java or PySpark is not there.
+        PipelineError: the session cannot be made, in one line.
+
+    """
+    check_pyspark()
+    check_java()
+    # The workers must be of this interpreter, also where `python3` is another one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession  # noqa: PLC0415  half a second; few commands need it
+
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in {**settings(master, os.cpu_count() or 2), **(extra or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        raise PipelineError(f"Spark does not start with master {master}: {first[0]}") from error
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def package_archive(folder: Path) -> Path:
+    """Write our packages as a zip that Spark can send to workers; return its path.
+
+    A wheel would be ignored by ``--py-files``: only .zip, .egg and .jar are taken.
+    """
+    target = folder / "doorkeeper_packages.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            spec = find_spec(package)
+            assert spec is not None
+            assert spec.origin is not None
+            root = Path(spec.origin).parent
+            for path in sorted(root.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, f"{package}/{path.relative_to(root)}")
+    return target

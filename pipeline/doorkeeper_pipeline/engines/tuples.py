@@ -1,0 +1,21 @@
+"""Distinct decisions: equal ones are one row with count, first and last time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.engines.contract import TUPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COUNTS = ("count", "first_ts", "last_ts")
+
+
+def distinct(decisions: pl.LazyFrame, by: Sequence[str] = TUPLE) -> pl.LazyFrame:
+    """Return one row for each distinct combination of the columns, with the counts summed."""
+    return decisions.group_by(list(by)).agg(
+        pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max()
+    )

@@ -1,0 +1,30 @@
+"""What can go wrong in the pipeline; the command tells each in one line.
+
+PipelineError          the job cannot go on
+├── Unreadable         an input cannot be read as what it should be
+├── BrokenContract     rows break a rule of severity error; nothing was replaced
+├── Busy               another process writes the same tables
+└── Missing            Java, or a package of the extra ``pipeline``, is not there
+"""
+
+from __future__ import annotations
+
+
+class PipelineError(Exception):
+    """The job cannot go on; the text says what was found, what is allowed, and where."""
+
+
+class Unreadable(PipelineError):
+    """An input cannot be read as what it should be."""
+
+
+class BrokenContract(PipelineError):
+    """Rows break a rule of severity error."""
+
+
+class Busy(PipelineError):
+    """Another process writes the same tables."""
+
+
+class Missing(PipelineError):
+    """A part that the pipeline needs is not installed."""

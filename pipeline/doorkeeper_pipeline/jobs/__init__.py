@@ -1,0 +1,26 @@
+"""The jobs that make tables out of tables.
+
+read       files to bronze: what each input file says, and what of it could not be read
+silver     bronze to decisions, an hour of a day a file
+acls       ACL sets and change logs to bindings
+gold       the list of the jobs that make gold tables, and what each is given
+drift, new_access
+           gold tables that need no evaluation
+run        all of it in one go: the command ``run``
+
+A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
+tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
+``gold.GOLD_JOBS`` in the order in which the jobs run; ``run`` checks the rows against
+``tables.rules`` and writes them staged. It knows no Spark: what is large it asks of
+``asked.engine`` (``over_tuples``, ``map``), with functions that can be imported by name.
+
+The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:
+
+    doorkeeper_pipeline.jobs.backtest.backtest(asked: GoldInput, proposed: list[AclBinding])
+        -> pa.Table in the schema of the table backtest
+    doorkeeper_pipeline.jobs.propose.propose(asked: GoldInput, wanted: ProposalOptions)
+        -> Proposal (gold.Proposal: the bindings proposed, additions, removals, the table
+        least_privilege and the backtest of the whole history)
+    doorkeeper_pipeline.report.write(tables: Path, target: Path)
+        -> None; reads the Parquet tables of an output folder, writes one HTML file
+"""

@@ -1,0 +1,148 @@
+"""Files to bronze: every task reads a range of one file, and writes what it says beside the tables.
+
+What a task gives back is small: counts, hours, broken rules. Rows go through Parquet only.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, trail
+from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper_pipeline.sources.files import SourceFile
+    from doorkeeper_pipeline.sources.parsed import Parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTask:
+    """A range of a file: where it is, what it is, and where to write what it says."""
+
+    file_id: str
+    path: str
+    source: str
+    how: str
+    zone: str
+    number: int
+    start: int
+    end: int | None
+    staging: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadResult:
+    """What a range of a file says, counted; ``failure`` says why it could not be read, or nothing.
+
+    A failure is a value, so that the other files are read and all failures are told at once.
+    """
+
+    file_id: str
+    lines: int = 0
+    decisions: int = 0
+    ignored: int = 0
+    quarantined: int = 0
+    missing: int = 0
+    first_ts: dt.datetime | None = None
+    last_ts: dt.datetime | None = None
+    hours: tuple[str, ...] = ()
+    warnings: tuple[tuple[str, int], ...] = ()
+    failure: str = ""
+
+
+def tasks_of(
+    files: Iterable[tuple[str, SourceFile]], zone: str, staging: Path, size: int = SLICE_BYTES
+) -> list[ReadTask]:
+    """Return the tasks that read files, the largest first, so that no long one comes last."""
+    found = [
+        ReadTask(
+            file_id=file_id,
+            path=file.path,
+            source=file.source,
+            how=file.how,
+            zone=zone,
+            number=number,
+            start=start,
+            end=end,
+            staging=str(staging),
+        )
+        for file_id, file in files
+        for number, (start, end) in enumerate(slices(file, size))
+    ]
+    sizes = {file_id: file.size for file_id, file in files}
+    return sorted(
+        found,
+        key=lambda task: (task.end or sizes[task.file_id]) - task.start,
+        reverse=True,
+    )
+
+
+def read_range(_: None, task: ReadTask) -> ReadResult:
+    """Read a range and write its rows; the function of the tasks."""
+    try:
+        parsed = _parsed(task)
+        return _written(task, parsed)
+    except PipelineError as error:
+        return ReadResult(file_id=task.file_id, failure=str(error))
+    except OSError as error:
+        return ReadResult(file_id=task.file_id, failure=f"{task.path}: {error.strerror}")
+
+
+def _parsed(task: ReadTask) -> Parsed:
+    path = Path(task.path)
+    if task.source == authorizer_log.SOURCE:
+        return authorizer_log.read(path, task.how, task.zone, task.start, task.end)
+    reader = {
+        trail.SOURCE: trail.read,
+        ocsf.SOURCE: ocsf.read,
+        cloudevents.SOURCE: cloudevents.read,
+    }[task.source]
+    return reader(path, task.how, task.start, task.end)
+
+
+def _written(task: ReadTask, parsed: Parsed) -> ReadResult:
+    staging = Path(task.staging)
+    lines = contents.as_frame(
+        "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
+    ).sort("minute")
+    warnings = contents.check("lines", lines)
+    if not lines.is_empty():
+        contents.write(lines, staging / places.part("lines", task.file_id, task.number))
+    if not parsed.quarantine.is_empty():
+        quarantine = contents.as_frame(
+            "quarantine",
+            parsed.quarantine.with_columns(
+                file_id=pl.lit(task.file_id),
+                file=pl.lit(task.path),
+                source=pl.lit(task.source),
+            ),
+        ).sort("byte_offset")
+        contents.check("quarantine", quarantine)
+        target = staging / places.part("quarantine", task.file_id, task.number)
+        contents.write(quarantine, target)
+    hours = lines["minute"].dt.strftime("%Y-%m-%dT%H").unique().sort().to_list()
+    return ReadResult(
+        file_id=task.file_id,
+        lines=parsed.lines,
+        decisions=int(lines["count"].sum()),
+        ignored=parsed.ignored,
+        quarantined=len(parsed.quarantine),
+        missing=parsed.missing,
+        first_ts=_time(lines["first_ts"].min()),
+        last_ts=_time(lines["last_ts"].max()),
+        hours=tuple(hours),
+        warnings=tuple(warnings.items()),
+    )
+
+
+def _time(value: object) -> dt.datetime | None:
+    return value if isinstance(value, dt.datetime) else None

@@ -1,0 +1,312 @@
+"""Everything in one go: new input files to bronze, hours to silver, and the gold tables anew.
+
+Nothing of the output folder changes before all of it is there: then one commit swaps it in.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
+from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
+from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
+from doorkeeper_pipeline.sources import acl_sets
+from doorkeeper_pipeline.sources.files import SourceFile, described, listed
+from doorkeeper_pipeline.sources.slices import SLICE_BYTES
+from doorkeeper_pipeline.tables import contents, manifest, places
+from doorkeeper_pipeline.tables.staging import Staged, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from doorkeeper_pipeline.engines.contract import Engine
+
+FAILURES_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What a run is asked for.
+
+    Attributes:
+        out: The output folder.
+        inputs: Files, folders and patterns of logs and trails.
+        acls: Files of ACL sets and stores; empty keeps the bindings of the last run.
+        source: What the inputs are, where they do not tell; None lets them tell.
+        zone: The zone of times in logs that have none.
+        rebuild: Whether files are read again that are known.
+        since: The begin of the window of drift and new_access; None for the last day.
+        policy: What decides beside the ACLs.
+        slice_bytes: Bytes of a large file that a task reads.
+
+    """
+
+    out: Path
+    inputs: tuple[str, ...]
+    acls: tuple[str, ...] = ()
+    source: str | None = None
+    zone: str = "UTC"
+    rebuild: bool = False
+    since: dt.datetime | None = None
+    policy: Policy = field(default_factory=Policy)
+    slice_bytes: int = SLICE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What a run did; the same numbers as its row in the table runs."""
+
+    run: dict[str, Any]
+    rows: dict[str, int]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a run takes from outside: an engine, the time, its id, and who is told."""
+
+    engine: Engine
+    now: Callable[[], dt.datetime]
+    run_id: str
+    version: str
+    tell: Callable[[str], None]
+    checkpoint: Callable[[str], None] = lambda _: None
+
+
+def run(request: RunRequest, around: Surroundings) -> RunSummary:
+    """Bring the tables of an output folder up to date.
+
+    Raises:
+        PipelineError: it could not; the tables are as they were.
+
+    """
+    with locked(request.out):
+        return _Run(request, around).whole()
+
+
+class _Run:
+    """One run: what its steps hand on to each other."""
+
+    def __init__(self, request: RunRequest, around: Surroundings) -> None:
+        self._request = request
+        self._around = around
+        self._started = around.now()
+        self._staged = Staged(request.out, around.run_id)
+        self._known = contents.read(request.out, "files").to_dicts()
+        self._warnings: dict[str, int] = {}
+
+    def whole(self) -> RunSummary:
+        """Do all steps, then commit."""
+        work = self._compare()
+        results = self._read(work)
+        files = self._files(work, results)
+        hours = self._hours(work, files)
+        self._decisions(hours, files)
+        rows = {"decisions files": len(self._decision_files())}
+        rows.update(self._gold(self._bindings()))
+        row = self._row(work, results)
+        self._write_manifest(files, row)
+        self._around.tell("swapping the new tables in")
+        self._staged.commit(self._around.checkpoint)
+        gone = tuple(sorted(each["path"] for each in work.gone))
+        return RunSummary(run=row, rows=rows, gone=gone)
+
+    def _compare(self) -> manifest.Work:
+        found: list[SourceFile] = []
+        failures = []
+        for path in listed(self._request.inputs):
+            try:
+                file = described(path, self._request.source)
+            except Unreadable as error:
+                failures.append(str(error))
+            else:
+                found += [] if file is None else [file]
+        _refuse(failures)
+        work = manifest.compare(self._known, found, self._options(), rebuild=self._request.rebuild)
+        new = sum(file.size for _, file in work.read)
+        self._around.tell(
+            f"{len(found)} files found, {len(work.read)} to read ({new / 1e6:,.1f} MB),"
+            f" {len(work.unchanged) + len(work.moved)} known already"
+        )
+        return work
+
+    def _options(self) -> str:
+        return manifest.options_text({"zone": self._request.zone})
+
+    def _read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
+        request = self._request
+        for file_id, _ in work.read:
+            for table in ("lines", "quarantine"):
+                self._remove_parts(table, file_id)
+        staging = self._staged.folder.absolute()
+        tasks = tasks_of(work.read, request.zone, staging, request.slice_bytes)
+        results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
+        for done, result in enumerate(self._around.engine.map(read_range, tasks, None), 1):
+            results[result.file_id].append(result)
+            self._around.tell(f"read {done} of {len(tasks)} pieces")
+        every = [result for found in results.values() for result in found]
+        _refuse(result.failure for result in every if result.failure)
+        self._warn(warning for result in every for warning in result.warnings)
+        if missing := sum(result.missing for result in every):
+            self._warn([("decisions that the trail itself says are missing", missing)])
+        return results
+
+    def _remove_parts(self, table: str, file_id: str) -> None:
+        folder = self._request.out / places.part(table, file_id, 0)
+        for path in folder.parent.glob("*.parquet"):
+            self._staged.remove(places.relative(self._request.out, path))
+
+    def _files(
+        self, work: manifest.Work, results: dict[str, list[ReadResult]]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the new rows of the table files, by id."""
+        files = {row["file_id"]: row for row in (*work.unchanged, *work.moved, *work.gone)}
+        for file_id, file in work.read:
+            files[file_id] = self._file_row(file_id, file, results[file_id])
+        return files
+
+    def _file_row(
+        self, file_id: str, file: SourceFile, results: list[ReadResult]
+    ) -> dict[str, Any]:
+        first = [result.first_ts for result in results if result.first_ts is not None]
+        last = [result.last_ts for result in results if result.last_ts is not None]
+        return {
+            "file_id": file_id,
+            "path": file.path,
+            "source": file.source,
+            "options": self._options(),
+            "size": file.size,
+            "mtime_ns": file.mtime_ns,
+            "inode": file.inode,
+            "head_bytes": len(file.beginning),
+            "head_sha256": file.digest(),
+            "lines": sum(result.lines for result in results),
+            "decisions": sum(result.decisions for result in results),
+            "ignored": sum(result.ignored for result in results),
+            "quarantined": sum(result.quarantined for result in results),
+            "first_ts": min(first, default=None),
+            "last_ts": max(last, default=None),
+            "hours": sorted({hour for result in results for hour in result.hours}),
+            "run_id": self._around.run_id,
+        }
+
+    def _hours(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> list[str]:
+        """Return the hours that what was read now or earlier by the same files touches."""
+        read_now = {file_id for file_id, _ in work.read}
+        rows = [row for row in (*self._known, *files.values()) if row["file_id"] in read_now]
+        return sorted({hour for row in rows for hour in row["hours"]})
+
+    def _decisions(self, hours: list[str], files: dict[str, dict[str, Any]]) -> None:
+        parts: dict[str, list[str]] = {hour: [] for hour in hours}
+        for file_id, row in sorted(files.items()):
+            touched = parts.keys() & set(row["hours"])
+            names = self._parts_now(file_id) if touched else []
+            for hour in touched:
+                parts[hour] += names
+        tasks = [
+            HourTask(
+                hour=hour,
+                parts=tuple(found),
+                target=str(self._staged.path(places.hour_file(hour)).absolute()),
+            )
+            for hour, found in parts.items()
+        ]
+        self._around.tell(f"decisions of {len(tasks)} hours")
+        for result in self._around.engine.map(build_hour, tasks, None):
+            if result.rows == 0:
+                self._staged.remove(places.hour_file(result.hour))
+
+    def _parts_now(self, file_id: str) -> list[str]:
+        """Return the bronze files of an input file: the new ones where it was read now."""
+        name = places.part("lines", file_id, 0)
+        new = self._staged.path(name).parent
+        folder = new if new.is_dir() else (self._request.out / name).parent
+        names = sorted(str(path.absolute()) for path in folder.glob("*.parquet"))
+        removed = {str(self._request.out.absolute() / each) for each in self._staged.removed}
+        return [each for each in names if each not in removed]
+
+    def _decision_files(self) -> tuple[str, ...]:
+        """Return the files that the table decisions will have."""
+        folder = places.folder_of("decisions")
+        names = set()
+        for root in (self._request.out, self._staged.folder):
+            for path in (root / folder).rglob("*.parquet"):
+                names.add(places.relative(root, path))
+        now = [self._staged.now(name).absolute() for name in sorted(names)]
+        return tuple(str(path) for path in now if path.exists())
+
+    def _bindings(self) -> pl.DataFrame:
+        if not self._request.acls:
+            return contents.read(self._request.out, "bindings")
+        self._around.tell("reading the ACLs")
+        bindings = acl_sets.read(self._request.acls)
+        self._warn(contents.check("bindings", bindings).items())
+        contents.write(bindings, self._staged.path(places.single("bindings")))
+        return bindings
+
+    def _gold(self, bindings: pl.DataFrame) -> dict[str, int]:
+        asked = GoldInput(
+            engine=self._around.engine,
+            decisions=self._decision_files(),
+            bindings=bindings.to_arrow(),
+            policy=self._request.policy,
+            since=self._request.since,
+        )
+        rows = {"bindings": len(bindings)}
+        for job in gold_jobs():
+            self._around.tell(f"gold: {job.__name__}")
+            for table, found in job(asked).items():
+                frame = contents.as_frame(table, found)
+                self._warn(contents.check(table, frame).items())
+                contents.write(frame, self._staged.path(places.single(table)))
+                rows[table] = len(frame)
+        return rows
+
+    def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:
+        every = [result for found in results.values() for result in found]
+        return {
+            "run_id": self._around.run_id,
+            "command": "run",
+            "engine": self._around.engine.name,
+            "master": self._around.engine.master,
+            "version": self._around.version,
+            "started": self._started,
+            "finished": self._around.now(),
+            "files_read": len(work.read),
+            "files_unchanged": len(work.unchanged) + len(work.moved),
+            "lines": sum(result.lines for result in every),
+            "decisions": sum(result.decisions for result in every),
+            "ignored": sum(result.ignored for result in every),
+            "quarantined": sum(result.quarantined for result in every),
+            "warnings": [f"{name}: {count}" for name, count in sorted(self._warnings.items())],
+        }
+
+    def _write_manifest(self, files: dict[str, dict[str, Any]], row: dict[str, Any]) -> None:
+        for table, rows in (
+            ("files", [files[file_id] for file_id in sorted(files)]),
+            ("runs", [*contents.read(self._request.out, "runs").to_dicts(), row]),
+        ):
+            schema = contents.empty(table).schema
+            frame = contents.as_frame(table, pl.DataFrame(rows, schema=schema, orient="row"))
+            contents.check(table, frame)
+            contents.write(frame, self._staged.path(places.single(table)))
+
+    def _warn(self, warnings: Iterable[tuple[str, int]]) -> None:
+        for name, count in warnings:
+            self._warnings[name] = self._warnings.get(name, 0) + count
+
+
+def _refuse(failures: Iterable[str]) -> None:
+    found = list(failures)
+    if not found:
+        return
+    more = len(found) - FAILURES_TOLD
+    told = found[:FAILURES_TOLD] + ([f"and {more} more"] if more > 0 else [])
+    raise (Unreadable if len(found) == 1 else PipelineError)("\n".join(told))

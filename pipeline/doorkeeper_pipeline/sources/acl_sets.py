@@ -1,0 +1,112 @@
+"""Sets of ACLs in every form that ``doorkeeper.acl.formats`` reads, and the store's change log.
+
+A file says what is in force, not since when: its bindings have no times. Several files of dates
+that are given tell when a binding came and went, as far as the dates do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper.acl.formats import choosing
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper_pipeline.bindings import FIELDS, row_of
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import change_log
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+FILE_BYTES_MAX = 1 << 30
+"""A set of a million bindings has some 200 MB; a larger file is a log that was named by mistake."""
+
+
+def read_bindings(path: Path) -> list[AclBinding]:
+    """Return the bindings of a file in any format.
+
+    Raises:
+        Unreadable: it cannot be read, or is no set of ACLs; says where.
+
+    """
+    try:
+        if path.stat().st_size > FILE_BYTES_MAX:
+            raise Unreadable(f"{path}: {path.stat().st_size} bytes; a set of ACLs has 1 GB at most")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path}: no set of ACLs: byte {error.start} is no UTF-8") from error
+    try:
+        return choosing.read(text, name=path.name)
+    except FormatError as error:
+        raise Unreadable(f"{path}: {error}") from error
+
+
+def table_of(
+    bindings: Iterable[AclBinding], source: str, at: dt.datetime | None = None
+) -> pl.DataFrame:
+    """Return bindings as rows of the table, each once, in order."""
+    rows = [
+        {
+            **row_of(binding),
+            "valid_from": at,
+            "valid_to": None,
+            "from_revision": None,
+            "to_revision": None,
+            "created_by": None,
+            "removed_by": None,
+            "source": source,
+        }
+        for binding in sorted(set(bindings))
+    ]
+    return pl.DataFrame(rows, schema=contents.empty("bindings").schema, orient="row")
+
+
+def read(places: Sequence[str]) -> pl.DataFrame:
+    """Return the table bindings of files and stores; a binding of several is one row.
+
+    Raises:
+        Unreadable: one of them cannot be read.
+
+    """
+    found = [_one(Path(place)) for place in places]
+    rows = pl.concat([contents.empty("bindings"), *found])
+    # What a change log says of times counts more than a listing of the same moment.
+    return (
+        rows.sort("valid_from", nulls_last=True, maintain_order=True)
+        .unique(["binding_id", "valid_from"], keep="first", maintain_order=True)
+        .pipe(_without_timeless)
+        .sort(*FIELDS, "valid_from", "binding_id")
+    )
+
+
+def _one(path: Path) -> pl.DataFrame:
+    if path.is_dir():
+        path = path / change_log.STORE_NAME
+    if change_log.is_store(path):
+        return change_log.read(path)
+    how = choosing.format_of(_beginning(path), path.name)
+    return table_of(read_bindings(path), how.value)
+
+
+def _beginning(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+
+
+def _without_timeless(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out rows without times of bindings that a row with times has in force."""
+    timed = rows.filter(pl.col("valid_from").is_not_null() & pl.col("valid_to").is_null())
+    timeless = rows.filter(pl.col("valid_from").is_null()).join(
+        timed.select(FIELDS), on=list(FIELDS), how="anti"
+    )
+    return pl.concat([rows.filter(pl.col("valid_from").is_not_null()), timeless])

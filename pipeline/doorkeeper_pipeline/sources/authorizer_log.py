@@ -1,0 +1,396 @@
+r"""kafka-authorizer.log, columnar: dictionary first, and only distinct messages are parsed.
+
+    [2024-10-25 10:11:12,345] INFO Principal = ... (kafka.authorizer.logger)
+
+A record begins with its time and ends with the logger's name at the end of a line. Names may hold
+line breaks, so a record may have several lines; those are put together here. A line that begins
+like a record inside of one that has not ended is a torn record or a forged one: no reading of it is
+certain, and the piece goes to quarantine as it is. (A name that holds the end of a record, a line
+break and a whole second record cannot be told from two records: Kafka escapes nothing.)
+
+The time has no zone; who reads the log says in which it was written.
+
+Lines of other loggers, as in a file that takes several, are counted and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper_pipeline.sources import authorizer_message
+from doorkeeper_pipeline.sources.authorizer_message import Bad, Message
+from doorkeeper_pipeline.sources.parsed import (
+    DECISIONS,
+    QUARANTINE,
+    TEXT_MAX,
+    Parsed,
+    joined,
+    quarantined,
+    summed,
+)
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+SOURCE = "authorizer-log"
+END = b" (kafka.authorizer.logger)"
+END_TEXT = END.decode()
+OPERATIONS = tuple(each.name for each in AclOperation if each.value > AclOperation.ALL.value)
+BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
+"""What stands before the beginning of a record."""
+
+_BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+_OTHER = re.compile(_BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
+_INNER = re.compile(r"\n" + _BEGIN.pattern)
+_RECORD = re.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
+    re.DOTALL,
+)
+_TIME = "%Y-%m-%d %H:%M:%S,%3f"
+TIME_AT, TIME_LENGTH = 1, 23
+REST_AT = 26
+"""Where the level begins."""
+
+MESSAGE, IGNORED, BAD = 0, 1, 2
+"""The kinds of what a rest of a line says."""
+
+_CUTS = {
+    "minute": pl.col("line").str.slice(TIME_AT, 16),
+    "time": pl.col("line").str.slice(TIME_AT, TIME_LENGTH),
+    "rest": pl.col("line").str.slice(REST_AT).str.strip_suffix(END_TEXT),
+}
+_FIELDS = {name: pl.Boolean() if name == "probe" else pl.String() for name in Message._fields}
+MATCHING = "MatchingAcl"
+_TYPES = {
+    "Topic": "TOPIC",
+    "Group": "GROUP",
+    "Cluster": "CLUSTER",
+    "TransactionalId": "TRANSACTIONAL_ID",
+    "DelegationToken": "DELEGATION_TOKEN",
+    "User": "USER",
+}
+_PLAIN = (
+    r"^(?P<level>[A-Z]+) Principal = (?P<principal>(?:[^ ]| [^i])+) is (?P<outcome>Allowed|Denied)"
+    rf" operation = (?P<operation>{'|'.join(OPERATIONS)}) from host = (?P<host>[^ ]+)"
+    rf" on resource = (?P<resource_type>{'|'.join(_TYPES)}):LITERAL:(?P<resource_name>[^ \n]+)"
+    r" for request = (?P<api>[A-Za-z]+) with resourceRefCount = (?P<references>[0-9]+)"
+    r" based on rule (?:(?P<rule>SuperUser|DefaultAllow|DefaultDeny)"
+    r"|MatchingAcl\(acl=StandardAcl[\[(](?P<rule_binding>resourceType=[A-Z_]+, resourceName=[^ ]+,"
+    r" patternType=[A-Z]+, principal=(?:[^ ]| [^h])+, host=[^ ,]+, operation=[A-Z_]+,"
+    r" permissionType=(?:ALLOW|DENY))[\])]\))$"
+)
+"""Messages of eras D and E without blanks in names: most of what a real log holds."""
+
+_NOTHING = (None,) * len(_FIELDS)
+_MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
+_ODD = {
+    "minute": pl.String(),
+    "lines": pl.Int64(),
+    "first": pl.String(),
+    "last": pl.String(),
+    "offset": pl.Int64(),
+    **_FIELDS,
+}
+
+
+class _Frame(NamedTuple):
+    """Regular records of a block, columnar, and what else there is: (offset, bytes)."""
+
+    lines: pl.DataFrame
+    odd: list[tuple[int, bytes]]
+    physical: int
+
+
+def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None) -> Parsed:
+    """Return what the log says between two offsets, which must be beginnings of records."""
+    return joined(
+        _parse(_columns(offset, block), zone) for offset, block in whole(path, how, start, end)
+    )
+
+
+def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end where a record ends; the last one ends where the range does."""
+    rest, rest_at = b"", start
+    for _, block in blocks(path, how, start, end):
+        data = rest + block
+        cut = _last_boundary(data, len(rest))
+        if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+            rest = data
+            continue
+        cut = cut or data.rfind(b"\n") + 1 or len(data)
+        yield rest_at, data[:cut]
+        rest, rest_at = data[cut:], rest_at + cut
+    if rest:
+        yield rest_at, rest
+
+
+def _last_boundary(data: bytes, searched: int) -> int:
+    """Return where the last record begins that is not complete, 0 when none ends."""
+    at = data.rfind(END, max(0, searched - len(END) - 2))
+    while at >= 0:
+        found = BOUNDARY.match(data, at)
+        if found is not None:
+            return found.end()
+        at = data.rfind(END, 0, at)
+    return 0
+
+
+def _columns(offset: int, block: bytes) -> _Frame:
+    """Split a block into its regular records and the rest."""
+    breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+    ends = breaks if block.endswith(b"\n") else np.append(breaks, len(block))
+    starts = np.concatenate(([0], ends[:-1] + 1)).astype(np.int64)
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return _Frame(_no_lines(), _grouped(offset, block, starts, ends, None), len(ends))
+    lines = _texts(block, starts, ends).with_columns(
+        begins=(pl.col("line").str.starts_with("["))
+        & (pl.col("line").str.slice(24, 2) == "] ")
+        & (pl.col("line").str.slice(20, 1) == ","),
+        complete=pl.col("line").str.ends_with(END_TEXT),
+    )
+    # A record of one line: it begins, it ends, and the line before it ended one.
+    regular = (
+        lines["begins"] & lines["complete"] & lines["complete"].shift(1, fill_value=True)
+    ).to_numpy()
+    chosen = lines.filter(pl.Series(regular)).select(
+        "line", offset=pl.Series(starts[regular] + offset)
+    )
+    odd = [] if regular.all() else _grouped(offset, block, starts, ends, regular)
+    return _Frame(chosen, odd, len(ends))
+
+
+def _texts(
+    block: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> pl.DataFrame:
+    """Return lines as a column without copying them: they are where the block has them."""
+    offsets = np.append(starts, len(block) if not block.endswith(b"\n") else ends[-1] + 1)
+    array = pa.LargeStringArray.from_buffers(
+        len(starts), pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(block)
+    )
+    column = pl.Series("line", array)
+    return pl.DataFrame({"line": column.str.strip_chars_end("\r\n")})
+
+
+def _no_lines() -> pl.DataFrame:
+    return pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
+
+
+def _grouped(
+    offset: int,
+    block: bytes,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    regular: npt.NDArray[np.bool_] | None,
+) -> list[tuple[int, bytes]]:
+    """Return what is not regular as pieces: a record of several lines, or what is none."""
+    indexes = range(len(starts)) if regular is None else np.flatnonzero(~regular)
+    pieces: list[tuple[int, bytes]] = []
+    first = last = -1  # the lines of the piece that is being put together
+    in_record = False
+
+    def close() -> None:
+        if first >= 0:
+            pieces.append((offset + int(starts[first]), block[starts[first] : ends[last]]))
+
+    for index in map(int, indexes):
+        line = block[starts[index] : ends[index]].decode("utf-8", "replace").rstrip("\r")
+        begins = _BEGIN.match(line) is not None
+        if first >= 0 and (last + 1 != index or (begins and not in_record)):
+            close()
+            first = -1
+        if first < 0:
+            first, in_record = index, begins
+        last = index
+        if line.endswith(END_TEXT) or (first == index and _OTHER.match(line)):
+            close()
+            first = -1
+    close()
+    return pieces
+
+
+def _parse(frame: _Frame, zone: str) -> Parsed:
+    """Return what the records of a block say."""
+    grouped = (
+        frame.lines.lazy()
+        .with_columns(**_CUTS)
+        .group_by("minute", "rest")
+        .agg(
+            lines=pl.len().cast(pl.Int64),
+            first=pl.col("time").min(),
+            last=pl.col("time").max(),
+        )
+        .collect()
+    )
+    read_ones = grouped.join(_messages(grouped.select(pl.col("rest").unique())), on="rest")
+    # Several messages may say the same decision: they differ in the reference count alone.
+    said = _summed_texts(read_ones.filter(pl.col("kind") == MESSAGE))
+    decisions = _decisions(said, zone)
+    untimed = decisions.filter(pl.col("first_ts").is_null()).select(
+        minute="local_minute", reason=pl.lit(f"there is no such time in the zone {zone}")
+    )
+    bad = read_ones.filter(pl.col("kind") == BAD)
+    broken = [
+        _quarantine(frame.lines, bad.select("rest", "reason"), "rest"),
+        _quarantine(frame.lines, untimed, "minute"),
+    ]
+    odd = _odd(frame.odd, zone)
+    timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
+    return Parsed(
+        decisions=summed(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
+        quarantine=pl.concat([*broken, odd.quarantine]).unique("byte_offset").sort("byte_offset"),
+        lines=frame.physical,
+        ignored=int(read_ones.filter(pl.col("kind") == IGNORED)["lines"].sum()) + odd.ignored,
+    )
+
+
+def _summed_texts(read_ones: pl.DataFrame) -> pl.DataFrame:
+    """Sum what says the same in a minute, by a number for each distinct decision."""
+    distinct = read_ones.select(list(_FIELDS)).unique().with_row_index("said")
+    return (
+        read_ones.join(distinct, on=list(_FIELDS))
+        .group_by("minute", "said")
+        .agg(pl.col("lines").sum(), pl.col("first").min(), pl.col("last").max())
+        .join(distinct, on="said")
+    )
+
+
+def _messages(rests: pl.DataFrame) -> pl.DataFrame:
+    """Return what each distinct rest of a line says, with its kind, and why it is bad."""
+    groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
+    plain = groups.filter(pl.col("principal").is_not_null())
+    rows = []
+    for rest in groups.filter(pl.col("principal").is_null())["rest"]:
+        level, _, text = rest.partition(" ")
+        found = authorizer_message.read(level, text)
+        match found:
+            case Message():
+                rows.append((rest, MESSAGE, None, *found))
+            case Bad(reason):
+                rows.append((rest, BAD, reason, *_NOTHING))
+            case _:
+                rows.append((rest, IGNORED, None, *_NOTHING))
+    others = pl.DataFrame(rows, schema=_MESSAGES, orient="row")
+    return pl.concat([_plain_messages(plain), others])
+
+
+def _plain_messages(groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the messages that the one expression could read: nothing in them has two readings."""
+    return groups.with_columns(
+        kind=pl.when(pl.col("references") == "0").then(IGNORED).otherwise(MESSAGE).cast(pl.Int8),
+        reason=pl.lit(None, pl.String),
+        resource_type=pl.col("resource_type").replace_strict(
+            _TYPES, default=None, return_dtype=pl.String
+        ),
+        outcome=pl.col("outcome").str.to_uppercase(),
+        rule=pl.when(pl.col("rule_binding").is_null()).then("rule").otherwise(pl.lit(MATCHING)),
+        rule_binding=pl.col("rule_binding").fill_null(""),
+        probe=pl.col("level") == "TRACE",
+    ).select(list(_MESSAGES))
+
+
+def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
+    """Return the messages of minutes as decisions; times that are none in the zone are null."""
+    utc = {
+        name: pl.col(column)
+        .str.to_datetime(_TIME, time_unit="us", strict=False)
+        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+        .dt.convert_time_zone("UTC")
+        for name, column in (("first_ts", "first"), ("last_ts", "last"))
+    }
+    return grouped.with_columns(**utc).with_columns(
+        minute=pl.col("first_ts").dt.truncate("1m"),
+        day=pl.col("first_ts").dt.date(),
+        source=pl.lit(SOURCE),
+        count=pl.col("lines"),
+        # With the clock set back inside of a minute the earlier text is the later time.
+        first_ts=pl.min_horizontal("first_ts", "last_ts"),
+        last_ts=pl.max_horizontal("first_ts", "last_ts"),
+        local_minute=pl.col("minute"),
+    )
+
+
+def _quarantine(lines: pl.DataFrame, wanted: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return the lines that have one of these, each with its place and reason."""
+    if wanted.is_empty():
+        return quarantined(())
+    return (
+        lines.with_columns(**_CUTS)
+        .join(wanted.unique(by), on=by)
+        .select(
+            byte_offset="offset",
+            byte_length=pl.col("line").str.len_bytes().cast(pl.Int64),
+            reason="reason",
+            text=pl.col("line").str.slice(0, TEXT_MAX),
+        )
+        .select(list(QUARANTINE))
+    )
+
+
+def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
+    """Return what the pieces say that are not one line each."""
+    records = []
+    bad: list[tuple[int, int, str, str]] = []
+    ignored = 0
+    for offset, piece in pieces:
+        text = piece.decode("utf-8", "replace").rstrip("\r\n")
+        found = _record(piece, text)
+        if isinstance(found, str):
+            bad.append((offset, len(piece), found, text))
+        elif found is None:
+            ignored += piece.count(b"\n") + 1
+        else:
+            records.append((offset, piece, found))
+    rows = []
+    for offset, piece, (time, message) in records:
+        rows.append((time[:16], 1 + piece.count(b"\n"), time, time, offset, *message))
+    decisions = _decisions(pl.DataFrame(rows, schema=_ODD, orient="row"), zone)
+    untimed = decisions.filter(pl.col("first_ts").is_null())
+    bad += [(row, 0, f"there is no such time in the zone {zone}", "") for row in untimed["offset"]]
+    return Parsed(
+        decisions=decisions.filter(pl.col("first_ts").is_not_null())
+        .with_columns(count=pl.lit(1, pl.Int64))
+        .select(list(DECISIONS)),
+        quarantine=quarantined(bad),
+        ignored=ignored,
+    )
+
+
+def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
+    """Return time and message of a piece; why it is bad; None when it says no decision."""
+    if not text.strip() or _OTHER.match(text):
+        return None
+    found = _RECORD.match(text)
+    if found is None:
+        return "no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'"
+    if _INNER.search(text):
+        return "a record begins inside of another: one is torn, or a name is forged"
+    message = authorizer_message.read(found[2], found[3])
+    if not _is_utf8(piece):
+        message = Bad("bytes that are no UTF-8")
+    match message:
+        case Message():
+            return found[1], message
+        case Bad(reason):
+            return reason
+        case _:
+            return None
+
+
+def _is_utf8(piece: bytes) -> bool:
+    try:
+        piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""The change log of a Doorkeeper store: every binding there ever was, with its times and authors.
+
+The database is opened to read only; a server may be writing in it. The log is pruned from its old
+end, so a binding may be older than the log: its ``valid_from`` is null then.
+
+Source: the tables of ``docs/storage.md``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import apsw
+
+STORE_NAME = "doorkeeper.db"
+SOURCE = "change-log"
+APPLICATION_ID = 0x446F6F72
+"""In the header of a store of Doorkeeper."""
+
+CREATED, DELETED = 1, 2
+BUSY_MS = 5000
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+_COLUMNS = (
+    "binding_id, resource_type, name, pattern_type, principal, host, operation, permission_type"
+)
+
+
+def is_store(path: Path) -> bool:
+    """Say whether a file is an SQLite database.
+
+    Raises:
+        Unreadable: the file cannot be read.
+
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+
+
+def read(path: Path) -> pl.DataFrame:
+    """Return all bindings that the log knows, in force or not, as rows of the table bindings.
+
+    Raises:
+        Unreadable: it is no store of Doorkeeper, or damaged.
+
+    """
+    import apsw  # noqa: PLC0415  only stores need it
+
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            if connection.pragma("application_id") != APPLICATION_ID:
+                raise Unreadable(f"{path}: this is a database, but not a store of Doorkeeper")
+            connection.execute("BEGIN")  # log and bindings from one moment
+            rows = _intervals(connection)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise Unreadable(f"{path}: {error}") from error
+    return pl.DataFrame(rows, schema=contents.empty("bindings").schema, orient="row")
+
+
+def _intervals(connection: apsw.Connection) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    in_force: dict[str, dict[str, Any]] = {}
+    log = connection.execute(
+        f"SELECT kind, revision, time_ms, author_principal, {_COLUMNS} FROM change_log"  # noqa: S608
+        f" WHERE kind IN ({CREATED}, {DELETED}) ORDER BY revision, item"
+    )
+    for kind, revision, time_ms, author, *binding in log:
+        at = EPOCH + dt.timedelta(milliseconds=time_ms)
+        if kind == CREATED:
+            row = _row(binding, valid_from=at, from_revision=revision, created_by=author)
+            in_force[row["binding_id"]] = row
+            found.append(row)
+            continue
+        ended = in_force.pop(binding[0], None)
+        if ended is None:
+            ended = _row(binding)
+            found.append(ended)
+        ended.update(valid_to=at, to_revision=revision, removed_by=author)
+    for *binding, revision in connection.execute(f"SELECT {_COLUMNS}, revision FROM bindings"):  # noqa: S608
+        if binding[0] not in in_force:
+            found.append(_row(binding, from_revision=revision))
+    return found
+
+
+def _row(binding: list[Any], **known: object) -> dict[str, Any]:
+    binding_id, resource_type, name, pattern_type, principal, host, operation, permission = binding
+    return {
+        "binding_id": binding_id,
+        "resource_type": ResourceType(resource_type).name,
+        "resource_name": name,
+        "pattern_type": PatternType(pattern_type).name,
+        "principal": principal,
+        "host": host,
+        "operation": AclOperation(operation).name,
+        "permission_type": AclPermissionType(permission).name,
+        "valid_from": None,
+        "valid_to": None,
+        "from_revision": None,
+        "to_revision": None,
+        "created_by": None,
+        "removed_by": None,
+        "source": SOURCE,
+        **known,
+    }

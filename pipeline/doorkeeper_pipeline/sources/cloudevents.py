@@ -1,0 +1,140 @@
+"""Confluent's audit log: CloudEvents 1.0, type io.confluent.kafka.server/authorization.
+
+One event a line, as a consumer of the topic confluent-audit-log-events writes them. Events of
+other types, and methods that are none of Kafka's, are no decisions of ACLs.
+
+Source: docs.confluent.io, "Audit Log Event Records".
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from doorkeeper_pipeline.sources import json_lines, words
+from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper_pipeline.sources.parsed import Parsed
+
+SOURCE = "cloudevents"
+TYPE = "io.confluent.kafka.server/authorization"
+METHODS = "kafka."
+
+
+class Address(msgspec.Struct, frozen=True):
+    """An address of a client."""
+
+    ip: str = ""
+
+
+class RequestMetadata(msgspec.Struct, frozen=True):
+    """What Confluent Platform says of a request."""
+
+    client_address: str = ""
+
+
+class Authentication(msgspec.Struct, frozen=True):
+    """Who asked."""
+
+    principal: str = ""
+
+
+class Role(msgspec.Struct, frozen=True):
+    """The role that decided."""
+
+    role: str = ""
+
+
+class Authorization(msgspec.Struct, frozen=True, rename="camel"):
+    """What was decided, about what."""
+
+    granted: bool
+    operation: str
+    resource_type: str
+    resource_name: str
+    super_user_authorization: bool = False
+    acl_authorization: dict[str, object] | None = None
+    rbac_authorization: Role | None = None
+
+
+class Data(msgspec.Struct, frozen=True, rename="camel"):
+    """The content of an event."""
+
+    method_name: str = ""
+    authentication_info: Authentication = Authentication()
+    authorization_info: Authorization | None = None
+    request_metadata: RequestMetadata = RequestMetadata()
+    client_address: list[Address] = []
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Of an event what the tables need."""
+
+    specversion: str
+    type: str = ""
+    time: dt.datetime | None = None
+    data: Data = Data()
+
+
+_DECODER = msgspec.json.Decoder(Event)
+
+
+def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
+    """Return what the log says between two offsets."""
+    return json_lines.read(path, how, SOURCE, line, start, end)
+
+
+def line(text: bytes) -> Line:
+    """Return what an event says.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    event = _DECODER.decode(text)
+    data = event.data
+    if event.type != TYPE or not data.method_name.startswith(METHODS):
+        return None
+    if event.time is None or event.time.tzinfo is None:
+        raise ValueError("time: expected is a time with a zone")
+    asked = data.authorization_info
+    if asked is None:
+        raise ValueError("data.authorizationInfo: found nothing; expected is a decision")
+    time = (event.time - EPOCH) // dt.timedelta(microseconds=1)
+    decided = Decided(
+        principal=data.authentication_info.principal,
+        host=_host(data),
+        operation=words.operation(asked.operation),
+        resource_type=words.resource_type(asked.resource_type),
+        resource_name=asked.resource_name,
+        outcome="ALLOWED" if asked.granted else "DENIED",
+        api=data.method_name.removeprefix(METHODS),
+        rule=_rule(asked),
+        rule_binding="",
+        probe=False,
+        count=1,
+        first_us=time,
+        last_us=time,
+    )
+    return [json_lines.checked(decided)]
+
+
+def _host(data: Data) -> str:
+    if data.client_address:
+        return data.client_address[0].ip
+    return data.request_metadata.client_address.removeprefix("/")
+
+
+def _rule(asked: Authorization) -> str:
+    if asked.super_user_authorization:
+        return "SuperUser"
+    if asked.rbac_authorization is not None:
+        return f"Role {asked.rbac_authorization.role}"
+    if asked.acl_authorization is not None:
+        return "MatchingAcl"
+    return "" if asked.granted else "DefaultDeny"

@@ -1,0 +1,126 @@
+"""Which input files there are, and what identifies one.
+
+A file is the same when its beginning is, whatever it is called: logs are rotated by renaming and
+compressed later, and a log that is being written grows. So the digest of its first bytes, not
+compressed, is what the manifest knows it by, beside path, size, time and number.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import reading
+from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+IDENTITY_BYTES = 4096
+"""How much of a file's beginning tells it from others: some twenty lines of a log."""
+
+UNFINISHED = (".open", ".tmp", ".part", ".swp")
+"""Ends of names of files that somebody is still writing under that name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """An input file as it was found.
+
+    Attributes:
+        path: Where, absolute.
+        source: What it is, one of SOURCES.
+        how: How it is compressed: gz, zst or nothing.
+        size: Bytes.
+        mtime_ns: When it was changed last.
+        inode: Its number in the file system.
+        beginning: Its first IDENTITY_BYTES, uncompressed.
+
+    """
+
+    path: str
+    source: str
+    how: str
+    size: int
+    mtime_ns: int
+    inode: int
+    beginning: bytes
+
+    def digest(self, size: int | None = None) -> str:
+        """Return the digest of the beginning, or of its first bytes."""
+        return hashlib.sha256(self.beginning[:size]).hexdigest()
+
+
+def listed(places: Iterable[str]) -> list[Path]:
+    """Return the files of places: files, folders with all below them, and patterns with ``*``.
+
+    Hidden files and those that are still being written are left out, but for one that is named.
+
+    Raises:
+        Unreadable: a place is not there, or nothing fits a pattern.
+
+    """
+    found: dict[Path, None] = {}
+    for place in places:
+        path = Path(place)
+        if path.is_dir():
+            found.update(dict.fromkeys(_below(path)))
+        elif path.exists():
+            found[path.absolute()] = None
+        else:
+            fitting = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  absolute ones too
+            if not fitting:
+                raise Unreadable(f"{place}: there is no such file or folder, and nothing fits it")
+            for each in map(Path, fitting):
+                new = _below(each) if each.is_dir() else [each.absolute()]
+                found.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
+    return list(found)
+
+
+def described(path: Path, source: str | None = None) -> SourceFile | None:
+    """Return a file with what identifies it; None for one that is empty.
+
+    Raises:
+        Unreadable: it cannot be read, or nothing tells what it is and ``source`` does not say.
+
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    if found.st_size == 0:
+        return None
+    how = reading.compression(path)
+    beginning = reading.head(path, how, HEAD_BYTES)
+    kind = source or source_of(beginning)
+    if kind is None:
+        raise Unreadable(
+            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is; "
+            f"say it with --source {'|'.join(SOURCES)}"
+        )
+    return SourceFile(
+        path=str(path.absolute()),
+        source=kind,
+        how=how,
+        size=found.st_size,
+        mtime_ns=found.st_mtime_ns,
+        inode=found.st_ino,
+        beginning=beginning[:IDENTITY_BYTES],
+    )
+
+
+def _below(folder: Path) -> Sequence[Path]:
+    found = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(parent, name).absolute() for name in sorted(names) if _is_finished(name)]
+    return found
+
+
+def _is_finished(name: str) -> bool:
+    return not name.startswith(".") and not name.endswith(UNFINISHED)

@@ -1,0 +1,169 @@
+"""Files with one JSON object a line: the frame that the trail, OCSF and CloudEvents share.
+
+An adapter turns the bytes of a line into rows; what it cannot read it raises as ValueError, and the
+line goes to quarantine with that reason.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.sources.parsed import (
+    DECISIONS,
+    Parsed,
+    joined,
+    no_decisions,
+    quarantined,
+    summed,
+)
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+TIME_MAX_US = 253402300799_999_999
+"""The end of the year 9999: later times are a mistake of units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A line says that so many decisions are not in the file."""
+
+    count: int
+
+
+class Decided(NamedTuple):
+    """A decision in a line, or several that the line counts; times are microseconds since 1970."""
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    outcome: str
+    api: str
+    rule: str
+    rule_binding: str
+    probe: bool
+    count: int  # type: ignore[assignment]  # a tuple's method of that name is not needed
+    first_us: int
+    last_us: int
+
+
+Line = list[Decided] | Missing | None
+"""What a line says; None when it is known and says no decision."""
+
+_ROWS = {
+    **{
+        name: pl.Boolean()
+        if name == "probe"
+        else pl.Int64()
+        if name in {"count", "first_us", "last_us"}
+        else pl.String()
+        for name in Decided._fields
+    },
+}
+
+
+def read(
+    path: Path,
+    how: str,
+    source: str,
+    adapter: Callable[[bytes], Line],
+    start: int = 0,
+    end: int | None = None,
+) -> Parsed:
+    """Return what the lines between two offsets say, which must be beginnings of lines."""
+    return joined(
+        _parse(offset, block, source, adapter) for offset, block in _whole(path, how, start, end)
+    )
+
+
+def _whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end where a line ends."""
+    rest, rest_at = b"", start
+    for _, block in blocks(path, how, start, end):
+        data = rest + block
+        cut = data.rfind(b"\n") + 1
+        if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+            rest = data
+            continue
+        cut = cut or len(data)
+        yield rest_at, data[:cut]
+        rest, rest_at = data[cut:], rest_at + cut
+    if rest:
+        yield rest_at, rest
+
+
+def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Line]) -> Parsed:
+    rows: list[Decided] = []
+    bad = []
+    ignored = missing = lines = 0
+    for line in block.split(b"\n"):
+        if line.strip():
+            lines += 1
+            try:
+                found = adapter(line)
+            except ValueError as error:
+                text = line.decode("utf-8", "replace")
+                bad.append((offset, len(line), _one_line(error), text))
+            else:
+                match found:
+                    case Missing(count):
+                        missing += count
+                        ignored += 1
+                    case None:
+                        ignored += 1
+                    case _:
+                        rows += found
+        offset += len(line) + 1
+    return Parsed(
+        decisions=_frame(rows, source),
+        quarantine=quarantined(bad),
+        lines=lines,
+        ignored=ignored,
+        missing=missing,
+    )
+
+
+def checked(row: Decided) -> Decided:
+    """Return a row whose numbers make sense.
+
+    Raises:
+        ValueError: a count is not positive, or a time is none.
+
+    """
+    if row.count < 1:
+        raise ValueError(f"count: found {row.count}; expected is 1 or more")
+    if not 0 < row.first_us <= row.last_us <= TIME_MAX_US:
+        raise ValueError(f"time: found {row.first_us} to {row.last_us} microseconds since 1970")
+    if not row.principal or not row.resource_name:
+        raise ValueError("the principal or the name of the resource is empty")
+    return row
+
+
+def _frame(rows: list[Decided], source: str) -> pl.DataFrame:
+    if not rows:
+        return no_decisions()
+    time = pl.Datetime("us", "UTC")
+    frame = (
+        pl.DataFrame(rows, schema=_ROWS, orient="row")
+        .with_columns(
+            first_ts=pl.col("first_us").cast(time),
+            last_ts=pl.col("last_us").cast(time),
+            source=pl.lit(source),
+            lines=pl.lit(1, pl.Int64),
+        )
+        .with_columns(minute=pl.col("first_ts").dt.truncate("1m"), day=pl.col("first_ts").dt.date())
+    )
+    return summed(frame.select(list(DECISIONS)))
+
+
+def _one_line(error: ValueError) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,107 @@
+"""What a piece of a source says, as frames: the same for every source.
+
+``decisions`` has the columns of the table ``lines`` but for file_id; times are UTC. ``quarantine``
+has byte_offset, byte_length, reason and text; offsets count in the uncompressed file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TEXT_MAX = 500
+"""Characters of a quarantined piece that are kept: enough to see what it is."""
+
+UTC_TIME = pl.Datetime("us", "UTC")
+KEY = {
+    "day": pl.Date(),
+    "minute": UTC_TIME,
+    "principal": pl.String(),
+    "host": pl.String(),
+    "operation": pl.String(),
+    "resource_type": pl.String(),
+    "resource_name": pl.String(),
+    "outcome": pl.String(),
+    "api": pl.String(),
+    "rule": pl.String(),
+    "rule_binding": pl.String(),
+    "probe": pl.Boolean(),
+    "source": pl.String(),
+}
+"""The columns that tell decisions apart."""
+
+DECISIONS = {
+    **KEY,
+    "count": pl.Int64(),
+    "first_ts": UTC_TIME,
+    "last_ts": UTC_TIME,
+    "lines": pl.Int64(),
+}
+QUARANTINE = {
+    "byte_offset": pl.Int64(),
+    "byte_length": pl.Int64(),
+    "reason": pl.String(),
+    "text": pl.String(),
+}
+
+
+def no_decisions() -> pl.DataFrame:
+    """Return an empty frame of decisions."""
+    return pl.DataFrame(schema=DECISIONS)
+
+
+def quarantined(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
+    """Return rows of (offset, length, reason, text) as a frame."""
+    cut = [(offset, length, reason, text[:TEXT_MAX]) for offset, length, reason, text in rows]
+    return pl.DataFrame(cut, schema=QUARANTINE, orient="row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What a piece of a source says.
+
+    Attributes:
+        decisions: The decisions, equal ones of a minute merged.
+        quarantine: What could not be read.
+        lines: How many lines, or events, the piece has.
+        ignored: How many of them are known and say no decision.
+        missing: Decisions that the source itself says are missing.
+
+    """
+
+    decisions: pl.DataFrame = field(default_factory=no_decisions)
+    quarantine: pl.DataFrame = field(default_factory=lambda: quarantined(()))
+    lines: int = 0
+    ignored: int = 0
+    missing: int = 0
+
+
+def joined(pieces: Iterable[Parsed]) -> Parsed:
+    """Return several pieces as one; a decision of two pieces stays two rows."""
+    found = list(pieces)
+    return Parsed(
+        decisions=pl.concat([no_decisions(), *(each.decisions for each in found)]),
+        quarantine=pl.concat([quarantined(()), *(each.quarantine for each in found)]),
+        lines=sum(each.lines for each in found),
+        ignored=sum(each.ignored for each in found),
+        missing=sum(each.missing for each in found),
+    )
+
+
+def summed(decisions: pl.DataFrame) -> pl.DataFrame:
+    """Return decisions with equal ones of a minute merged, in no order."""
+    return (
+        decisions.group_by(list(KEY))
+        .agg(
+            pl.col("count").sum(),
+            pl.col("first_ts").min(),
+            pl.col("last_ts").max(),
+            pl.col("lines").sum(),
+        )
+        .select(list(DECISIONS))
+    )

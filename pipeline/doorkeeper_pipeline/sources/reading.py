@@ -1,0 +1,148 @@
+"""The bytes of a file, uncompressed, in pieces that fit into memory."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from doorkeeper_pipeline.errors import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK_BYTES = 32 << 20
+"""Bytes that are parsed at once: columnar work needs some ten times as many."""
+
+PACKED_BYTES = 1 << 16
+"""Compressed bytes that are unpacked at once: small, since they may become very many."""
+
+RECORD_BYTES_MAX = 4 << 20
+"""The longest record that is waited for: names have 32,767 bytes at most in Kafka's own protocol,
+and a message holds a few of them. A longer one is cut, and ends in quarantine."""
+
+
+def compression(path: Path) -> str:
+    """Return gz, zst or nothing, by the file's first bytes."""
+    with opened_raw(path) as file:
+        start = file.read(4)
+    if start.startswith(b"\x1f\x8b"):
+        return "gz"
+    return "zst" if start == b"\x28\xb5\x2f\xfd" else ""
+
+
+@contextmanager
+def opened_raw(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file as it is.
+
+    Raises:
+        Unreadable: it cannot be opened; says why.
+
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    with file:
+        yield file
+
+
+@contextmanager
+def opened(path: Path, how: str) -> Iterator[IO[bytes]]:
+    """Open a file, uncompressed by ``how``: gz, zst or nothing.
+
+    Raises:
+        Unreadable: it cannot be opened, or ends inside of its compression.
+
+    """
+    with opened_raw(path) as raw:
+        try:
+            if how == "gz":
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield cast("IO[bytes]", unpacked)
+            elif how == "zst":
+                yield cast("IO[bytes]", _Unzst(raw, path))
+            else:
+                yield raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Unreadable(f"{path}: damaged {how}: {error}") from error
+        except Exception as error:
+            if type(error).__name__ == "ZstdError":
+                raise Unreadable(f"{path}: damaged zst: {error}") from error
+            raise
+
+
+class _Unzst:
+    """A zst file, uncompressed: the library's own reader says nothing of one that is cut off."""
+
+    def __init__(self, raw: IO[bytes], path: Path) -> None:
+        """Begin to read."""
+        import zstandard  # noqa: PLC0415  only where it is needed
+
+        self._raw = raw
+        self._path = path
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._packed = b""
+        self._unpacked = b""
+
+    def read(self, size: int) -> bytes:
+        """Return bytes, at most so many; none at the end.
+
+        Raises:
+            Unreadable: the file ends inside of a frame.
+
+        """
+        while not self._unpacked:
+            self._packed = self._packed or self._raw.read(PACKED_BYTES)
+            if not self._packed:
+                if self._frame is not None:
+                    raise Unreadable(f"{self._path}: damaged zst: the file is cut off")
+                return b""
+            self._frame = self._frame or self._new()
+            self._unpacked = self._frame.decompress(self._packed)
+            self._packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+        found, self._unpacked = self._unpacked[:size], self._unpacked[size:]
+        return found
+
+
+def head(path: Path, how: str, size: int) -> bytes:
+    """Return the first bytes of a file, uncompressed; fewer where it is shorter."""
+    with opened(path, how) as file:
+        return read_fully(file, size)
+
+
+def read_fully(file: IO[bytes], size: int) -> bytes:
+    """Read until the size or the end is reached; streams of compressors give less at a time."""
+    parts = []
+    while size > 0:
+        part = file.read(size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def blocks(
+    path: Path, how: str, start: int = 0, end: int | None = None, size: int = BLOCK_BYTES
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, bytes) of a file from start to end; offsets count uncompressed bytes.
+
+    A range is only asked of files that are not compressed.
+    """
+    with opened(path, how) as file:
+        if start:
+            file.seek(start)
+        offset = start
+        while True:
+            wanted = size if end is None else min(size, end - offset)
+            block = read_fully(file, wanted) if wanted > 0 else b""
+            if not block:
+                return
+            yield offset, block
+            offset += len(block)

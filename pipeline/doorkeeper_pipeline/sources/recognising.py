@@ -1,0 +1,31 @@
+"""What a file is: by how its first lines look, since names of logs differ from site to site."""
+
+from __future__ import annotations
+
+import json
+import re
+
+SOURCES = ("trail", "authorizer-log", "ocsf", "cloudevents")
+"""What can be read, as ``--source`` calls it and the column source has it."""
+
+HEAD_BYTES = 64 << 10
+"""How much of the beginning is looked at."""
+
+_LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+_MARKS = (("trail", {"kind", "seq"}), ("ocsf", {"class_uid"}), ("cloudevents", {"specversion"}))
+
+
+def source_of(beginning: bytes) -> str | None:
+    """Return what the file is that begins so; None when no line of it tells."""
+    for line in beginning.removeprefix(b"\xef\xbb\xbf").splitlines():
+        if _LOG_LINE.match(line):
+            return "authorizer-log"
+        if line.lstrip().startswith(b"{"):
+            try:
+                keys = set(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
+            for source, marks in _MARKS:
+                if marks <= keys:
+                    return source
+    return None

@@ -1,0 +1,107 @@
+"""Doorkeeper's own audit trail: ``schemas/records/audit_event.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from doorkeeper_pipeline.sources import json_lines, words
+from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper_pipeline.sources.parsed import Parsed
+
+SOURCE = "trail"
+NS_IN_US = 1000
+
+
+class Binding(msgspec.Struct, frozen=True):
+    """The ACL of a decision."""
+
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Of any event what the tables need; what an event does not have stays as it is here."""
+
+    kind: str
+    count: int = 1
+    first_ns: int = 0
+    last_ns: int = 0
+    principal: str | None = None
+    host: str = ""
+    operation: str = ""
+    resource_type: str = ""
+    pattern_type: str = ""
+    resource_name: str = ""
+    outcome: str = ""
+    api: str | None = None
+    rule: str | None = None
+    binding: Binding | None = None
+    log_if_allowed: bool = True
+    log_if_denied: bool = True
+    reference_count: int = 1
+
+
+_DECODER = msgspec.json.Decoder(Event)
+_KINDS = {"change", "login", "start", "stop", "reload", "recovered"}
+_OUTCOMES = ("ALLOWED", "DENIED")
+
+
+def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
+    """Return what the trail says between two offsets."""
+    return json_lines.read(path, how, SOURCE, line, start, end)
+
+
+def line(text: bytes) -> Line:
+    """Return what a line of the trail says.
+
+    Raises:
+        ValueError: it is no event.
+
+    """
+    event = _DECODER.decode(text)
+    if event.kind == "dropped":
+        return Missing(max(event.count, 0))
+    if event.kind in _KINDS:
+        return None
+    if event.kind != "decision":
+        raise ValueError(f"kind: found {event.kind!r}; expected is decision or {sorted(_KINDS)}")
+    if event.outcome not in _OUTCOMES:
+        raise ValueError(f"outcome: found {event.outcome!r}; expected is one of {_OUTCOMES}")
+    if event.pattern_type != "LITERAL" or event.reference_count == 0:
+        return None  # asked for any resource of a type, not for one
+    denied = event.outcome == "DENIED"
+    decided = Decided(
+        principal=event.principal or "",
+        host=event.host,
+        operation=words.operation(event.operation),
+        resource_type=words.resource_type(event.resource_type),
+        resource_name=event.resource_name,
+        outcome=event.outcome,
+        api=event.api or "",
+        rule=event.rule or "",
+        rule_binding="" if event.binding is None else _text(event.binding),
+        probe=not (event.log_if_denied if denied else event.log_if_allowed),
+        count=event.count,
+        first_us=event.first_ns // NS_IN_US,
+        last_us=event.last_ns // NS_IN_US,
+    )
+    return [json_lines.checked(decided)]
+
+
+def _text(binding: Binding) -> str:
+    return (
+        f"resourceType={binding.resource_type}, resourceName={binding.resource_name}, "
+        f"patternType={binding.pattern_type}, principal={binding.principal}, host={binding.host}, "
+        f"operation={binding.operation}, permissionType={binding.permission}"
+    )

@@ -1,0 +1,1 @@
+"""What keeps the newest decisions up to date while the audit trail is being written."""

@@ -1,0 +1,128 @@
+"""Which input files were read: what an incremental run still has to do.
+
+A file is known again by path, size, time and number; else by its beginning. So a log that was
+rotated by renaming, or compressed since, is not read as a second file, and one that has grown
+replaces what it said before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from doorkeeper_pipeline.sources.files import SourceFile
+
+ID_LENGTH = 16
+ID_BYTES = 128
+"""Of the beginning as much as any file has that says anything: a file that grows keeps its id even
+where it is read anew into an empty folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a run has to do.
+
+    Attributes:
+        read: Files to be read, with the id that they have or get.
+        moved: Rows of files that only have another path now.
+        unchanged: Rows of files that are as they were.
+        gone: Rows of files that are not there any more; what they said stays.
+
+    """
+
+    read: tuple[tuple[str, SourceFile], ...]
+    moved: tuple[dict[str, Any], ...]
+    unchanged: tuple[dict[str, Any], ...]
+    gone: tuple[dict[str, Any], ...]
+
+
+def options_text(options: Mapping[str, str]) -> str:
+    """Return what changes how a file is read, as the manifest keeps it."""
+    return json.dumps(dict(options), sort_keys=True)
+
+
+def compare(
+    known: Iterable[Mapping[str, Any]],
+    found: Iterable[SourceFile],
+    options: str,
+    *,
+    rebuild: bool = False,
+) -> Work:
+    """Compare the rows of the table ``files`` with the files that there are."""
+    rows = [dict(row) for row in known]
+    by_path = {row["path"]: row for row in rows}
+    claimed: dict[str, dict[str, Any]] = {}
+    read: list[tuple[str, SourceFile]] = []
+    moved, unchanged = [], []
+    waiting: list[SourceFile] = []
+    for file in found:
+        row = by_path.get(file.path)
+        if row is not None and _is_same(row, file, options):
+            claimed[row["file_id"]] = row
+            if rebuild:
+                read.append((row["file_id"], file))
+            else:
+                unchanged.append(row)
+        else:
+            waiting.append(file)
+    # Names that were known go first: a copy of a file must not take its place.
+    for file in sorted(waiting, key=lambda each: (each.path not in by_path, each.path)):
+        row = _continued(rows, claimed, file)
+        if row is None:
+            file_id = _new_id(file, {each["file_id"] for each in rows} | {i for i, _ in read})
+            read.append((file_id, file))
+            continue
+        claimed[row["file_id"]] = row
+        if not rebuild and _is_renamed(row, file, options):
+            moved.append({**row, "path": file.path})
+        else:
+            read.append((row["file_id"], file))
+    gone = tuple(row for row in rows if row["file_id"] not in claimed)
+    return Work(read=tuple(read), moved=tuple(moved), unchanged=tuple(unchanged), gone=gone)
+
+
+def _is_same(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
+    return row["path"] == file.path and _is_renamed(row, file, options)
+
+
+def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
+    """Say whether a file has what it had when it was read, wherever it is now."""
+    return bool(
+        row["size"] == file.size
+        and row["mtime_ns"] == file.mtime_ns
+        and row["inode"] == file.inode
+        and row["options"] == options
+        and row["source"] == file.source
+        and row["head_sha256"] == file.digest(row["head_bytes"])
+    )
+
+
+def _continued(
+    rows: list[dict[str, Any]], claimed: Mapping[str, object], file: SourceFile
+) -> dict[str, Any] | None:
+    """Return the row whose file begins as this one does, and that no other file has taken."""
+    fitting = [
+        row
+        for row in rows
+        if row["file_id"] not in claimed
+        and row["head_bytes"] <= len(file.beginning)
+        and row["head_sha256"] == file.digest(row["head_bytes"])
+    ]
+    same_path = [row for row in fitting if row["path"] == file.path]
+    return next(iter(same_path or fitting), None)
+
+
+def _new_id(file: SourceFile, taken: set[str]) -> str:
+    """Return an id that follows from what the file is, so that a rebuild elsewhere gives it too."""
+    number = 0
+    while True:
+        text = f"{number}:{file.digest(ID_BYTES)}"
+        found = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
+        if found not in taken:
+            return found
+        number += 1

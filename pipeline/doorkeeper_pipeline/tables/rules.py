@@ -1,0 +1,144 @@
+"""What must hold for each row of a table: rules as data, each a predicate in SQL.
+
+A rule of severity ERROR stops the job before anything is replaced. A rule of severity WARNING is
+counted, and the count is told and kept in the table ``runs``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ERROR = "error"
+WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: its name, what holds for each row, and how bad it is when it does not."""
+
+    name: str
+    predicate: str
+    severity: str = ERROR
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "lines": (
+        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
+        Rule(name="counts are positive", predicate="count > 0"),
+        Rule(name="time runs forward", predicate="first_ts <= last_ts"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'", severity=WARNING),
+        Rule(name="resource has a name", predicate="resource_name <> ''", severity=WARNING),
+    ),
+    "decisions": (
+        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
+        Rule(name="counts are positive", predicate="count > 0"),
+        Rule(name="time runs forward", predicate="first_ts <= last_ts"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'", severity=WARNING),
+        Rule(name="resource has a name", predicate="resource_name <> ''", severity=WARNING),
+    ),
+    "bindings": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        Rule(
+            name="time runs forward",
+            predicate="valid_to IS NULL OR valid_from IS NULL OR valid_from <= valid_to",
+        ),
+    ),
+    "grant_usage": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        Rule(name="decisive uses are uses", predicate="decisive_uses <= uses"),
+        Rule(name="used agrees with uses", predicate="used = (uses > 0)"),
+        Rule(name="decisive agrees with its uses", predicate="decisive = (decisive_uses > 0)"),
+    ),
+    "unused_grants": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        Rule(name="proposal is known", predicate="proposal IN ('REMOVE', 'KEEP')"),
+    ),
+    "overbroad_grants": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+    ),
+    "least_privilege": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        Rule(name="each has support", predicate="support > 0"),
+    ),
+    "backtest": (
+        Rule(name="turn is known", predicate="turn IN ('ALLOW_TO_DENY', 'DENY_TO_ALLOW')"),
+        Rule(name="counts are positive", predicate="count > 0"),
+    ),
+    "denied": (
+        Rule(name="counts are positive", predicate="count > 0"),
+        Rule(name="reason is known", predicate="reason IN ('NO_ACL', 'DENY', 'UNKNOWN')"),
+    ),
+    "drift": (
+        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        Rule(name="change is known", predicate="change IN ('ADDED', 'REMOVED')"),
+    ),
+    "new_access": (
+        Rule(name="kind is known", predicate="kind IN ('PRINCIPAL', 'HOST', 'RESOURCE')"),
+        Rule(name="seen in the window", predicate="first_ts >= since"),
+    ),
+    "quarantine": (
+        Rule(name="a reason is given", predicate="reason <> ''"),
+        Rule(name="offsets are not negative", predicate="byte_offset >= 0 AND byte_length >= 0"),
+    ),
+    "files": (
+        Rule(
+            name="counts are not negative",
+            predicate="lines >= 0 AND decisions >= 0 AND ignored >= 0 AND quarantined >= 0",
+        ),
+    ),
+    "runs": (Rule(name="time runs forward", predicate="started <= finished"),),
+}
+
+"""The rules of each table."""
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "lines": (),
+    "decisions": (
+        "day",
+        "minute",
+        "principal",
+        "host",
+        "operation",
+        "resource_type",
+        "resource_name",
+        "outcome",
+        "api",
+        "rule",
+        "rule_binding",
+        "probe",
+        "source",
+    ),
+    "bindings": ("binding_id", "valid_from"),
+    "grant_usage": ("binding_id",),
+    "unused_grants": ("binding_id",),
+    "overbroad_grants": ("binding_id",),
+    "least_privilege": (
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    ),
+    "backtest": ("principal", "host", "operation", "resource_type", "resource_name"),
+    "denied": ("principal", "operation", "resource_type", "resource_name", "probe"),
+    "drift": ("binding_id", "change", "at"),
+    "new_access": ("kind", "principal", "host", "resource_type", "resource_name"),
+    "quarantine": ("file_id", "byte_offset"),
+    "files": ("file_id",),
+    "runs": ("run_id",),
+}
+"""The columns that name a row; empty where parts of a file may repeat one."""

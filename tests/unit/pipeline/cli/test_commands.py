@@ -1,0 +1,89 @@
+"""The command as a person meets it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper_pipeline.cli import main
+from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = (
+    "[2026-11-22 07:10:00,000] INFO Principal = User:a is Denied Operation = Read from host = h on"
+    " resource = Topic:LITERAL:x (kafka.authorizer.logger)\n"
+)
+
+
+def called(*arguments: str) -> tuple[int, str, str]:
+    """Return status, stdout and stderr of a command."""
+    result = CliRunner().invoke(pipeline, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_and_statuses(command: str) -> None:
+    """The help of each command shows how it is called, and what its exit status means."""
+    status, out, _ = called(command, "--help")
+
+    assert status == 0
+    assert f"doorkeeper-pipeline {command}" in out
+    assert "Exit status" in out
+
+
+def test_the_list_of_commands() -> None:
+    """The group lists its commands; an unknown one is wrong usage."""
+    status, out, _ = called("--help")
+
+    assert status == 0
+    assert all(command in out for command in COMMANDS)
+    assert called("frobnicate")[0] == 2
+
+
+def test_run_from_files_to_tables(tmp_path: Path) -> None:
+    """The summary is on stdout, progress on stderr, the tables in the folder."""
+    (tmp_path / "a.log").write_text(LINE + "bad\n")
+    arguments = ["run", "--engine", "local", "--audit", str(tmp_path / "a.log"), "--out"]
+
+    status, out, err = called(*arguments, str(tmp_path / "out"))
+
+    assert status == 0, err
+    assert "1 files read" in out
+    assert "1 in quarantine" in out
+    assert "1 to read" in err
+    assert len(contents.read(tmp_path / "out", "decisions")) == 1
+    _, out, err = called(*arguments, str(tmp_path / "out"), "--quiet", "--output", "json")
+    assert json.loads(out)["run"]["files_unchanged"] == 1
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (["--audit", "no-such"], 3, "no-such: there is no such file"),
+        (["--zone", "Mars/Olympus"], 2, "Europe/Prague"),
+        (["--since", "lately"], 2, "2026-11-22"),
+        (["--engine", "abacus"], 2, "abacus"),
+    ],
+)
+def test_wrong_usage_and_failures(
+    tmp_path: Path,
+    arguments: list[str],
+    status: int,
+    text: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is wrong is told in a line, with the status that the help names."""
+    with pytest.raises(SystemExit) as end:
+        main(["run", "--engine", "local", "--out", str(tmp_path / "out"), *arguments])
+
+    told = capsys.readouterr().err
+    assert end.value.code == status
+    assert text in told
+    assert "Traceback" not in told

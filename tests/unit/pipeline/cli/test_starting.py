@@ -1,0 +1,33 @@
+"""What a command starts with."""
+
+from __future__ import annotations
+
+import re
+
+from doorkeeper_pipeline.cli import starting
+from doorkeeper_pipeline.engines.local import LocalEngine
+
+
+def test_the_local_engine_needs_nothing() -> None:
+    """The engine without a JVM starts at once and tells nothing."""
+    told: list[str] = []
+    with starting.engine("local", "local[*]", told.append) as engine:
+        assert isinstance(engine, LocalEngine)
+    assert told == []
+
+
+def test_names_of_runs_sort_by_time() -> None:
+    """A run is named by its begin, and no two alike."""
+    names = {starting.run_id(starting.now()) for _ in range(3)}
+
+    assert len(names) == 3
+    assert all(re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}", name) for name in names)
+
+
+def test_the_policy() -> None:
+    """Super users and the default are as they were given."""
+    found = starting.policy(("User:a",), allow_everyone=True)
+
+    assert found.super_users == {"User:a"}
+    assert found.allow_everyone
+    assert re.match(r"\d|unknown", starting.version())

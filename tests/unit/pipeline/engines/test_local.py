@@ -1,0 +1,57 @@
+"""The engine without a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from doorkeeper_pipeline.engines.contract import TUPLE
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.tuples import COUNTS
+from doorkeeper_pipeline.sources.json_lines import Decided, _frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = pa.schema([("principal", pa.string()), ("count", pa.int64())])
+
+
+def doubled(shared: int, task: int) -> int:
+    """Return a product."""
+    return shared * task
+
+
+def picked(shared: dict[str, int], table: pa.Table) -> pa.Table:
+    """Return who asked, and how often, so many times."""
+    assert table.column_names == [*TUPLE, *COUNTS]
+    counts = [count * shared["times"] for count in table["count"].to_pylist()]
+    return pa.table({"principal": table["principal"], "count": counts})
+
+
+def test_map_keeps_the_order() -> None:
+    """Each task gives what the function gives."""
+    assert list(LocalEngine().map(doubled, [1, 2, 3], 10)) == [10, 20, 30]
+
+
+def test_distinct_decisions(tmp_path: Path) -> None:
+    """The function sees each distinct decision once, with counts summed over files."""
+    row = Decided(
+        "User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 2, 60_000_000, 60_000_000
+    )
+    later = row._replace(first_us=180_000_000, last_us=180_000_000, api="Fetch")
+    for name, rows in (("a", [row]), ("b", [later, row._replace(principal="User:b")])):
+        _frame(rows, "trail").write_parquet(tmp_path / name)
+    files = [str(tmp_path / name) for name in ("a", "b")]
+
+    found = LocalEngine().over_tuples(files, picked, {"times": 3}, SCHEMA)
+
+    assert sorted(found.to_pylist(), key=lambda each: str(each["principal"])) == [
+        {"principal": "User:a", "count": 12},
+        {"principal": "User:b", "count": 6},
+    ]
+
+
+def test_no_files() -> None:
+    """Without a history there is nothing, in the schema."""
+    assert LocalEngine().over_tuples([], picked, {}, SCHEMA) == SCHEMA.empty_table()

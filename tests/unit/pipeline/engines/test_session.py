@@ -1,0 +1,58 @@
+"""What Spark is started with, without starting it."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.engines import session
+from doorkeeper_pipeline.errors import Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_java_is_missing(tmp_path: Path) -> None:
+    """Without Java there is one line that says what to do."""
+    with pytest.raises(Missing, match="--engine local"):
+        session.check_java({"PATH": str(tmp_path)})
+
+
+def test_java_by_its_home(tmp_path: Path) -> None:
+    """A JAVA_HOME with a java in it is enough."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").touch()
+
+    session.check_java({"JAVA_HOME": str(tmp_path), "PATH": ""})
+
+
+def test_settings() -> None:
+    """UTC, ANSI, no page, twice as many partitions as cores; local stays local."""
+    found = session.settings("local[*]", 2, {})
+
+    assert found["spark.sql.shuffle.partitions"] == "4"
+    assert found["spark.sql.session.timeZone"] == "UTC"
+    assert found["spark.driver.bindAddress"] == "127.0.0.1"
+    assert "spark.driver.bindAddress" not in session.settings("spark://m:7077", 2, {})
+
+
+def test_the_archive_of_classes(tmp_path: Path) -> None:
+    """An archive that is there is used, one that is not is made."""
+    archive = tmp_path / "spark.jsa"
+    variables = {session.ARCHIVE_VARIABLE: str(archive)}
+    key = "spark.driver.extraJavaOptions"
+
+    assert session.settings("local[*]", 2, variables)[key].startswith("-XX:ArchiveClassesAtExit=")
+    archive.touch()
+    assert session.settings("local[*]", 2, variables)[key].startswith("-XX:SharedArchiveFile=")
+
+
+def test_what_workers_get(tmp_path: Path) -> None:
+    """The zip holds both packages, importable from it."""
+    names = zipfile.ZipFile(session.package_archive(tmp_path)).namelist()
+
+    assert "doorkeeper/__init__.py" in names
+    assert "doorkeeper_pipeline/jobs/read.py" in names
+    assert not any("__pycache__" in name for name in names)

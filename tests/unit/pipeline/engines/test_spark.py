@@ -1,0 +1,114 @@
+"""Spark gives what the engine without a JVM gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.tuples import COUNTS
+from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.silver import HourResult, HourTask, build_hour
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.engines.spark import SparkEngine
+
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+NOW = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkEngine]:
+    """Return the engine on two threads of this machine."""
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+
+    engine = SparkEngine("local[2]")
+    yield engine
+    engine.close()
+
+
+def ran(engine: Engine, logs: Path, out: Path) -> dict[str, bytes]:
+    """Return the bytes of silver and gold after a run."""
+    request = RunRequest(out=out, inputs=(str(logs),), slice_bytes=3000)
+    around = Surroundings(
+        engine=engine, now=lambda: NOW, run_id="run", version="1", tell=lambda _: None
+    )
+    run(request, around)
+    return {
+        places.relative(out, path): path.read_bytes()
+        for path in sorted(out.rglob("*.parquet"))
+        if path.relative_to(out).parts[0] in {"silver", "gold"}
+    }
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a log of some hours, with bad lines and a name of two lines."""
+    folder = tmp_path_factory.mktemp("logs")
+    lines = [
+        f"[2026-11-2{number % 3} 0{number % 7}:10:00,000] INFO Principal = User:p{number % 5} is"
+        f" Denied Operation = Read from host = h{number % 2} on resource ="
+        f" Group:LITERAL:n{number % 11}{chr(10) * (number % 2)}x (kafka.authorizer.logger)\n"
+        + "garbage\n"
+        * (number % 10 == 0)
+        for number in range(300)
+    ]
+    (folder / "kafka-authorizer.log").write_text("".join(lines))
+    return folder
+
+
+def picked(_: None, table: pa.Table) -> pa.Table:
+    """Return what was given: the function of a job that changes nothing."""
+    return table
+
+
+def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
+    """Silver and gold are equal to the byte, whatever they ran on."""
+    here = ran(LocalEngine(), logs, tmp_path / "local")
+    there = ran(spark, logs, tmp_path / "spark")
+
+    assert len(here) > 5
+    assert there == here
+    assert len(contents.read(tmp_path / "spark", "quarantine")) == 30
+
+
+def test_distinct_decisions_are_the_same(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
+    """A function over distinct decisions sees the same rows, each principal whole."""
+    ran(LocalEngine(), logs, tmp_path / "out")
+    files = places.files_of(tmp_path / "out", "decisions")
+    by = ["principal", "resource_name"]
+    time = pa.timestamp("us", "UTC")
+    schema = pa.schema(
+        [(name, pa.string()) for name in by]
+        + [(name, pa.int64() if name == "count" else time) for name in COUNTS]
+    )
+
+    tables = [
+        pl.from_arrow(engine.over_tuples(files, picked, None, schema, by))
+        for engine in (LocalEngine(), spark)
+    ]
+
+    here, there = (table for table in tables if isinstance(table, pl.DataFrame))
+    assert here.sort(by).equals(there.sort(by))
+    assert here["count"].sum() == 300
+
+
+def test_results_of_tasks(spark: SparkEngine) -> None:
+    """Each task gives its result; without tasks there is none."""
+    tasks = [HourTask(hour=f"2026-11-22T0{hour}", parts=(), target="") for hour in range(5)]
+
+    assert list(spark.map(build_hour, [], None)) == []
+    assert list(spark.map(build_hour, tasks, None)) == [
+        HourResult(hour=task.hour, rows=0, warnings=()) for task in tasks
+    ]
+    assert spark.over_tuples([], picked, None, pa.schema([])).num_rows == 0

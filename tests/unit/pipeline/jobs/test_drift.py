@@ -1,0 +1,48 @@
+"""What changed between two dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import polars as pl
+
+from doorkeeper.acl.formats.names import binding_of
+from doorkeeper_pipeline.jobs.drift import changes
+from doorkeeper_pipeline.sources.acl_sets import table_of
+
+BINDING = binding_of(
+    resource="TOPIC",
+    name="orders",
+    pattern="LITERAL",
+    principal="User:alice",
+    host="*",
+    does="READ",
+    permission="ALLOW",
+)
+
+
+def at(day: int) -> dt.datetime:
+    """Return a day."""
+    return dt.datetime(2026, 1, day, tzinfo=dt.UTC)
+
+
+def test_additions_and_removals_in_the_window() -> None:
+    """What came and went is told once each, the oldest first, inside of the window only."""
+    rows = table_of([BINDING], "change-log").with_columns(
+        valid_from=pl.lit(at(2)), valid_to=pl.lit(at(4)), removed_by=pl.lit("User:admin")
+    )
+
+    def told(since: int | None, until: int | None) -> list[str]:
+        window = [None if day is None else at(day) for day in (since, until)]
+        return changes(rows, *window)["change"].to_list()
+
+    assert told(None, None) == ["ADDED", "REMOVED"]
+    assert told(2, None) == ["REMOVED"]
+    assert told(None, 3) == ["ADDED"]
+    assert told(4, None) == []
+    assert changes(rows, None, None)["by"].to_list() == [None, "User:admin"]
+
+
+def test_what_was_always_there_is_no_addition() -> None:
+    """A set without times has no drift."""
+    assert changes(table_of([BINDING], "yaml"), None, None).is_empty()

@@ -1,0 +1,29 @@
+"""The list of gold jobs."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
+from doorkeeper_pipeline.tables import contents
+
+
+def test_every_job_gives_its_tables_without_a_history() -> None:
+    """With nothing to read each job gives empty tables that keep their contracts."""
+    asked = GoldInput(
+        engine=LocalEngine(),
+        decisions=(),
+        bindings=contents.empty("bindings").to_arrow(),
+        policy=Policy(),
+    )
+
+    tables = {name: rows for job in gold_jobs() for name, rows in job(asked).items()}
+
+    assert {"drift", "new_access"} <= set(tables)
+    for name, rows in tables.items():
+        frame = contents.as_frame(name, rows)
+        assert isinstance(frame, pl.DataFrame)
+        assert contents.check(name, frame) == {}
+        assert frame.is_empty()

@@ -1,0 +1,43 @@
+"""What is new."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from doorkeeper_pipeline.jobs.new_access import first_seen, last_day
+from doorkeeper_pipeline.sources.json_lines import Decided, _frame
+
+DAY_US = 86_400_000_000
+SINCE = dt.datetime(1970, 1, 3, tzinfo=dt.UTC)
+
+
+def seen(day: int, principal: str, host: str, name: str, outcome: str = "ALLOWED") -> Decided:
+    """Return a decision of a day."""
+    at = day * DAY_US + 1
+    return Decided(principal, host, "READ", "TOPIC", name, outcome, "", "", "", False, 2, at, at)
+
+
+def test_first_seen_in_the_window() -> None:
+    """New principals, and new hosts and resources of principals that are known."""
+    rows = [
+        seen(1, "User:old", "h1", "t1"),
+        seen(2, "User:old", "h1", "t1"),
+        seen(2, "User:old", "h2", "t1"),
+        seen(2, "User:old", "h1", "t2", "DENIED"),
+        seen(2, "User:new", "h9", "t9"),
+    ]
+
+    found = first_seen(_frame(rows, "trail").lazy(), SINCE)
+
+    names = ["kind", "principal", "host", "resource_name", "count", "denied"]
+    assert found.select(names).rows() == [
+        ("HOST", "User:old", "h2", "", 2, 0),
+        ("PRINCIPAL", "User:new", "", "", 2, 0),
+        ("RESOURCE", "User:old", "", "t2", 2, 2),
+    ]
+
+
+def test_the_last_day() -> None:
+    """Without a window it is the last day that there is."""
+    assert last_day(_frame([seen(2, "User:a", "h", "t")], "trail").lazy()) == SINCE
+    assert last_day(_frame([], "trail").lazy()) is None

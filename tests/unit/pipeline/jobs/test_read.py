@@ -1,0 +1,69 @@
+"""Tasks that read a range of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.jobs.read import ReadTask, read_range, tasks_of
+from doorkeeper_pipeline.sources.files import described
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = (
+    "[2026-11-22 07:10:00,000] INFO Principal = odd is Denied Operation = Read from host = h on"
+    " resource = Topic:x (kafka.authorizer.logger)\n"
+)
+
+
+def test_a_task_writes_rows_and_gives_counts(tmp_path: Path) -> None:
+    """Rows are in Parquet, what comes back is small."""
+    log = tmp_path / "a.log"
+    log.write_text(LINE + "bad\n" + LINE)
+    file = described(log)
+    assert file is not None
+
+    (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
+    result = read_range(None, task)
+
+    assert (result.lines, result.decisions, result.quarantined) == (3, 2, 1)
+    assert result.hours == ("2026-11-22T07",)
+    assert result.warnings == (("principal has a type", 1),)
+    folder = tmp_path / "staging" / "bronze"
+    lines = pl.read_parquet(folder / "lines" / "file_id=id" / "part-00000.parquet")
+    assert lines.select("file_id", "count", "lines").rows() == [("id", 2, 2)]
+    bad = pl.read_parquet(folder / "quarantine" / "file_id=id" / "part-00000.parquet")
+    assert bad.select("file", "byte_offset", "text").rows() == [(str(log), len(LINE), "bad")]
+
+
+def test_large_files_first(tmp_path: Path) -> None:
+    """The longest task begins first."""
+    files = []
+    for name, count in (("a", 1), ("b", 9)):
+        (tmp_path / name).write_text(LINE * count)
+        file = described(tmp_path / name)
+        assert file is not None
+        files.append((name, file))
+
+    tasks = tasks_of(files, "UTC", tmp_path, len(LINE) * 5)
+
+    assert [task.file_id for task in tasks] == ["b", "b", "a"]
+
+
+def test_a_failure_is_a_value(tmp_path: Path) -> None:
+    """A file that is gone when its task begins is told, and stops no other task."""
+    task = ReadTask(
+        file_id="id",
+        path=str(tmp_path / "gone"),
+        source="trail",
+        how="",
+        zone="UTC",
+        number=0,
+        start=0,
+        end=None,
+        staging=str(tmp_path),
+    )
+
+    assert "gone: No such file" in read_range(None, task).failure

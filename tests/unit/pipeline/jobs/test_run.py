@@ -1,0 +1,266 @@
+"""The whole run on small logs, without a JVM."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import itertools
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+
+
+def record(name: str, time: str = "2026-11-22 07:10:00,000", user: str = "alice") -> str:
+    """Return a line of a log."""
+    return (
+        f"[{time}] INFO Principal = User:{user} is Denied operation = READ from host = 10.0.0.7"
+        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1"
+        " based on rule DefaultDeny (kafka.authorizer.logger)\n"
+    )
+
+
+class Site:
+    """Logs and an output folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folders."""
+        self.logs = folder / "logs"
+        self.out = folder / "out"
+        self.logs.mkdir()
+        self._runs = itertools.count(1)
+
+    def log(self, name: str, *lines: str) -> Path:
+        """Write a log."""
+        (self.logs / name).write_text("".join(lines))
+        return self.logs / name
+
+    def run(
+        self,
+        *,
+        out: Path | None = None,
+        checkpoint: Callable[[str], None] = lambda _: None,
+        **asked: Any,
+    ) -> RunSummary:
+        """Run."""
+        request = RunRequest(
+            **{"out": out or self.out, "inputs": (str(self.logs),), "slice_bytes": 500, **asked}
+        )
+        around = Surroundings(
+            engine=LocalEngine(),
+            now=lambda: NOON,
+            run_id=f"run-{next(self._runs)}",
+            version="1",
+            tell=lambda _: None,
+            checkpoint=checkpoint,
+        )
+        return run(request, around)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each name was refused."""
+        rows = (
+            contents.read(self.out, "decisions")
+            .group_by("resource_name")
+            .agg(pl.col("count").sum())
+        )
+        return dict(rows.select("resource_name", "count").rows())
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Return an empty site."""
+    return Site(tmp_path)
+
+
+def tables(root: Path) -> dict[str, object]:
+    """Return all tables but the manifest: silver and gold as bytes, bronze as sorted rows."""
+    found: dict[str, object] = {}
+    for path in sorted(root.rglob("*.parquet")):
+        name = places.relative(root, path)
+        if name.startswith("bronze"):
+            found[name] = sorted(pl.read_parquet(path).rows(), key=str)
+        elif name.startswith(("silver", "gold")):
+            found[name] = path.read_bytes()
+    return found
+
+
+def test_all_layers(site: Site) -> None:
+    """A log becomes decisions, the rest becomes quarantine, and the run has its row."""
+    site.log("a.log", record("x"), record("x"), "garbage\n", record("y", "2026-11-21 23:59:59,999"))
+
+    summary = site.run()
+
+    assert site.counts() == {"x": 2, "y": 1}
+    assert (summary.run["lines"], summary.run["decisions"], summary.run["quarantined"]) == (4, 3, 1)
+    assert contents.read(site.out, "quarantine")["text"].to_list() == ["garbage"]
+    assert [Path(name).parent.name for name in places.files_of(site.out, "decisions")] == [
+        "day=2026-11-21",
+        "day=2026-11-22",
+    ]
+    assert contents.read(site.out, "new_access")["resource_name"].to_list() == ["x"]
+    assert contents.read(site.out, "runs")["run_id"].to_list() == ["run-1"]
+
+
+def test_again_changes_nothing(site: Site) -> None:
+    """A second run over the same files reads none of them and leaves every byte."""
+    site.log("a.log", *(record(f"n{number}") for number in range(20)))
+    site.run()
+    before = tables(site.out)
+
+    summary = site.run()
+
+    assert (summary.run["files_read"], summary.run["files_unchanged"]) == (0, 1)
+    assert tables(site.out) == before
+    assert len(contents.read(site.out, "runs")) == 2
+
+
+def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
+    """Incremental runs, through growth, rotation and compression, end where one run would."""
+    first = [record(f"n{number % 5}", f"2026-11-22 0{number % 3}:00:00,000") for number in range(9)]
+    log = site.log("a.log", *first)
+    site.run()
+    site.log("a.log", *first, record("grown"), "torn")
+    site.run()
+    log.rename(site.logs / "a.log.1")
+    site.log("a.log", record("fresh", "2026-11-23 00:00:00,000"))
+    site.run()
+    packed = site.logs / "a.log.1.gz"
+    packed.write_bytes(gzip.compress((site.logs / "a.log.1").read_bytes()))
+    (site.logs / "a.log.1").unlink()
+    site.log("b.log", record("n1"))
+    site.run()
+
+    site.run(out=tmp_path / "whole")
+
+    assert site.counts() == {"n0": 2, "n1": 3, "n2": 2, "n3": 2, "n4": 1, "grown": 1, "fresh": 1}
+    assert tables(site.out) == tables(tmp_path / "whole")
+    site.run(rebuild=True)
+    assert tables(site.out) == tables(tmp_path / "whole")
+
+
+def test_a_file_that_shrinks_takes_its_hours_back(site: Site) -> None:
+    """An hour that no file has any more is gone."""
+    site.log("a.log", record("x") * 30, record("y", "2026-11-22 09:00:00,000"))
+    site.run()
+    site.log("a.log", record("x") * 30)
+
+    site.run()
+
+    assert site.counts() == {"x": 30}
+    assert len(places.files_of(site.out, "decisions")) == 1
+
+
+def test_what_a_deleted_file_said_stays(site: Site) -> None:
+    """Logs are deleted by retention; what they said is history."""
+    site.log("a.log", record("x"))
+    site.run()
+    (site.logs / "a.log").unlink()
+    site.log("b.log", record("y"))
+
+    summary = site.run(rebuild=True)
+
+    assert site.counts() == {"x": 1, "y": 1}
+    assert [Path(path).name for path in summary.gone] == ["a.log"]
+
+
+def test_the_zone_is_part_of_what_was_read(site: Site) -> None:
+    """With another zone the files are read again, and nothing stands twice."""
+    site.log("a.log", record("x", "2026-11-22 00:30:00,000"))
+    site.run()
+
+    site.run(zone="Europe/Prague")
+
+    assert [Path(name).parent.name for name in places.files_of(site.out, "decisions")] == [
+        "day=2026-11-21"
+    ]
+
+
+def test_an_unreadable_file_changes_nothing(site: Site) -> None:
+    """A damaged file is named, and the tables stay as they were."""
+    site.log("a.log", record("x"))
+    site.run()
+    before = tables(site.out)
+    packed = gzip.compress((record("y") * 50).encode())
+    (site.logs / "b.log.gz").write_bytes(packed[: len(packed) // 2])
+
+    with pytest.raises(Unreadable, match=r"b\.log\.gz: damaged gz"):
+        site.run()
+
+    assert tables(site.out) == before
+
+
+def test_all_failures_are_told_at_once(site: Site) -> None:
+    """Each file that nothing tells of is named."""
+    site.log("a", "hello")
+    site.log("b", "hello")
+
+    with pytest.raises(PipelineError, match=r"(?s)/a: .*/b: "):
+        site.run()
+
+
+KILLED = """
+import datetime as dt, os, signal, sys
+from pathlib import Path
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+
+logs, out, step = sys.argv[1:]
+
+def checkpoint(reached):
+    if reached == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+around = Surroundings(
+    engine=LocalEngine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
+    checkpoint=checkpoint,
+)
+run(RunRequest(out=Path(out), inputs=(logs,)), around)
+"""
+
+
+@pytest.mark.parametrize("step", ["staged", "planned", "committed"])
+def test_a_killed_run_is_made_good(site: Site, step: str) -> None:
+    """After kill -9 in the middle of the swap the next run gives the right tables."""
+    site.log("a.log", record("x"))
+    site.run()
+    site.log("b.log", record("y"))
+    before = tables(site.out)
+
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(site.logs), str(site.out), step],
+        check=False,
+        timeout=60,
+    )
+
+    assert killed.returncode == -signal.SIGKILL
+    assert step == "committed" or tables(site.out) == before
+    site.run()
+    assert site.counts() == {"x": 1, "y": 1}
+
+
+def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
+    """ACLs become bindings, and stay those of the last run when none are given."""
+    acls = tmp_path / "acls.yaml"
+    acls.write_text(
+        "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
+    )
+    site.log("a.log", record("x"))
+
+    assert site.run(acls=(str(acls),)).rows["bindings"] == 1
+    assert site.run().rows["bindings"] == 1
+    assert contents.read(site.out, "drift").is_empty()

@@ -1,0 +1,81 @@
+"""Sets of ACLs as the table bindings."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.formats import choosing
+from doorkeeper.acl.formats.choosing import Format
+from doorkeeper.acl.formats.names import binding_of
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import acl_sets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BINDING = binding_of(
+    resource="TOPIC",
+    name="orders",
+    pattern="LITERAL",
+    principal="User:alice",
+    host="*",
+    does="READ",
+    permission="ALLOW",
+)
+OTHER = BINDING._replace(entry=BINDING.entry._replace(principal="User:bob"))
+
+
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [
+        (Format.YAML, "acls.yaml"),
+        (Format.JSON, "acls.json"),
+        (Format.CSV, "acls.csv"),
+        (Format.CSV_KAFKA_UI, "acls"),
+        (Format.KAFKA, "acls.txt"),
+    ],
+)
+def test_every_format_gives_the_same_rows(tmp_path: Path, how: Format, name: str) -> None:
+    """A set is the same table in whatever format it is written."""
+    (tmp_path / name).write_text(choosing.write(sorted([BINDING, OTHER]), how), newline="")
+
+    found = acl_sets.read([str(tmp_path / name)])
+
+    assert found["principal"].to_list() == ["User:alice", "User:bob"]
+    assert found["valid_from"].null_count() == 2
+    assert found["binding_id"].n_unique() == 2
+
+
+def test_the_same_binding_of_two_files_is_one_row(tmp_path: Path) -> None:
+    """Sets may overlap."""
+    for name in ("a.yaml", "b.csv"):
+        how = Format.YAML if name.endswith("yaml") else Format.CSV
+        (tmp_path / name).write_text(choosing.write([BINDING], how), newline="")
+
+    found = acl_sets.read([str(tmp_path / "a.yaml"), str(tmp_path / "b.csv")])
+
+    assert len(found) == 1
+
+
+def test_a_time_for_a_whole_set() -> None:
+    """Who knows since when a set is in force may say so."""
+    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+    assert acl_sets.table_of([BINDING], "yaml", at)["valid_from"].to_list() == [at]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(b"\xff\xfe", "no UTF-8"), (b"acls: [1]", "acls.yaml"), (None, "No such file")],
+)
+def test_what_is_no_set(tmp_path: Path, data: bytes | None, reason: str) -> None:
+    """A file that is none is an error with its name and what is wrong."""
+    path = tmp_path / "acls.yaml"
+    if data is not None:
+        path.write_bytes(data)
+
+    with pytest.raises(Unreadable, match=reason):
+        acl_sets.read([str(path)])

@@ -1,0 +1,232 @@
+"""The log as a file: records, lines, zones, and pieces of any size."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper_pipeline.sources import authorizer_log, reading
+from doorkeeper_pipeline.sources.authorizer_message import Message
+from doorkeeper_pipeline.sources.authorizer_message import read as read_message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper_pipeline.sources.parsed import Parsed
+
+TAIL = " for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny"
+
+
+def record(name: str = "orders", time: str = "2024-10-25 10:11:12,345", user: str = "alice") -> str:
+    """Return a record without its line break."""
+    return (
+        f"[{time}] INFO Principal = User:{user} is Denied operation = READ from host = 10.0.0.7"
+        f" on resource = Topic:LITERAL:{name}{TAIL} (kafka.authorizer.logger)"
+    )
+
+
+def parsed(folder: Path, text: str | bytes, zone: str = "UTC", how: str = "") -> Parsed:
+    """Return what a file with this text says."""
+    path = folder / "kafka-authorizer.log"
+    data = text.encode() if isinstance(text, str) else text
+    if how == "gz":
+        data = gzip.compress(data)
+    elif how == "zst":
+        data = zstandard.compress(data)
+    path.write_bytes(data)
+    return authorizer_log.read(path, how, zone)
+
+
+def names(found: Parsed) -> list[str]:
+    """Return the names of resources, sorted."""
+    return sorted(found.decisions["resource_name"].to_list())
+
+
+def test_equal_records_of_a_minute_are_one_row(tmp_path: Path) -> None:
+    """Records that say the same are counted, with the first and the last time."""
+    times = ["2024-10-25 10:11:12,345", "2024-10-25 10:11:59,999", "2024-10-25 10:12:00,000"]
+    found = parsed(tmp_path, "".join(record(time=time) + "\n" for time in times))
+
+    rows = found.decisions.sort("minute").select("count", "first_ts", "last_ts").rows()
+    assert [row[0] for row in rows] == [2, 1]
+    assert rows[0][1:] == (
+        dt.datetime(2024, 10, 25, 10, 11, 12, 345000, tzinfo=dt.UTC),
+        dt.datetime(2024, 10, 25, 10, 11, 59, 999000, tzinfo=dt.UTC),
+    )
+
+
+def test_reference_counts_make_no_difference(tmp_path: Path) -> None:
+    """Records that differ in their reference count alone are one decision."""
+    other = record().replace("resourceRefCount = 1", "resourceRefCount = 7")
+    found = parsed(tmp_path, record() + "\n" + other + "\n")
+
+    assert found.decisions["count"].to_list() == [2]
+
+
+@pytest.mark.parametrize("how", ["", "gz", "zst"])
+def test_compressed_or_not(tmp_path: Path, how: str) -> None:
+    """A compressed log says what it says uncompressed."""
+    found = parsed(tmp_path, record("a") + "\n" + record("b") + "\n", how=how)
+
+    assert names(found) == ["a", "b"]
+
+
+def test_times_are_of_the_zone(tmp_path: Path) -> None:
+    """The log has no zone: the one that is given makes UTC of its times."""
+    found = parsed(tmp_path, record(time="2024-07-01 00:30:00,000") + "\n", "Europe/Prague")
+
+    assert found.decisions["first_ts"].to_list() == [
+        dt.datetime(2024, 6, 30, 22, 30, tzinfo=dt.UTC)
+    ]
+    assert found.decisions["day"].to_list() == [dt.date(2024, 6, 30)]
+
+
+def test_a_time_that_the_zone_does_not_have(tmp_path: Path) -> None:
+    """In the night when clocks go forward an hour is missing: the zone must be another one."""
+    text = record(time="2024-03-31 02:30:00,000") + "\n" + record("b") + "\n"
+    found = parsed(tmp_path, text, "Europe/Prague")
+
+    assert names(found) == ["b"]
+    assert "no such time" in found.quarantine["reason"][0]
+
+
+def test_a_name_with_line_breaks(tmp_path: Path) -> None:
+    """A record of several lines is one record."""
+    text = record("a") + "\n" + record("two\nlines\n\nof it") + "\n" + record("b") + "\n"
+    found = parsed(tmp_path, text)
+
+    assert names(found) == ["a", "b", "two\nlines\n\nof it"]
+    assert found.quarantine.is_empty()
+
+
+def test_a_record_inside_of_another(tmp_path: Path) -> None:
+    """A record that begins before the last one ended is torn or forged: both go to quarantine."""
+    torn = record("torn")[:120]
+    text = record("a") + "\n" + torn + "\n" + record("b") + "\n" + record("c") + "\n"
+    found = parsed(tmp_path, text)
+
+    assert names(found) == ["a", "c"]
+    assert found.quarantine["byte_offset"].to_list() == [len(record("a")) + 1]
+    assert "torn" in found.quarantine["reason"][0]
+
+
+def test_a_torn_end(tmp_path: Path) -> None:
+    """A record that the file ends in goes to quarantine, with its place."""
+    found = parsed(tmp_path, record("a") + "\n" + record("b")[:100])
+
+    assert names(found) == ["a"]
+    assert found.quarantine.select("byte_offset", "byte_length").rows() == [
+        (len(record("a")) + 1, 100)
+    ]
+
+
+def test_garbage_does_not_take_a_record_with_it(tmp_path: Path) -> None:
+    """What stands before a record is quarantined alone."""
+    found = parsed(tmp_path, "java.lang.Oops: no\n\tat Main\n" + record("a") + "\n")
+
+    assert names(found) == ["a"]
+    assert found.quarantine["text"].to_list() == ["java.lang.Oops: no\n\tat Main"]
+
+
+def test_a_bad_message_has_its_place(tmp_path: Path) -> None:
+    """A record with its form right and its message wrong is quarantined by its offset."""
+    bad = record("x").replace("operation = READ", "operation = FROB")
+    found = parsed(tmp_path, record("a") + "\n" + bad + "\n")
+
+    assert found.quarantine.select("byte_offset", "byte_length").rows() == [
+        (len(record("a")) + 1, len(bad))
+    ]
+    assert "FROB" in found.quarantine["reason"][0]
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 cost the record that has them, and no other."""
+    bad = record("x").encode().replace(b":x ", b":\xff\xfe ")
+    found = parsed(tmp_path, record("a").encode() + b"\n" + bad + b"\n" + record("b").encode())
+
+    assert names(found) == ["a", "b"]
+    assert found.quarantine["reason"].to_list() == ["bytes that are no UTF-8"]
+
+
+def test_other_loggers_are_left_out(tmp_path: Path) -> None:
+    """Lines of other loggers in the same file are counted and are no decisions."""
+    other = "[2024-10-25 10:11:12,345] INFO Started (kafka.server.KafkaServer)"
+    found = parsed(tmp_path, f"{other}\n{record('a')}\n{other}\n{other}\n{record('b')}\n")
+
+    assert names(found) == ["a", "b"]
+    assert (found.ignored, found.lines, len(found.quarantine)) == (3, 5, 0)
+
+
+def test_line_ends_of_windows(tmp_path: Path) -> None:
+    """A carriage return before the line break is no part of a record."""
+    found = parsed(tmp_path, record("a") + "\r\n" + record("b") + "\r\n")
+
+    assert names(found) == ["a", "b"]
+    assert found.quarantine.is_empty()
+
+
+@pytest.mark.parametrize("size", [1, 50, 300, 1000])
+def test_blocks_of_any_size_say_the_same(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file is cut into blocks makes no difference."""
+    text = "".join(
+        record(f"n{number}\nx" if number % 3 else f"n{number}") + "\n" for number in range(9)
+    )
+    whole = parsed(tmp_path, text)
+
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
+    cut = parsed(tmp_path, text)
+
+    assert names(cut) == names(whole) == sorted(whole.decisions["resource_name"])
+    assert len(names(cut)) == 9
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda user, name, matched: (
+                record(name, user=user)
+                if not matched
+                else record(name, user=user).replace(
+                    "DefaultDeny",
+                    "MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName="
+                    f"{name}, patternType=LITERAL, principal=User:{user}, host=*, operation=READ,"
+                    " permissionType=DENY])",
+                )
+            ),
+            st.text("ab =,:is\n", max_size=8),
+            st.text("ab =,:\n", min_size=1, max_size=8),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_columns_agree_with_the_reader_of_messages(
+    tmp_path_factory: pytest.TempPathFactory, records: list[str]
+) -> None:
+    """What the columns read is what the reader of single messages reads."""
+    text = "".join(each + "\n" for each in records)
+    found = parsed(tmp_path_factory.mktemp("log"), text)
+
+    messages = [
+        read_message("INFO", each[31:].removesuffix(" (kafka.authorizer.logger)"))
+        for each in records
+    ]
+    expected = sorted(
+        (each.principal, each.resource_name, each.rule_binding)
+        for each in messages
+        if isinstance(each, Message)
+    )
+    rows = found.decisions.select(
+        pl.col("principal", "resource_name", "rule_binding").repeat_by("count").explode()
+    ).rows()
+    assert sorted(rows) == expected

@@ -1,0 +1,67 @@
+"""Which input files there are."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources.files import described, listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOG = b"[2024-10-25 10:11:12,345] INFO Principal = x\n"
+
+
+def names(found: list[Path], folder: Path) -> list[str]:
+    """Return paths below a folder."""
+    return [str(path.relative_to(folder)) for path in found]
+
+
+def test_files_folders_and_patterns(tmp_path: Path) -> None:
+    """Each place gives its files, each file once, unfinished and hidden ones left out."""
+    for name in ("a.log", "b.log.gz", "c.jsonl.open", ".hidden", "deep/d.log", ".x/e.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(LOG)
+
+    assert names(listed([str(tmp_path)]), tmp_path) == ["a.log", "b.log.gz", "deep/d.log"]
+    assert names(listed([f"{tmp_path}/*.log", f"{tmp_path}/a.log"]), tmp_path) == ["a.log"]
+    assert names(listed([f"{tmp_path}/**/d*"]), tmp_path) == ["deep/d.log"]
+    assert names(listed([f"{tmp_path}/c.jsonl.open"]), tmp_path) == ["c.jsonl.open"]
+
+
+@pytest.mark.parametrize("place", ["nothing", "*.nothing"])
+def test_a_place_without_files(tmp_path: Path, place: str) -> None:
+    """A place that is not there is an error: a typing mistake must not look like a quiet day."""
+    with pytest.raises(Unreadable, match="no such file"):
+        listed([str(tmp_path / place)])
+
+
+def test_a_compressed_file_begins_as_it_did(tmp_path: Path) -> None:
+    """Compression changes the size and not the beginning."""
+    (tmp_path / "a.log").write_bytes(LOG * 200)
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(LOG * 200))
+
+    plain, packed = (described(tmp_path / name) for name in ("a.log", "a.log.gz"))
+
+    assert plain is not None
+    assert packed is not None
+    assert (plain.how, packed.how) == ("", "gz")
+    assert plain.digest() == packed.digest()
+    assert plain.source == packed.source == "authorizer-log"
+
+
+def test_what_nothing_tells(tmp_path: Path) -> None:
+    """A file that tells nothing of itself needs --source; an empty one is none."""
+    (tmp_path / "x").write_text("hello")
+    (tmp_path / "empty").touch()
+
+    with pytest.raises(Unreadable, match="--source"):
+        described(tmp_path / "x")
+    forced = described(tmp_path / "x", "trail")
+    assert forced is not None
+    assert forced.source == "trail"
+    assert described(tmp_path / "empty") is None

@@ -1,0 +1,62 @@
+"""Files with one object a line, whatever is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.sources import json_lines, reading
+from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROW = Decided(
+    "User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 1, 60_000_000, 60_000_000
+)
+
+
+def adapter(line: bytes) -> Line:
+    """Read ``a``, ``m`` and ``-``; anything else is an error."""
+    found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2), b"-": None}
+    if line not in found:
+        raise ValueError(f"found {line!r}\nexpected is a, m or -")
+    return found[line]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decisions are merged, the rest counted, bad lines keep their place, in any blocks."""
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
+    path = tmp_path / "file"
+    path.write_bytes(b"a\n-\nx\n\nm\na")
+
+    found = json_lines.read(path, "", "trail", adapter)
+
+    assert found.decisions["count"].sum() == 2
+    assert (found.lines, found.ignored, found.missing) == (5, 2, 2)
+    assert found.quarantine.rows() == [(4, 1, "found b'x' expected is a, m or -", "x")]
+
+
+def test_a_range_has_its_own_lines(tmp_path: Path) -> None:
+    """A task that reads a range reads the lines that begin in it."""
+    path = tmp_path / "file"
+    path.write_bytes(b"a\nx\na\na\n")
+
+    assert json_lines.read(path, "", "trail", adapter, 2, 6).decisions["count"].sum() == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ROW._replace(count=0),
+        ROW._replace(first_us=61_000_000),
+        ROW._replace(last_us=10**18),
+        ROW._replace(resource_name=""),
+    ],
+)
+def test_numbers_make_sense(row: Decided) -> None:
+    """Counts are positive, times are of this age and run forward, names are not empty."""
+    with pytest.raises(ValueError, match=r".+"):
+        json_lines.checked(row)

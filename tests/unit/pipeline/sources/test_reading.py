@@ -1,0 +1,86 @@
+"""Bytes of files."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DATA = bytes(range(256)) * 40
+
+
+@pytest.fixture(params=["", "gz", "zst"])
+def compressed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
+    """Return a file and how it is compressed."""
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        "gz": gzip.compress,
+        "zst": zstandard.compress,
+    }
+    pack = packers[request.param]
+    path = tmp_path / "file"
+    path.write_bytes(pack(DATA))
+    return path, request.param
+
+
+@pytest.mark.parametrize("size", [1000, 10240, 1 << 20])
+def test_blocks_are_the_file(compressed: tuple[Path, str], size: int) -> None:
+    """Blocks of any size make the whole file, each with its offset."""
+    path, how = compressed
+    found = list(reading.blocks(path, how, size=size))
+
+    assert reading.compression(path) == how
+    assert b"".join(block for _, block in found) == DATA
+    assert [offset for offset, _ in found] == list(range(0, len(DATA), size))
+
+
+def test_a_range(tmp_path: Path) -> None:
+    """A range of a file that is not compressed."""
+    (tmp_path / "file").write_bytes(DATA)
+
+    assert list(reading.blocks(tmp_path / "file", "", 10, 30, 15)) == [
+        (10, DATA[10:25]),
+        (25, DATA[25:30]),
+    ]
+
+
+def test_the_head(compressed: tuple[Path, str]) -> None:
+    """The first bytes, or all of them where there are fewer."""
+    assert reading.head(*compressed, 300) == DATA[:300]
+    assert reading.head(*compressed, 1 << 20) == DATA
+
+
+def test_several_frames_are_one_file(tmp_path: Path) -> None:
+    """A compressed file that was appended to is read to its end."""
+    for how, pack in (("gz", gzip.compress), ("zst", zstandard.compress)):
+        path = tmp_path / how
+        path.write_bytes(pack(b"one") + pack(b"two"))
+        assert list(reading.blocks(path, how)) == [(0, b"onetwo")]
+
+
+@pytest.mark.parametrize(("how", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+def test_a_damaged_file_is_named(tmp_path: Path, how: str, pack: object) -> None:
+    """A file that is damaged inside is an error with its name."""
+    assert callable(pack)
+    path = tmp_path / "file"
+    data = bytearray(pack(DATA))
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data[:-4])
+
+    with pytest.raises(Unreadable, match="file: damaged"):
+        list(reading.blocks(path, how))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """A missing file is an error with its name."""
+    with pytest.raises(Unreadable, match="no-file: No such file"):
+        reading.compression(tmp_path / "no-file")

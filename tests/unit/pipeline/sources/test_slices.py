@@ -1,0 +1,59 @@
+"""Ranges of large files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.sources import authorizer_log
+from doorkeeper_pipeline.sources.files import described
+from doorkeeper_pipeline.sources.slices import slices
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def record(number: int) -> str:
+    """Return a record of one or two lines."""
+    name = f"n{number}" if number % 4 else f"n{number}\n[x] y"
+    return (
+        f"[2024-10-25 10:11:12,345] INFO Principal = User:a is Denied Operation = Read from host ="
+        f" h on resource = Group:LITERAL:{name} (kafka.authorizer.logger)\n"
+    )
+
+
+def test_ranges_hold_every_record_once(tmp_path: Path) -> None:
+    """Whatever the size of a range, each record is in one of them, whole."""
+    path = tmp_path / "a.log"
+    path.write_text("".join(map(record, range(40))))
+    file = described(path)
+    assert file is not None
+
+    for size in (1, 100, 333, 1000, 1 << 20):
+        ranges = slices(file, size)
+        found = [authorizer_log.read(path, "", "UTC", start, end) for start, end in ranges]
+        names = [name for each in found for name in each.decisions["resource_name"]]
+        assert len(names) == len(set(names)) == 40
+        assert all(each.quarantine.is_empty() for each in found)
+        assert len(ranges) > 1 or size > 5000
+
+
+def test_compressed_files_are_one_range(tmp_path: Path) -> None:
+    """Nobody can begin in the middle of a compressed file."""
+    import gzip  # noqa: PLC0415
+
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress("".join(map(record, range(40))).encode()))
+    file = described(path)
+
+    assert file is not None
+    assert slices(file, 10) == [(0, None)]
+
+
+def test_lines_of_json(tmp_path: Path) -> None:
+    """Files of lines are cut at line breaks."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"kind": "x", "seq": 1}\n' * 10)
+    file = described(path)
+
+    assert file is not None
+    assert slices(file, 30) == [(0, 48), (48, 96), (96, 144), (144, 192), (192, 240)]

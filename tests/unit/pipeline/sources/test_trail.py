@@ -1,0 +1,151 @@
+"""Doorkeeper's own trail."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper_pipeline.sources import trail
+from doorkeeper_pipeline.sources.json_lines import Decided, Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MINUTE_NS = 60_000_000_000
+NOW_NS = 1_700_000_000_000_000_000 // MINUTE_NS * MINUTE_NS
+
+
+def event(**changed: object) -> dict[str, Any]:
+    """Return a decision as the server writes it."""
+    return {
+        "kind": "decision",
+        "seq": 1,
+        "node": 1,
+        "ts_ns": NOW_NS,
+        "time": "2023-11-14T22:13:20.000Z",
+        "count": 3,
+        "first_ns": NOW_NS,
+        "last_ns": NOW_NS + 5_000_000_000,
+        "principal": "User:alice",
+        "host": "10.0.0.7",
+        "listener": "PLAIN",
+        "api": "Fetch",
+        "operation": "READ",
+        "resource_type": "TOPIC",
+        "pattern_type": "LITERAL",
+        "resource_name": "orders",
+        "outcome": "DENIED",
+        "rule": "DefaultDeny",
+        "binding": None,
+        "log_if_allowed": True,
+        "log_if_denied": True,
+        "reference_count": 1,
+        **changed,
+    }
+
+
+def line(**changed: object) -> Any:
+    """Return what the line of an event says."""
+    return trail.line(json.dumps(event(**changed)).encode())
+
+
+def test_a_decision_keeps_its_count_and_times() -> None:
+    """An event that stands for several decisions says how many, from when to when."""
+    (found,) = line()
+
+    assert isinstance(found, Decided)
+    assert (found.count, found.first_us * 1000, found.last_us * 1000) == (
+        3,
+        NOW_NS,
+        NOW_NS + 5_000_000_000,
+    )
+    assert (found.principal, found.rule, found.rule_binding) == ("User:alice", "DefaultDeny", "")
+
+
+def test_the_binding_is_written_as_kafka_writes_it() -> None:
+    """The ACL that decided is the same text as in kafka-authorizer.log."""
+    binding = {
+        "id": "x",
+        "resource_type": "TOPIC",
+        "pattern_type": "PREFIXED",
+        "resource_name": "or",
+        "principal": "User:alice",
+        "host": "*",
+        "operation": "ALL",
+        "permission": "DENY",
+    }
+    (found,) = line(rule="MatchingAcl", binding=binding)
+
+    assert found.rule_binding == (
+        "resourceType=TOPIC, resourceName=or, patternType=PREFIXED, principal=User:alice, host=*,"
+        " operation=ALL, permissionType=DENY"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "allowed", "denied", "probe"),
+    [
+        ("DENIED", True, True, False),
+        ("DENIED", True, False, True),
+        ("ALLOWED", True, False, False),
+        ("ALLOWED", False, True, True),
+    ],
+)
+def test_probes_are_what_kafka_logs_at_trace(
+    *, outcome: str, allowed: bool, denied: bool, probe: bool
+) -> None:
+    """A decision is a probe when Kafka would log this outcome of it at TRACE."""
+    (found,) = line(outcome=outcome, log_if_allowed=allowed, log_if_denied=denied)
+
+    assert found.probe is probe
+
+
+@pytest.mark.parametrize("kind", ["change", "login", "start", "stop", "reload", "recovered"])
+def test_other_events_are_no_decisions(kind: str) -> None:
+    """Changes, logins and the rest are known and left out."""
+    assert line(kind=kind) is None
+
+
+def test_dropped_decisions_are_told() -> None:
+    """The trail says itself how many decisions it has lost."""
+    assert line(kind="dropped", count=7) == Missing(7)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"kind": "novel"},
+        {"outcome": "MAYBE"},
+        {"operation": "FROB"},
+        {"count": 0},
+        {"first_ns": 0},
+        {"resource_name": ""},
+        {"principal": ""},
+        {"host": 7},
+    ],
+)
+def test_what_is_no_event(changed: dict[str, object]) -> None:
+    """A value that no event has is an error, for quarantine."""
+    with pytest.raises(ValueError, match=r".+"):
+        line(**changed)
+
+
+def test_a_torn_line_is_quarantined_with_its_place(tmp_path: Path) -> None:
+    """A line that ends in its middle costs itself alone."""
+    good = json.dumps(event()).encode()
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(good + b"\n" + good[:50] + b"\n\n" + good + b"\n" + good[:9])
+
+    found = trail.read(path, "")
+
+    assert found.decisions["count"].to_list() == [6]
+    assert found.quarantine["byte_offset"].to_list() == [len(good) + 1, 2 * len(good) + 54]
+    assert found.lines == 4
+
+
+def test_questions_for_a_prefix_are_left_out() -> None:
+    """What was asked of any resource of a type says nothing of a name."""
+    assert line(pattern_type="PREFIXED") is None
+    assert line(reference_count=0) is None

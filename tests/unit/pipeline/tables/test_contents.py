@@ -1,0 +1,111 @@
+"""Schema and rules hold for what is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from doorkeeper_pipeline.errors import BrokenContract, Unreadable
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+
+
+def access(**changed: object) -> pl.DataFrame:
+    """Return a frame of one row of the table new_access."""
+    row: dict[str, Any] = {
+        "kind": "HOST",
+        "principal": "User:a",
+        "host": "10.0.0.1",
+        "resource_type": "",
+        "resource_name": "",
+        "count": 1,
+        "first_ts": NOON,
+        "last_ts": NOON,
+        "denied": 0,
+        "since": NOON,
+        **changed,
+    }
+    return pl.DataFrame([row])
+
+
+def test_columns_get_the_order_and_types_of_the_table() -> None:
+    """Columns stand in the order of the schema; numbers and times have its types."""
+    shuffled = access().select(pl.all().reverse()).select(sorted(access().columns))
+
+    found = contents.as_frame("new_access", shuffled.to_arrow())
+
+    assert found.schema == contents.empty("new_access").schema
+
+
+def test_a_column_that_is_missing_or_other() -> None:
+    """What is not as the schema says is refused, by name."""
+    with pytest.raises(BrokenContract, match="new_access: the columns since are missing"):
+        contents.as_frame("new_access", access().drop("since"))
+    with pytest.raises(BrokenContract, match="new_access"):
+        contents.as_frame("new_access", access(count="many"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"principal": None}, "principal is null in 1 rows"),
+        ({"kind": "PLANET"}, "kind is known"),
+        ({"first_ts": NOON - dt.timedelta(days=1)}, "seen in the window"),
+    ],
+)
+def test_rows_that_break_the_contract(changed: dict[str, object], reason: str) -> None:
+    """A rule of severity error names itself, the count and an example."""
+    rows = access(**changed).cast(contents.empty("new_access").schema)
+    with pytest.raises(BrokenContract, match=reason):
+        contents.check("new_access", rows)
+
+
+def test_keys_are_unique() -> None:
+    """Two rows must not have one name."""
+    rows = contents.as_frame("new_access", pl.concat([access(), access()]))
+    with pytest.raises(BrokenContract, match="rows agree in kind"):
+        contents.check("new_access", rows)
+
+
+def test_warnings_are_counted() -> None:
+    """A rule of severity warning is counted, not raised."""
+    day = NOON.date()
+    row = {
+        "day": day, "minute": NOON, "principal": "odd", "host": "h", "operation": "READ",
+        "resource_type": "TOPIC", "resource_name": "t", "outcome": "DENIED", "api": "", "rule": "",
+        "rule_binding": "", "probe": False, "source": "trail", "count": 1, "first_ts": NOON,
+        "last_ts": NOON,
+    }  # fmt: skip
+    rows = contents.as_frame("decisions", pl.DataFrame([row]))
+
+    assert contents.check("decisions", rows) == {"principal has a type": 1}
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """A table that was written is read; one that never was is empty; the bytes are always equal."""
+    frame = contents.as_frame("new_access", access())
+    path = tmp_path / places.single("new_access")
+    contents.write(frame, path)
+    first = path.read_bytes()
+    contents.write(frame, path)
+
+    assert contents.read(tmp_path, "new_access").equals(frame)
+    assert contents.read(tmp_path, "denied").is_empty()
+    assert path.read_bytes() == first
+
+
+def test_a_damaged_file(tmp_path: Path) -> None:
+    """A file that is no Parquet is an error with the table's name."""
+    path = tmp_path / places.single("denied")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"PAR1 no")
+
+    with pytest.raises(Unreadable, match="denied"):
+        contents.read(tmp_path, "denied")

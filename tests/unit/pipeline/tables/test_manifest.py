@@ -1,0 +1,137 @@
+"""Which files have to be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorkeeper_pipeline.sources.files import SourceFile
+from doorkeeper_pipeline.tables.manifest import Work, compare, options_text
+
+UTC = options_text({"zone": "UTC"})
+
+
+def file(path: str = "/a.log", beginning: bytes = b"begin", **changed: Any) -> SourceFile:
+    """Return a file as it was found."""
+    fields: dict[str, Any] = {
+        "source": "authorizer-log",
+        "how": "",
+        "size": len(beginning),
+        "mtime_ns": 1,
+        "inode": 1,
+        **changed,
+    }
+    return SourceFile(path=path, beginning=beginning, **fields)
+
+
+def rows_of(work: Work) -> list[dict[str, Any]]:
+    """Return the rows that the manifest has after a run."""
+    read = [
+        {
+            "file_id": file_id,
+            "path": each.path,
+            "source": each.source,
+            "options": UTC,
+            "size": each.size,
+            "mtime_ns": each.mtime_ns,
+            "inode": each.inode,
+            "head_bytes": len(each.beginning),
+            "head_sha256": each.digest(),
+        }
+        for file_id, each in work.read
+    ]
+    return [*work.unchanged, *work.moved, *work.gone, *read]
+
+
+def after(*files: SourceFile) -> list[dict[str, Any]]:
+    """Return the manifest after a first run."""
+    return rows_of(compare([], files, UTC))
+
+
+def test_new_and_known_files() -> None:
+    """A new file is read once."""
+    known = after(file())
+
+    assert len(compare([], [file()], UTC).read) == 1
+    work = compare(known, [file(), file("/b.log", b"other")], UTC)
+    assert [each.path for _, each in work.read] == ["/b.log"]
+    assert [row["path"] for row in work.unchanged] == ["/a.log"]
+
+
+def test_a_file_that_has_grown_is_read_as_itself() -> None:
+    """Growing changes size and time, not the id."""
+    known = after(file())
+
+    ((file_id, _),) = compare(known, [file(beginning=b"beginning", mtime_ns=2)], UTC).read
+
+    assert file_id == known[0]["file_id"]
+
+
+def test_a_rotated_log() -> None:
+    """The old file under its new name is not read again, the new one under the old name is."""
+    known = after(file(beginning=b"old", inode=5))
+    rotated = file("/a.log.1", b"old", inode=5)
+    fresh = file(beginning=b"new", inode=6, mtime_ns=9)
+
+    work = compare(known, [fresh, rotated], UTC)
+
+    assert [each.path for _, each in work.read] == ["/a.log"]
+    assert [row["path"] for row in work.moved] == ["/a.log.1"]
+    assert work.moved[0]["file_id"] == known[0]["file_id"] != work.read[0][0]
+
+
+def test_a_rotated_log_that_grew_before() -> None:
+    """What was written between the last run and the rotation is read under the old id."""
+    known = after(file(beginning=b"old", inode=5))
+    rotated = file("/a.log.1", b"older", inode=5, mtime_ns=3)
+    fresh = file(beginning=b"new", inode=6, mtime_ns=9)
+
+    work = compare(known, [fresh, rotated], UTC)
+
+    assert {each.path: file_id for file_id, each in work.read}["/a.log.1"] == known[0]["file_id"]
+
+
+def test_a_compressed_log_is_no_second_file() -> None:
+    """Compression keeps the beginning, so what it said before is replaced."""
+    known = after(file())
+
+    ((file_id, _),) = compare(known, [file("/a.log.gz", how="gz", size=3, inode=9)], UTC).read
+
+    assert file_id == known[0]["file_id"]
+
+
+def test_a_copy_is_a_second_file() -> None:
+    """Two files that begin alike are two: nothing is dropped silently."""
+    known = after(file())
+
+    work = compare(known, [file("/0.log", inode=2), file()], UTC)
+
+    assert [row["path"] for row in work.unchanged] == ["/a.log"]
+    assert work.read[0][0] != known[0]["file_id"]
+    assert len({file_id for file_id, _ in compare([], [file(), file("/b")], UTC).read}) == 2
+
+
+def test_another_zone_or_a_rebuild_reads_again() -> None:
+    """What changes how a file is read has it read again, under its id."""
+    known = after(file())
+
+    for work in (
+        compare(known, [file()], options_text({"zone": "Europe/Prague"})),
+        compare(known, [file()], UTC, rebuild=True),
+        compare(known, [file(source="trail")], UTC),
+    ):
+        assert [file_id for file_id, _ in work.read] == [known[0]["file_id"]]
+
+
+def test_a_file_that_is_gone() -> None:
+    """What a file said that was deleted stays."""
+    known = after(file())
+
+    work = compare(known, [], UTC)
+
+    assert list(work.gone) == known
+    assert work.read == ()
+
+
+def test_ids_are_the_same_elsewhere() -> None:
+    """The id of a file follows from its content, not from the run."""
+    assert compare([], [file("/x")], UTC).read[0][0] == compare([], [file("/y")], UTC).read[0][0]

@@ -1,0 +1,121 @@
+"""Bindings as rows, texts and commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.formats.names import binding_of
+from doorkeeper_pipeline.bindings import (
+    FIELDS,
+    ID_LENGTH,
+    binding_of_row,
+    command_of,
+    id_of,
+    row_of,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.model import AclBinding
+
+
+def binding(**changed: str) -> AclBinding:
+    """Return a binding."""
+    words = {
+        "resource": "TOPIC",
+        "name": "orders",
+        "pattern": "LITERAL",
+        "principal": "User:alice",
+        "host": "*",
+        "does": "DESCRIBE_CONFIGS",
+        "permission": "ALLOW",
+        **changed,
+    }
+    return binding_of(**words)
+
+
+def test_a_row_is_the_binding() -> None:
+    """A row holds all fields, and gives the binding back."""
+    row = row_of(binding(), "x" * 22)
+
+    assert list(row) == ["binding_id", *FIELDS]
+    assert row["binding_id"] == "x" * 22
+    assert binding_of_row(row) == binding()
+
+
+def test_ids_follow_from_the_fields() -> None:
+    """The same binding has the same id everywhere, another one another."""
+    ids = {
+        id_of(each)
+        for each in (
+            binding(),
+            binding(name="order"),
+            binding(name="orders", principal="User:alic"),
+            binding(pattern="PREFIXED"),
+            binding(permission="DENY"),
+            # What one field ends with, the next may begin with.
+            binding(name="orders7:LITERAL"),
+        )
+    }
+
+    assert len(ids) == 6
+    assert id_of(binding()) == id_of(binding())
+    assert {len(each) for each in ids} == {ID_LENGTH}
+
+
+def test_the_text_is_kafkas() -> None:
+    """The text is what stands in StandardAcl[...]."""
+    assert text_of(binding()) == (
+        "resourceType=TOPIC, resourceName=orders, patternType=LITERAL, principal=User:alice,"
+        " host=*, operation=DESCRIBE_CONFIGS, permissionType=ALLOW"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "--add --allow-principal User:alice --operation DescribeConfigs --topic orders"),
+        (
+            {"host": "10.0.0.1", "permission": "DENY", "pattern": "PREFIXED"},
+            (
+                "--add --deny-principal User:alice --deny-host 10.0.0.1 --operation DescribeConfigs"
+                " --topic orders --resource-pattern-type prefixed"
+            ),
+        ),
+        (
+            {"resource": "CLUSTER", "name": "kafka-cluster"},
+            "--add --allow-principal User:alice --operation DescribeConfigs --cluster",
+        ),
+        (
+            {"resource": "TRANSACTIONAL_ID", "name": "*", "does": "ALL"},
+            "--add --allow-principal User:alice --operation All --transactional-id '*'",
+        ),
+        (
+            {"principal": "User:CN=a b;rm -rf $HOME"},
+            (
+                "--add --allow-principal 'User:CN=a b;rm -rf $HOME' --operation DescribeConfigs"
+                " --topic orders"
+            ),
+        ),
+    ],
+)
+def test_commands(changed: dict[str, str], words: str) -> None:
+    """A command adds exactly the binding, and a shell reads its names as they are."""
+    head = "kafka-acls.sh --bootstrap-server $BOOTSTRAP "
+
+    assert command_of(binding(**changed)) == head + words
+    assert shlex.split(command_of(binding(**changed)))[-1] == shlex.split(words)[-1]
+
+
+def test_a_removal_asks_nothing() -> None:
+    """The tool would ask whether it should; a script cannot answer."""
+    assert "--remove --force" in command_of(binding(), remove=True)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "bell\x07", "\u202eright to left"])
+def test_names_that_no_line_can_show(name: str) -> None:
+    """A name that would break or twist the line has no command."""
+    assert command_of(binding(name=name, resource="GROUP")) == ""
