@@ -2,10 +2,11 @@
 
     python benchmarks/testing.py [--quick]
 
-In process: the first start of a Python that has imported nothing, in processes of their own; then
-starts and resets in one process, with a login made ready as well. As a process: from the call until
-a client may connect. Goals: 100 ms in process, 250 ms as a process. The baseline is a process that
-does nothing, ``python -c pass``. Bytecode is there, as in an installed package.
+In process: the first start in a run of pytest, which has imported much of the standard library, and
+in a Python that has imported nothing, in processes of their own; then starts and resets in one
+process, with a login made ready as well. As a process: from the call until a client may connect.
+Goals: 100 ms in process, 250 ms as a process. The baseline is a process that does nothing, ``python
+-c pass``. Bytecode is there, as in an installed package.
 """
 
 from __future__ import annotations
@@ -36,6 +37,24 @@ server.start()
 print((time.perf_counter() - begin_s) * 1000)
 server.close()
 """
+FIRST_OF_PYTEST = """
+import sys, time, pytest
+
+class Fixture:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        begin_s = time.perf_counter()
+        yield
+        if fixturedef.argname == "doorkeeper_server":
+            self.taken_ms = (time.perf_counter() - begin_s) * 1000
+
+with open(sys.argv[1] + "/test_it.py", "w") as file:
+    file.write("def test_it(doorkeeper_server): assert doorkeeper_server.bootstrap_servers\\n")
+fixture, out, sys.stdout = Fixture(), sys.stdout, sys.stderr
+arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", sys.argv[1], sys.argv[1]]
+assert pytest.main(arguments, plugins=[fixture]) == 0
+print(fixture.taken_ms, file=out)
+"""
 KINDS: dict[str, dict[str, Any]] = {
     "in clear": {},
     "SASL, 2 users": {"users": {"alice": "alice-secret"}},
@@ -55,8 +74,10 @@ def main() -> None:
         nothing = measured(rounds, lambda: run_python("pass"))
         print(f"  python -c pass: {shown(nothing)}")
         print(f"in process, goal {IN_PROCESS_MS}")
+        first = measured(rounds, lambda: run_python(FIRST_OF_PYTEST, folder))
+        print(f"  the first one in a run of pytest: {shown(first)}")
         first = measured(rounds, lambda: run_python(FIRST))
-        print(f"  the first one, with all imports: {shown(first)}")
+        print(f"  the first one of a Python without pytest: {shown(first)}")
         for name, options in KINDS.items():
             starts = measured(rounds, partial(started, options))
             with DoorkeeperServer(**options) as server:
@@ -86,10 +107,11 @@ def timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - begin_s) * 1000
 
 
-def run_python(code: str) -> float:
+def run_python(code: str, *arguments: str) -> float:
     """Run code in a Python of its own; return the ms that it prints, or those that it takes."""
+    command = [sys.executable, "-c", code, *arguments]
     begin_s = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return float(done.stdout or (time.perf_counter() - begin_s) * 1000)
 
 

@@ -41,6 +41,11 @@ class ClientLimits:
         self.software = ""
         """What the client says it is, ``name/version``; empty where it has not said it."""
 
+    @property
+    def client(self) -> ClientSoftware:
+        """Return whom the rules are applied to."""
+        return self._software
+
     def introduced(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
         """Note what an ApiVersions request says of the software."""
         if version >= NAMES_SOFTWARE_FROM:

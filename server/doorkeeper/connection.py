@@ -30,6 +30,7 @@ from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.exchange import UPDATES, Authenticating, Closed, Login, Note, Refused, Update
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
+from doorkeeper.remembering import Recollection
 from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from doorkeeper.exchange import Advance, Counts, Peer
     from doorkeeper.limits import Limits
     from doorkeeper.node import Node, Response
+    from doorkeeper.remembering import AnswerMemory
     from doorkeeper_wire.headers import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
@@ -78,6 +80,7 @@ class Connection:
         "_node",
         "_peer",
         "_queued",
+        "_recollection",
         "_session",
         "answered",
         "notes",
@@ -93,8 +96,12 @@ class Connection:
         builder: PrincipalBuilder,
         limits: Limits,
         counts: Counts,
+        memory: AnswerMemory | None = None,
     ) -> None:
-        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
+        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's.
+
+        Without a ``memory`` every answer is made anew.
+        """
         self._peer = peer
         self._node = node
         self._apis = apis
@@ -109,6 +116,11 @@ class Connection:
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
+        self._recollection = (
+            None
+            if memory is None
+            else Recollection(memory, peer, self._session, self._client, counts)
+        )
         self.notes: list[Note | Login] = []
         self.answered: tuple[int, int] | None = None
         """The key of the API that was answered last, and the error code that stands for the answer.
@@ -190,6 +202,8 @@ class Connection:
         except _End as end:
             result = end.closed
         self._input.size_max = self._frame_bytes_max
+        if self._recollection is not None:
+            self._recollection.forget_asker()
         return self._noted(result)
 
     def _noted(self, result: Advance) -> Advance:
@@ -235,6 +249,12 @@ class Connection:
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session
+        if self._recollection is not None:
+            remembered = self._recollection.find(frame)
+            if remembered is not None and session.admit(remembered.api_key, now_s) is Action.SERVE:
+                self._recollection.repeat(remembered)
+                self.answered = remembered.answered
+                return remembered.size + frame[4:8] + remembered.body
         if session.takes_bare_frames:
             result: Advance = self._bare(frame, now_s)
         else:
@@ -245,6 +265,8 @@ class Connection:
             if action is Action.SERVE:
                 return self._serve(header, Body(frame, offset))
             result = self._authenticate(action, header, Body(frame, offset), now_s)
+        if self._recollection is not None:
+            self._recollection.forget_asker()
         self._input.size_max = self._frame_bytes_max
         return result
 
@@ -290,6 +312,8 @@ class Connection:
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
             return self._unsupported(api, header)
+        recollection = self._recollection
+        watch = None if recollection is None else recollection.watch(api.key, self.notes)
         request = self._decoded(api, header, body)
         context = self._context(header)
         try:
@@ -302,7 +326,10 @@ class Connection:
         if outcome.__class__ in UPDATES:
             change: Any = outcome
             return Update(change, context, api, request, header)
-        return self._answer(api, request, header, outcome)
+        answer = self._answer(api, request, header, outcome)
+        if watch is not None and recollection is not None:
+            recollection.keep(watch, body.frame, answer, self.answered, self.notes)
+        return answer
 
     def _api(self, header: RequestHeader) -> Api:
         """Return the API, if it is offered on this listener."""

@@ -120,6 +120,20 @@ class Limits:
         " address in turn. Twice as much, and the slowest hundredth of others' answers take half"
         " as long again.",
     )
+    answers_kept_bytes_max: int = _bound(
+        33_554_432,
+        "Answers that are remembered, with their requests, for all clients. Beyond it all of them"
+        " are forgotten: what is asked again and again comes back at once.",
+    )
+    answer_kept_bytes_max: int = _bound(
+        8_388_608,
+        "A longer answer is not remembered. That of 100,000 ACLs has a third of it.",
+    )
+    request_kept_bytes_max: int = _bound(
+        65_536,
+        "The answer to a longer request is not remembered. That for Metadata of three thousand"
+        " topics is shorter.",
+    )
     sweeps_per_idle_time: int = _bound(
         20,
         "One timer for all connections looks this often in each idle time, and at least every 5 s:"

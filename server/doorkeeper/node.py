@@ -45,6 +45,19 @@ class Broker(NamedTuple):
     rack: str | None = None
 
 
+class Member(NamedTuple):
+    """A node that lives, as the others know it.
+
+    ``addresses`` are host and port by the name of the listener. ``secret`` is the fingerprint of
+    the secret under which it makes delegation tokens, in hexadecimal; empty where it makes none.
+    """
+
+    node_id: int
+    addresses: Mapping[str, tuple[str, int]]
+    rack: str | None
+    secret: str
+
+
 class ApiRange(NamedTuple):
     """One row of the answer to ApiVersions."""
 
@@ -157,7 +170,12 @@ class Node(Protocol):
 
     @property
     def controller_id(self) -> int:
-        """Return the id of the controller: always one of ``brokers``."""
+        """Return the id of the controller: one of ``brokers``, where it has the listener."""
+        ...
+
+    @property
+    def coordinator_id(self) -> int:
+        """Return the id of the node that shows groups: one of all, or clients would count twice."""
         ...
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
@@ -181,7 +199,7 @@ class Node(Protocol):
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return all groups by id."""
+        """Return all groups by id; none on a node that does not show them."""
         ...
 
     @property

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.settings import ConfigSource, Synonym
@@ -55,6 +54,8 @@ def _decimal(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
+    from decimal import Decimal  # noqa: PLC0415 - few values are so large or small
+
     digits, exponent = f"{Decimal(repr(value)).normalize():E}".split("E")
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,12 +73,22 @@ async def network_parts(cluster: Cluster, chance: random.Random) -> None:
     await asyncio.to_thread(proxy.heal)
 
 
+async def node_freezes(cluster: Cluster, chance: random.Random) -> None:
+    pid = chance.choice(cluster.servers).pid
+    for _ in range(4):
+        os.kill(pid, signal.SIGSTOP)
+        await asyncio.sleep(chance.uniform(0.05, 1))
+        os.kill(pid, signal.SIGCONT)
+        await asyncio.sleep(chance.uniform(0, 0.05))
+
+
 FAULTS: tuple[Fault, ...] = (
     node_dies,
     connections_die,
     database_dies,
     network_parts,
     node_stops,
+    node_freezes,
 )
 
 

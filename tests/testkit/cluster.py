@@ -83,6 +83,8 @@ class Cluster:
             "listeners": f"PLAINTEXT://127.0.0.1:{port}",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
+            "broker.heartbeat.interval.ms": "200",
+            "broker.session.timeout.ms": "1500",
             "doorkeeper.store": self.database.url(port=proxy.port),
             "doorkeeper.store.connect.timeout.ms": "1000",
             "doorkeeper.store.statement.timeout.ms": "2000",

@@ -61,6 +61,7 @@ class ANode:
         self.node_id = 1
         self.cluster_id = CLUSTER_ID
         self.controller_id = 1
+        self.coordinator_id = 1
         self.authorizer = authorizer
         self.settings = settings
         self.audit = audit

@@ -88,7 +88,9 @@ def connecting(url: str, **options: Any) -> Callable[[], Awaitable[asyncpg.Conne
 
 
 @asynccontextmanager
-async def node(url: str, node_id: int = 1, timeout_s: float = 5) -> AsyncIterator[Node]:
+async def node(
+    url: str, node_id: int = 1, timeout_s: float = 5, retention_days: int = -1
+) -> AsyncIterator[Node]:
     """Open a node; it ends with the context."""
     store = await PostgresStore.open(
         connecting(url),
@@ -96,6 +98,7 @@ async def node(url: str, node_id: int = 1, timeout_s: float = 5) -> AsyncIterato
         node_id=node_id,
         random_bytes=os.urandom,
         timeout_s=timeout_s,
+        retention_days=retention_days,
     )
     made = Node(store)
     try:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import Part, Ranking, Slot, Timeline
 
 HEIGHT = 100.0
+_LABELS_MAX = 7
+_LABEL_X_MAX = 92.0
 SEEN = 1.5
 """The least height, of 100, of a bar that stands for something."""
 
@@ -38,11 +40,18 @@ class Panel(NamedTuple):
     accent: bool
 
 
+class Label(NamedTuple):
+    """A text below the axis, and where it begins, of 100."""
+
+    x: float
+    text: str
+
+
 class TimeChart(NamedTuple):
     """Panels above each other on one axis of time, with a summary for those who cannot see it."""
 
     panels: tuple[Panel, ...]
-    dates: tuple[str, ...]
+    dates: tuple[Label, ...]
     summary: str
 
 
@@ -121,17 +130,28 @@ def _slot_text(timeline: Timeline, slot: Slot) -> str:
     return day(slot.begin) if timeline.slot_word == "day" else moment(slot.begin)
 
 
-def _dates(slots: Sequence[Slot]) -> tuple[str, ...]:
-    """Return at most five labels below the axis, the first and the last slot among them."""
+def _dates(slots: Sequence[Slot]) -> tuple[Label, ...]:
+    """Return the labels below the axis, where a day begins; within two days where hours do.
+
+    At most seven, none so far to the right that its text would leave the page.
+    """
     if not slots:
         return ()
     within_days = (slots[-1].begin - slots[0].begin).days < 2
-    count = min(5, len(slots))
-    places = sorted({round(each * (len(slots) - 1) / max(1, count - 1)) for each in range(count)})
-    return tuple(
-        f"{begin:%H:%M}" if within_days else f"{begin.day} {begin:%b}"
-        for begin in (slots[place].begin for place in places)
-    )
+    step = 6 if within_days else 24
+    places = [
+        place
+        for place, slot in enumerate(slots)
+        if slot.begin.hour % step == slot.begin.minute == 0
+    ] or [0]
+    stride = -(-len(places) // _LABELS_MAX)
+    labels = []
+    for place in places[::stride]:
+        begin, x = slots[place].begin, 100 * place / len(slots)
+        if x <= _LABEL_X_MAX:
+            text = f"{begin:%H:%M}" if within_days else f"{begin.day} {begin:%b}"
+            labels.append(Label(round(x, 3), text))
+    return tuple(labels)
 
 
 def _summary(timeline: Timeline) -> str:

@@ -5,6 +5,7 @@
     authorizer  made and configured
     node        topics, groups (of the store and the catalog), who decides
     edge        ports bound, nobody let in
+    nodes       where the store is shared: this one becomes one of them
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
 
@@ -21,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
+from doorkeeper.app.answer_truth import AnswerTruth
 from doorkeeper.app.auditing import trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
@@ -37,6 +39,7 @@ from doorkeeper.app.doors import Doors
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
+from doorkeeper.app.nodes import membership_of
 from doorkeeper.app.reconfiguring import Reconfiguring
 from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.services import NodeServices
@@ -53,6 +56,7 @@ from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
+from doorkeeper.remembering import AnswerMemory
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.topics import Topics, topic_of
@@ -182,14 +186,18 @@ class Assembly:
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
+        await self._join_others(settings)
         store.start(loop)
         self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
+        self._begin_changes()
+        self._record_start(settings, store)
+
+    def _begin_changes(self) -> None:
         self.topic_changes.begin()
         self.credential_changes.begin()
         self.token_changes.begin()
         self.config_changes.begin()
-        self._record_start(settings, store)
 
     def _record_start(self, settings: Settings, store: Store) -> None:
         if self.trail is not None:
@@ -238,6 +246,13 @@ class Assembly:
         # An authorizer may name no endpoint: then nothing waits for it.
         return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
 
+    async def _join_others(self, settings: Settings) -> None:
+        """Become one of the nodes that share the store; leave them before the edge drains."""
+        membership = membership_of(settings, self.node, self.token_changes)
+        if membership is not None and self._store is None:
+            self._opened.push_async_callback(membership.leave)
+            await membership.enter()
+
     def _make_edge(
         self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
     ) -> Server:
@@ -249,10 +264,18 @@ class Assembly:
             services,
             self._logs.logger("doorkeeper.net"),
             apis=partial(registry.api, optional=settings.clients_join_group),
-            connect=self._connect,
+            connect=self._connected(),
             requests=None if settings.http is None else RequestMeter(self.meters),
             trail=self.trail,
         )
+
+    def _connected(self) -> Callable[..., Connection]:
+        """Return what makes connections: plain ones share a memory, others have faults to keep."""
+        if self._connect is not Connection:
+            return self._connect
+        truth = AnswerTruth(self.node, self.guarded)
+        memory = AnswerMemory(truth, self.guarded, limits_of(self._settings))
+        return partial(Connection, memory=memory)
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
         tokens = TokenChanges(

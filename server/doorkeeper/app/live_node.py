@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper import registry
-from doorkeeper.node import Broker
+from doorkeeper.node import Broker, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.app.credential_changes import CredentialChanges
     from doorkeeper.app.topic_changes import TopicChanges
@@ -24,7 +24,7 @@ _HYPHEN = 62
 
 
 class LiveNode:
-    """One node that stands alone: it is its own controller and the only broker."""
+    """One node. Alone it is its own controller and the only broker; else see ``use_others``."""
 
     def __init__(
         self,
@@ -44,10 +44,12 @@ class LiveNode:
         self._authorizer = authorizer
         self._topic_changes = topic_changes
         self._credential_changes = credential_changes
-        self.groups = groups
+        self._groups = groups
         self.tokens = tokens
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
+        self._own: dict[str, Broker] = {}
+        self._others: tuple[Member, ...] = ()
 
     @property
     def node_id(self) -> int:
@@ -61,8 +63,18 @@ class LiveNode:
 
     @property
     def controller_id(self) -> int:
-        """Return this node's id: it is its own controller."""
-        return self._settings.node_id
+        """Return the lowest id of all nodes that live."""
+        return min((self.node_id, *(each.node_id for each in self._others)))
+
+    @property
+    def coordinator_id(self) -> int:
+        """Return the id of the node that shows groups: the controller."""
+        return self.controller_id
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """Return the groups of the catalog; none where another node shows them."""
+        return self._groups if self.coordinator_id == self.node_id else {}
 
     @property
     def authorizer(self) -> AuthorizerReads | None:
@@ -89,12 +101,34 @@ class LiveNode:
         self._settings = settings
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
-        """Return this node with the address that it advertises on the listener."""
+        """Return all nodes that have the listener, with the addresses they advertise, by id."""
         return self._brokers[listener_name]
 
     def is_advertised(self, listener_name: str) -> bool:
         """Say whether the listener's address is known by now."""
         return listener_name in self._brokers
+
+    def use_groups(self, groups: Mapping[str, Group]) -> None:
+        """Take the groups of a catalog that was read anew."""
+        self._groups = groups
+
+    def use_others(self, others: Iterable[Member]) -> None:
+        """Take the other nodes that live."""
+        self._others = tuple(each for each in others if each.node_id != self.node_id)
+        self._brokers = {name: self._listed(name, own) for name, own in self._own.items()}
+
+    def _listed(self, listener_name: str, own: Broker) -> tuple[Broker, ...]:
+        others = (
+            Broker(each.node_id, *each.addresses[listener_name], each.rack)
+            for each in self._others
+            if listener_name in each.addresses
+        )
+        return tuple(sorted((own, *others), key=lambda broker: broker.node_id))
+
+    def as_member(self, secret: bytes) -> Member:
+        """Return this node as others shall know it; ``secret`` is a fingerprint, or empty."""
+        addresses = {name: (own.host, own.port) for name, own in self._own.items()}
+        return Member(self.node_id, addresses, self._settings.broker_rack, secret.hex())
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return what ApiVersions lists on a listener of this kind."""
@@ -125,5 +159,6 @@ class LiveNode:
             listener.advertised_port or port,
             self._settings.broker_rack,
         )
-        self._brokers[listener.name] = (broker,)
+        self._own[listener.name] = broker
+        self._brokers[listener.name] = self._listed(listener.name, broker)
         return broker

@@ -116,7 +116,7 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
 def _declare(catalog: Catalog | None, assembly: Assembly) -> None:
     node = assembly.node
     assembly.topic_changes.declare(() if catalog is None else catalog.declared(node.cluster_id))
-    node.groups = {} if catalog is None else catalog.groups
+    node.use_groups({} if catalog is None else catalog.groups)
 
 
 def _tell_needing_restart(

@@ -131,6 +131,11 @@ class TokenChanges(Participant):
         """Say whether there is a secret."""
         return bool(self._secret)
 
+    @property
+    def fingerprint(self) -> bytes:
+        """Return what tells the tokens of the present secret from others; empty without one."""
+        return self._fingerprint
+
     def signed(self) -> Iterator[SignedToken]:
         """Return all tokens of the present secret, with their HMACs."""
         return (SignedToken(each, self._hmac(each.token_id)) for each in self._live.values())

@@ -18,6 +18,7 @@ from doorkeeper.acl.model import SortedBindings
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.authorizer.contract import AuthorizationResult, Authorizer
 from doorkeeper.authorizer.returned import is_binding
+from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -92,6 +93,9 @@ class GuardedAuthorizer(Authorizer):
         self.decided: Decided | None = None
         """Told of each answer to ``authorize``, where somebody keeps a record. May not block."""
         self._authorize = inner.authorize
+        self._decided_from: Callable[[], object | None] | None = (
+            inner.decided_from if isinstance(inner, StandardAuthorizer) else None
+        )
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
         self._clock = clock
@@ -137,6 +141,21 @@ class GuardedAuthorizer(Authorizer):
         if self.decided is not None:
             self.decided(context, actions, results)
         return results
+
+    @property
+    def traces(self) -> int:
+        """Return how many lines the authorizer has written about decisions, as far as it counts."""
+        traces: int = getattr(self.inner, "traces", 0)
+        return traces
+
+    def decided_from(self) -> object | None:
+        """Return what all answers are made from at this moment: see ``StandardAuthorizer``.
+
+        None with a plug-in, which may decide by anything, and where each decision is recorded.
+        """
+        if self._decided_from is None or self.decided is not None:
+            return None
+        return self._decided_from()
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]

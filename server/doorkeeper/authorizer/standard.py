@@ -109,6 +109,8 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._timeline = Timeline(None)
         self._ready = False
         self._writable = False
+        self.traces = 0
+        """How many lines were written about decisions."""
 
     def attach(self, store: Store) -> None:
         """Keep the ACLs in this store; before ``start``. Without one they live in memory only."""
@@ -214,6 +216,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 level = INFO if action.log_if_denied else TRACE
                 results.append(_DENIED)
             if self._audit.enabled(level):
+                self.traces += 1
                 self._audit.write(level, self._form(context, action, self.explain(context, action)))
         return results
 
@@ -221,6 +224,17 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return self._policy.allow_everyone and not snapshot.covers(
             resource.resource_type, resource.name
         )
+
+    def decided_from(self) -> object | None:
+        """Return what all answers are made from at this moment; None where that may not be told.
+
+        While it stays equal, the same question has the same answer, and one that was answered
+        without a line of the audit would be again. A class derived from this one may decide by
+        more, and where each decision is written nothing is ever the same.
+        """
+        if type(self) is not StandardAuthorizer or not self._ready or self._audit.enabled(DEBUG):
+            return None
+        return self._timeline.visible, self._policy, self._audit.enabled(INFO)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
         """Return the decision on an action with the rule that made it. Nothing is audited."""

@@ -6,6 +6,8 @@ follow in the order of the request.
     v3  masks of authorized operations     v4  instance ids of members     v5  flexible
     v6  a group that does not exist is 69 with a text; before, it is Dead with error 0 and a mask
 
+One node of a cluster shows groups, and FindCoordinator names it; the others answer 16 for each.
+
 A group that is not stable tells neither its protocol nor what its members want and have.
 
 Groups of the new protocol (type ``consumer``) are described too, as if they were classic: a broker
@@ -54,6 +56,9 @@ def handle(
             allowed.append(group_id)
         else:
             refused.append(_refused(group_id, _DESCRIBE.refusal))
+    if node.coordinator_id != node.node_id:
+        elsewhere = [_refused(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
+        return DescribeGroupsResponse(groups=(*refused, *elsewhere))
 
     masks: dict[str, int] = {}
     if version >= 3 and request.include_authorized_operations:

@@ -7,8 +7,9 @@ CLUSTER_ACTION on the cluster (31 for the whole request).
     v3  flexible         v4  several keys; texts are empty
     v6  share groups (type 2; before, 42): keys of the form group:topicId:partition
 
-Every key has this node as its coordinator, which must be one of Metadata's brokers, and at once: a
-broker answers 15 until it has made its internal topics. An unknown type of key is 42 for all.
+Every key has the same coordinator, which must be one of Metadata's brokers, and at once: a broker
+answers 15 until it has made its internal topics. So do we where the coordinator does not have the
+listener that the client came by. An unknown type of key is 42 for all.
 
 Source: ``handleFindCoordinatorRequest`` of the broker 4.3.1.
 """
@@ -43,29 +44,32 @@ def handle(
     request: FindCoordinatorRequest, context: RequestContext, node: Node
 ) -> FindCoordinatorResponse:
     """Name the coordinator of each key that the caller may describe."""
-    own = _own_address(context, node)
+    found = _coordinator(context, node)
     key_type = request.key_type
     if context.authorizable.request_version >= 4:
         return FindCoordinatorResponse(
             coordinators=tuple(
-                _row(key, _error_of(key_type, key, context, node), own)
+                _row(key, _error_of(key_type, key, context, node), found)
                 for key in request.coordinator_keys
             )
         )
     code = _error_of(key_type, request.key, context, node)
+    if code is ErrorCode.NONE and found is None:
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code is not ErrorCode.NONE:
         raise ApiError(code)
+    assert found is not None
     return FindCoordinatorResponse(
         error_message=STOCK_TEXTS[ErrorCode.NONE],
-        node_id=own.node_id,
-        host=own.host,
-        port=own.port,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
     )
 
 
-def _own_address(context: RequestContext, node: Node) -> Broker:
+def _coordinator(context: RequestContext, node: Node) -> Broker | None:
     brokers = node.brokers(context.authorizable.listener_name)
-    return next((broker for broker in brokers if broker.node_id == node.node_id), brokers[0])
+    return next((broker for broker in brokers if broker.node_id == node.coordinator_id), None)
 
 
 def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> ErrorCode:
@@ -87,8 +91,10 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
     return ErrorCode.NONE if is_share_key else ErrorCode.INVALID_REQUEST
 
 
-def _row(key: str, code: ErrorCode, own: Broker) -> Coordinator:
-    found = own if code is ErrorCode.NONE else NO_NODE
+def _row(key: str, code: ErrorCode, coordinator: Broker | None) -> Coordinator:
+    if code is ErrorCode.NONE and coordinator is None:
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    found = NO_NODE if coordinator is None or code is not ErrorCode.NONE else coordinator
     return Coordinator(
         key=key,
         node_id=found.node_id,

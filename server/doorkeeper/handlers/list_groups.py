@@ -1,4 +1,4 @@
-"""ListGroups (16), versions 0-5: the groups of this node.
+"""ListGroups (16), versions 0-5: the groups of this node, which one node of a cluster has.
 
 DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows that one; what is not shown is
 left out without an error, and without a word in the audit.

@@ -18,12 +18,15 @@ __all__ = ["DoorkeeperProcess", "DoorkeeperServer"]
 
 def __getattr__(name: str) -> object:
     """Import a name when it is asked for: every run of pytest imports the plugin beside it."""
-    if name == "DoorkeeperProcess":
-        from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
+    from doorkeeper.testing.importing import undisturbed  # noqa: PLC0415
 
-        return DoorkeeperProcess
-    if name == "DoorkeeperServer":
-        from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+    with undisturbed():
+        if name == "DoorkeeperProcess":
+            from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-        return DoorkeeperServer
+            return DoorkeeperProcess
+        if name == "DoorkeeperServer":
+            from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+
+            return DoorkeeperServer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -11,6 +10,7 @@ from doorkeeper.testing.clients import ClientConfig
 from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
 
 if TYPE_CHECKING:
+    import tempfile
     from collections.abc import Iterable
     from types import TracebackType
     from typing import Unpack
@@ -294,6 +294,8 @@ class AnyServer(ABC):
     def _place(self) -> Path:
         """Return a folder of the server's own, made when it is needed."""
         if self._folder is None:
+            import tempfile  # noqa: PLC0415 - few servers in a test's process have files
+
             self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-testing-")
         return Path(self._folder.name)
 

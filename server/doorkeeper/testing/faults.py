@@ -12,7 +12,6 @@ A fault holds from the beginning of its block to the end, for open connections t
 from __future__ import annotations
 
 import threading
-from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,6 +20,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
 _LOGIN_APIS: Final = ("SaslHandshake", "SaslAuthenticate")
@@ -146,10 +146,16 @@ def key_of(api: str) -> int:
     """
     names = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
     if api not in names:
-        near = get_close_matches(api, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
+        near = _nearest(api, names)
+        hint = f"did you mean {near}?" if near else f"allowed: {', '.join(names)}"
         raise ValueError(f"api: found {api!r}; {hint}")
     return names[api]
+
+
+def _nearest(given: str, names: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - needed for mistakes only
+
+    return next(iter(get_close_matches(given, names, n=1)), None)
 
 
 def code_of(given: ErrorCode | int | str) -> ErrorCode:
@@ -162,8 +168,8 @@ def code_of(given: ErrorCode | int | str) -> ErrorCode:
     if isinstance(given, int):
         return ErrorCode(given)
     if given not in ErrorCode.__members__:
-        near = get_close_matches(given, ErrorCode.__members__, n=1)
-        hint = f"did you mean {near[0]}?" if near else "allowed: the names in Kafka's Errors"
+        near = _nearest(given, ErrorCode.__members__)
+        hint = f"did you mean {near}?" if near else "allowed: the names in Kafka's Errors"
         raise ValueError(f"error: found {given!r}; {hint}")
     return ErrorCode[given]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.formats.records import VERSION, from_document
 from doorkeeper.acl.model import AclBinding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from doorkeeper.testing.options import Acls
 
 
@@ -29,12 +29,16 @@ def bindings_of(given: Acls) -> list[AclBinding]:
         return read(path.read_text(encoding="utf-8"), name=path.name)
     found: list[AclBinding] = []
     for number, each in enumerate(given, 1):
-        if isinstance(each, AclBinding):
-            found.append(each)
-            continue
-        row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(each).items()}
-        try:
-            found += from_document({"version": VERSION, "acls": [row]})
-        except FormatError as error:
-            raise FormatError(f"acl {number}: {str(error).removeprefix('acl 1: ')}") from None
+        found += [each] if isinstance(each, AclBinding) else _of_record(number, each)
     return found
+
+
+def _of_record(number: int, record: Mapping[str, object]) -> list[AclBinding]:
+    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
+    from doorkeeper.acl.formats.records import VERSION, from_document  # noqa: PLC0415
+
+    row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(record).items()}
+    try:
+        return from_document({"version": VERSION, "acls": [row]})
+    except FormatError as error:
+        raise FormatError(f"acl {number}: {str(error).removeprefix('acl 1: ')}") from None

@@ -63,7 +63,7 @@ class Servers:
 
     def __call__(self, **options: Unpack[Options]) -> DoorkeeperServer:
         """Start one in this process."""
-        from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+        from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
 
         server = DoorkeeperServer(**merged(self._defaults, options))
         self._made.append(server)
@@ -110,7 +110,7 @@ def doorkeeper_servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 
 def _pooled(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
     """Return a stopped server: its certificates and credentials are made once in a run."""
-    from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
+    from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
 
     try:
         wanted = DoorkeeperServer(**options)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import credentials_of, initial_change
+from doorkeeper.testing.importing import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -59,8 +60,11 @@ class DoorkeeperServer(AnyServer):
 
     def start(self) -> None:
         """Start; return when clients can connect. A server that runs goes on."""
-        if self._assembly is not None:
-            return
+        if self._assembly is None:
+            with undisturbed():
+                self._start()
+
+    def _start(self) -> None:
         # All of the server is imported here: who only collects tests need not wait for it.
         from doorkeeper.testing.faults import Faults  # noqa: PLC0415
         from doorkeeper.testing.loop_thread import LoopThread  # noqa: PLC0415

@@ -12,11 +12,11 @@ from doorkeeper import registry
 from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.topic_changes import TopicChanges
-from doorkeeper.node import Broker
+from doorkeeper.node import Broker, Member
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.topics import Topics
 from testkit.authorizers import HeldStore
-from testkit.nodes import HandTokens
+from testkit.nodes import HandTokens, a_group
 from testkit.settings import settings_of
 from testkit.stores import credential
 
@@ -75,6 +75,57 @@ async def test_addresses_are_those_that_clients_dial() -> None:
 
     assert node.brokers("ALL") == (Broker(7, "host.example", 31000, "r1"),)
     assert node.brokers("FIXED") == (Broker(7, "door.example", 19092, "r1"),)
+
+
+OTHERS = (
+    Member(3, {"ALL": ("three", 9092)}, None, ""),
+    Member(9, {"ALL": ("nine", 9092), "FIXED": ("nine", 9093)}, "r2", ""),
+)
+
+
+async def test_all_nodes_that_live_are_listed() -> None:
+    """By id, each where it has the listener; this one as it is, whatever others have read of it."""
+    settings = settings_of(TEXT)
+    node = node_of(settings)
+    node.advertise(settings.listeners[0], 31000, "host.example")
+
+    node.use_others((*OTHERS, Member(7, {"ALL": ("stale", 1)}, None, "")))
+    node.advertise(settings.listeners[1], 31000, "host.example")
+
+    assert node.brokers("ALL") == (
+        Broker(3, "three", 9092),
+        Broker(7, "host.example", 31000, "r1"),
+        Broker(9, "nine", 9092, "r2"),
+    )
+    assert [each.node_id for each in node.brokers("FIXED")] == [7, 9]
+    node.use_others(())
+    assert [each.node_id for each in node.brokers("ALL")] == [7]
+
+
+async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
+    """One node shows the groups of the catalog; when it is gone, the next one does."""
+    node = node_of(settings_of(TEXT))
+    node.use_groups({"g": a_group("g")})
+
+    node.use_others(OTHERS)
+    assert (node.controller_id, node.coordinator_id) == (3, 3)
+    assert node.groups == {}
+    node.use_others(OTHERS[1:])
+
+    assert (node.controller_id, node.coordinator_id) == (7, 7)
+    assert list(node.groups) == ["g"]
+
+
+async def test_a_node_says_what_others_shall_know() -> None:
+    """Its addresses by listener, its rack, and the fingerprint of its secret."""
+    settings = settings_of(TEXT)
+    node = node_of(settings)
+    for listener in settings.listeners:
+        node.advertise(listener, 31000, "host.example")
+
+    assert node.as_member(b"\xab") == Member(
+        7, {"ALL": ("host.example", 31000), "FIXED": ("door.example", 19092)}, "r1", "ab"
+    )
 
 
 async def test_apis_are_those_of_the_registry() -> None:

@@ -19,7 +19,7 @@ from doorkeeper.authorizer.contract import AclDeleteResult, Action, Authorizatio
 from doorkeeper.authorizer.guard import GuardedAuthorizer, name_of
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
-from testkit.authorizers import SERVER
+from testkit.authorizers import SERVER, CollectedAudit, started
 from testkit.edge import HandAuthorizer
 
 if TYPE_CHECKING:
@@ -292,3 +292,25 @@ async def test_the_rest_is_handed_on() -> None:
 
     assert guard.start(SERVER) == {}
     assert name_of(guard) == name_of(guard.inner) == f"{__name__}.Plugin"
+
+
+async def test_what_a_plug_in_decides_from_is_not_known() -> None:
+    """Only of the standard authorizer it is, and not where each decision is recorded."""
+    standard = GuardedAuthorizer(await started())
+    recorded = GuardedAuthorizer(await started())
+    recorded.decided = lambda *_: None
+
+    assert GuardedAuthorizer(Plugin(lambda: None)).decided_from() is None
+    assert standard.decided_from() is not None
+    assert recorded.decided_from() is None
+
+
+async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
+    """A plug-in counts none."""
+    inner = await started(audit=CollectedAudit())
+    guarded = GuardedAuthorizer(inner)
+
+    guarded.authorize(ALICE, TWO)
+
+    assert guarded.traces == 2
+    assert GuardedAuthorizer(Plugin(lambda: None)).traces == 0

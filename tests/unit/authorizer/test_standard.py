@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 
 import pytest
 
 from doorkeeper.acl.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acl.model import ANY_BINDING, AclOperation, PatternType, Principal, ResourceType
+from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
@@ -344,3 +346,44 @@ async def test_what_nobody_asked_for_is_the_servers_doing() -> None:
     authorizer.delete_acls(None, [wanted()])
 
     assert [change.author.principal for change in store.changes] == ["Server:doorkeeper"] * 2
+
+
+async def test_what_is_decided_from_changes_with_acls_policy_and_levels() -> None:
+    """As long as it stays, nothing that is asked again can be answered otherwise."""
+    audit = CollectedAudit(INFO)
+    authorizer = await started(audit=audit)
+    seen = [authorizer.decided_from()]
+    assert authorizer.decided_from() == seen[0]
+
+    authorizer.create_acls(None, [B])
+    seen.append(authorizer.decided_from())
+    authorizer.reconfigure({"super.users": "User:alice"})
+    seen.append(authorizer.decided_from())
+    audit.level = 30
+    seen.append(authorizer.decided_from())
+
+    assert None not in seen
+    assert all(one != other for one, other in pairwise(seen))
+
+
+async def test_nothing_is_decided_from_what_cannot_be_told() -> None:
+    """Before the ACLs are loaded, where each decision is written, and of a class of another's."""
+
+    class Other(StandardAuthorizer):
+        pass
+
+    other = Other(audit=CollectedAudit(100))
+    other._loaded(EMPTY)
+
+    assert StandardAuthorizer(audit=CollectedAudit(100)).decided_from() is None
+    assert (await started(audit=CollectedAudit(DEBUG))).decided_from() is None
+    assert other.decided_from() is None
+
+
+async def test_written_lines_are_counted() -> None:
+    """Those that nobody wants are none."""
+    authorizer = await started(A, audit=CollectedAudit(INFO))
+
+    authorizer.authorize(request_of("alice"), [to(READ, topic("a")), to(READ, topic("b"))])
+
+    assert authorizer.traces == 1

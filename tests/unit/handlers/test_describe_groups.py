@@ -126,3 +126,18 @@ def test_an_error_stands_in_every_row() -> None:
     assert refused == DescribeGroupsResponse(
         groups=tuple(DescribedGroup(error_code=-1, group_id=each) for each in ("a", "b"))
     )
+
+
+async def test_another_node_shows_groups() -> None:
+    """A node that does not, says 16 of each that the caller may describe, found or not."""
+    node = await node_of(allow("alice", DESCRIBE, group("g")), allow("alice", DESCRIBE, group("h")))
+    node.coordinator_id = 0
+
+    rows = answer(API, asking("g", "secret", "h", masks=True), node, 6, user="alice").groups
+
+    assert [(row.group_id, row.error_code) for row in rows] == [
+        ("secret", 30),
+        ("g", 16),
+        ("h", 16),
+    ]
+    assert {row.group_state for row in rows} == {""}

@@ -6,6 +6,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.handlers.find_coordinator import API
+from doorkeeper.node import Broker
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from testkit.acl import DESCRIBE, allow, group
 from testkit.nodes import CLUSTER, answer, node_of
@@ -115,3 +116,21 @@ async def test_an_unknown_key_type_refuses_all_keys() -> None:
     rows = [(row.key, row.error_code, row.error_message) for row in refused.coordinators]
     assert rows == [("a", 42, LONG_TEXT), ("b", 42, LONG_TEXT)]
     assert answer(API, FindCoordinatorRequest(key_type=7), node, 6).coordinators == ()
+
+
+async def test_one_of_several_nodes_is_the_coordinator() -> None:
+    """Whoever is asked names the same node; 15 where it has not the listener of the client."""
+    node = await node_of()
+    node.coordinator_id = 0
+    node.listed = (Broker(0, "other.example", 9094), *node.listed)
+
+    old = answer(API, FindCoordinatorRequest(key="g"), node, 3)
+    new = answer(API, FindCoordinatorRequest(coordinator_keys=("g",)), node, 6)
+    node.listed = node.listed[1:]
+    old_away = answer(API, FindCoordinatorRequest(key="g"), node, 3)
+    new_away = answer(API, FindCoordinatorRequest(coordinator_keys=("g",)), node, 6)
+
+    assert (old.node_id, old.host, old.port) == (0, "other.example", 9094)
+    assert (new.coordinators[0].node_id, new.coordinators[0].error_code) == (0, 0)
+    assert (old_away.error_code, old_away.node_id) == (15, -1)
+    assert (new_away.coordinators[0].error_code, new_away.coordinators[0].node_id) == (15, -1)

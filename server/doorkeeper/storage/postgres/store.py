@@ -65,6 +65,13 @@ POLL_S: Final = 1.0
 CLOSING_S: Final = 5.0
 """How long ``aclose`` waits for what was submitted."""
 
+IDLE_WITH_PEN_S: Final = 10
+"""A writer that does nothing for so long while it holds the head has frozen, or its machine is
+gone: the database ends its transaction, and others write."""
+
+STATEMENT_WITH_PEN_S: Final = 60
+"""The same for one that stops in the middle of a statement, or waits for the pen."""
+
 PRUNE_EVERY_S: Final = 3600.0
 PRUNE_ROWS: Final = 1_000
 MS_PER_DAY: Final = 86_400_000
@@ -348,6 +355,10 @@ class PostgresStore(Store):
             try:
                 connection = await self._connect()
                 try:
+                    await connection.execute(
+                        f"SET idle_in_transaction_session_timeout = '{IDLE_WITH_PEN_S}s';"
+                        f" SET statement_timeout = '{STATEMENT_WITH_PEN_S}s'"
+                    )
                     while not connection.is_closed():
                         await self._write(connection)
                         back_off.reset()

@@ -59,16 +59,24 @@ def test_bars_say_what_they_are() -> None:
     assert "Most refusals: 5 from" in chart.summary
 
 
-def test_dates_below_are_few_and_at_the_ends() -> None:
-    """At most five labels; hours where there are only hours, days where there are days."""
+def test_dates_stand_where_days_begin() -> None:
+    """At most seven labels, each at the first slot of its day; hours where there are only hours."""
     hours = time_chart(timeline(*[(1, 0)] * 24)).dates
-    days = time_chart(timeline(*[(1, 0)] * 30, step=timedelta(days=1))).dates
+    week = time_chart(timeline(*[(1, 0)] * 168)).dates
+    month = time_chart(timeline(*[(1, 0)] * 30, step=timedelta(days=1))).dates
 
-    assert hours[0] == "00:00"
-    assert hours[-1] == "23:00"
-    assert len(days) == 5
-    assert (days[0], days[-1]) == ("1 Nov", "30 Nov")
-    assert time_chart(timeline((1, 0))).dates == ("00:00",)
+    assert hours == ((0.0, "00:00"), (25.0, "06:00"), (50.0, "12:00"), (75.0, "18:00"))
+    assert [each.text for each in week] == [f"{day} Nov" for day in range(1, 8)]
+    assert [round(each.x * 7 / 100, 3) for each in week] == [0, 1, 2, 3, 4, 5, 6]
+    assert [each.text for each in month] == [
+        "1 Nov",
+        "6 Nov",
+        "11 Nov",
+        "16 Nov",
+        "21 Nov",
+        "26 Nov",
+    ]
+    assert time_chart(timeline((1, 0))).dates == ((0.0, "00:00"),)
 
 
 def test_nothing_gives_an_empty_chart() -> None:

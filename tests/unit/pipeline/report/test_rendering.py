@@ -39,7 +39,7 @@ HOSTILE = (
     "a\x00b\x1b]0;x\x07",
     "x" * 40_000,
 )  # fmt: skip
-VOID = {"meta", "link", "path", "rect", "input", "br", "img"}
+VOID = {"meta", "link", "path", "line", "rect", "input", "br", "img"}
 
 
 class Elements(HTMLParser):
@@ -91,7 +91,7 @@ def about(**changes: Any) -> About:
 
 @cache
 def page() -> str:
-    return html_of(report_of(tables_of(world_of(SMALL), 5_000), about(cluster="prod")))
+    return html_of(report_of(tables_of(world_of(SMALL), 2_000), about(cluster="prod")))
 
 
 @cache

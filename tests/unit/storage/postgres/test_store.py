@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
+from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres import Postgres
@@ -263,3 +264,44 @@ async def test_closing_writes_what_was_submitted(database: Database) -> None:
         results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(10)]
     assert [each.result() for each in results] == [None] * 10
     assert database.execute("SELECT count(*) FROM doorkeeper.acl") == "10"
+
+
+async def test_a_writer_that_freezes_with_the_pen_does_not_keep_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database ends its transaction; it begins again, and both changes are made."""
+    monkeypatch.setattr(store, "IDLE_WITH_PEN_S", 1)
+    freezes, thaw = asyncio.Event(), asyncio.Event()
+
+    async def frozen(*given: Any, **named: Any) -> None:
+        monkeypatch.setattr(store, "write", rows.write)
+        freezes.set()
+        await thaw.wait()
+        await rows.write(*given, **named)
+
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        monkeypatch.setattr(store, "write", frozen)
+        mine = one.create(A)
+        await freezes.wait()
+        assert await two.create(B) is None
+        thaw.set()
+
+        assert await mine is None
+        await two.reaches(2)
+        assert one.seen() == two.seen() == [A, B]
+
+
+async def test_the_log_is_pruned_while_nodes_run(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are old enough go; the newest revision stays, and nodes go on."""
+    monkeypatch.setattr(store, "PRUNE_EVERY_S", 0.05)
+    rows_left = "SELECT count(*) FROM doorkeeper.change_log"
+    async with node(database.url(), retention_days=0) as one:
+        for name in "abc":
+            await one.create(allow("alice", READ, topic(name)))
+        async with asyncio.timeout(10):
+            while database.execute(rows_left) != "1":  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.05)
+        assert await one.create(allow("alice", READ, topic("d"))) is None
+        assert len(one.seen()) == 4

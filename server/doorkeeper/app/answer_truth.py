@@ -1,0 +1,40 @@
+"""What remembered answers are true of: everything that their handlers read, as values.
+
+Each part is a value that never changes and is replaced as a whole, so comparing two truths is
+comparing which values they hold. Who adds to what a remembered API reads adds it here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doorkeeper.app.live_node import LiveNode
+    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.remembering import Truth
+
+
+class AnswerTruth:
+    """The truth of one server, as ``AnswerMemory`` asks for it."""
+
+    __slots__ = ("_authorizer", "_node")
+
+    def __init__(self, node: LiveNode, authorizer: GuardedAuthorizer | None) -> None:
+        """Take the node, and who decides there."""
+        self._node = node
+        self._authorizer = authorizer
+
+    def __call__(self, listener_name: str) -> Truth | None:
+        """Return what an answer to a client of a listener is made from now; None: nobody knows."""
+        node, authorizer = self._node, self._authorizer
+        decided_from = () if authorizer is None else authorizer.decided_from()
+        if decided_from is None:
+            return None
+        return (
+            decided_from,
+            node.topics,
+            node.groups,
+            node.settings,
+            node.brokers(listener_name),
+            node.controller_id,
+        )

@@ -1,0 +1,33 @@
+"""The other nodes that share this node's store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doorkeeper.app.live_node import LiveNode
+    from doorkeeper.app.token_changes import TokenChanges
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.storage.postgres.membership import Membership
+
+
+def membership_of(settings: Settings, node: LiveNode, tokens: TokenChanges) -> Membership | None:
+    """Return the node's place among those of its shared store; None where the store is its own.
+
+    Raises:
+        StorageError: the store cannot be connected to in the way that is configured.
+
+    """
+    if settings.store is None:
+        return None
+    # Who has no shared store need not have its driver.
+    from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
+    from doorkeeper.storage.postgres.membership import Membership  # noqa: PLC0415
+
+    return Membership(
+        connector(settings.store),
+        lambda: node.as_member(tokens.fingerprint),
+        node.use_others,
+        interval_s=settings.broker_heartbeat_interval_ms / 1000,
+        timeout_s=settings.broker_session_timeout_ms / 1000,
+    )

@@ -1,0 +1,272 @@
+"""Whole answers to questions, kept for as long as what they were made from is what counts.
+
+A request that comes again is answered without decoding, deciding or encoding anything:
+
+    who asks     listener, protocol, address, principal, kind of login, software     ``Asker``
+    what         the frame, without its correlation id
+    the truth    everything that answers are made from: the ACLs and who is a super user, topics,
+                 groups, configuration, addresses. All of them are values that never change, so
+                 that two truths are compared by their parts. Where it is another one than that of
+                 the answers, these are forgotten.
+
+What an answer leaves behind beside its bytes is left again: it counts as a request, with its error
+and its decisions. What would have to be written again, a line of the authorizer's log or a record
+of the trail, is never skipped: an answer that caused one is not kept, and where every decision is
+recorded nothing is (``decided_from`` is None then).
+
+Only APIs are remembered that ask for nothing else than the truth: ``docs/decisions/0210``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from weakref import WeakValueDictionary
+
+from doorkeeper_wire.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sized
+
+    from doorkeeper.acl.model import Principal
+    from doorkeeper.client_limits import ClientLimits
+    from doorkeeper.config.client_rules import ClientSoftware
+    from doorkeeper.exchange import Counts, Peer
+    from doorkeeper.limits import Limits
+    from doorkeeper.session import Session
+
+APIS: Final = frozenset(
+    {ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS, ApiKey.API_VERSIONS, ApiKey.DESCRIBE_ACLS}
+)
+"""The APIs whose answers are kept: they read nothing that the truth does not hold."""
+
+_PREFIXES: Final = frozenset(int(key).to_bytes(2) for key in APIS)
+
+Truth = tuple[object, ...]
+
+
+class Asker(NamedTuple):
+    """Everything of a connection that an answer may depend on."""
+
+    listener_name: str
+    security_protocol: str
+    host: str
+    controller: bool
+    principal: Principal
+    token_authenticated: bool
+    software: ClientSoftware
+
+
+class Remembered(NamedTuple):
+    """An answer without its correlation id, and what it leaves behind.
+
+    ``answered`` is the API and its error; ``allowed`` and ``denied`` count decisions.
+    """
+
+    api_key: int
+    size: bytes
+    body: bytes
+    answered: tuple[int, int] | None
+    allowed: int
+    denied: int
+
+
+class Decisions(Protocol):
+    """What counts decisions: the guarded authorizer."""
+
+    allowed: int
+    denied: int
+
+    @property
+    def traces(self) -> int:
+        """Return how many lines were written about decisions."""
+        ...
+
+
+class Shelf:
+    """The answers to one asker, all of them from one truth; shared by that asker's connections."""
+
+    __slots__ = ("__weakref__", "answers", "held", "truth")
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self.answers: dict[bytes, Remembered] = {}
+        self.held = 0
+        self.truth: Truth | None = None
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self.answers.clear()
+        self.held = 0
+
+
+class AnswerMemory:
+    """The answers of one server. A shelf lives as long as a connection of its asker."""
+
+    def __init__(
+        self,
+        truth: Callable[[str], Truth | None],
+        decisions: Decisions | None,
+        limits: Limits,
+    ) -> None:
+        """Take where the truth about a listener comes from; None is a truth that nobody knows."""
+        self.truth = truth
+        self.decisions = decisions
+        self.repeated = 0
+        """How many answers were given again."""
+        self.limits = limits
+        self._held = 0
+        self._shelves: WeakValueDictionary[Asker, Shelf] = WeakValueDictionary()
+
+    @property
+    def held(self) -> int:
+        """Return how many bytes are kept."""
+        return sum(shelf.held for shelf in self._shelves.values())
+
+    def shelf(self, asker: Asker) -> Shelf:
+        """Return the shelf of an asker, made where there is none."""
+        shelf = self._shelves.get(asker)
+        if shelf is None:
+            shelf = self._shelves[asker] = Shelf()
+        return shelf
+
+    def keep(self, shelf: Shelf, request: bytes, answer: Remembered) -> None:
+        """Put an answer on a shelf; forget everything first where that would be too much."""
+        size = len(request) + len(answer.body)
+        # What connections that have left took with them is noticed when the sum says too much.
+        self._held += size
+        if self._held > self.limits.answers_kept_bytes_max:
+            self._held = self.held + size
+        if self._held > self.limits.answers_kept_bytes_max:
+            for each in self._shelves.values():
+                each.forget()
+            self._held = size
+        shelf.answers[request] = answer
+        shelf.held += size
+
+
+class Recollection:
+    """One connection's part in the memory."""
+
+    __slots__ = ("_counts", "_limits", "_listener_name", "_memory", "_peer", "_session", "_shelf")
+
+    def __init__(
+        self,
+        memory: AnswerMemory,
+        peer: Peer,
+        session: Session,
+        limits: ClientLimits,
+        counts: Counts,
+    ) -> None:
+        """Take the memory, and what of the connection answers depend on or count in."""
+        self._memory = memory
+        self._peer = peer
+        self._session = session
+        self._limits = limits
+        self._counts = counts
+        self._listener_name = peer.listener_name
+        self._shelf: Shelf | None = None
+
+    def forget_asker(self) -> None:
+        """Note that the connection may have become somebody else's, or other software's."""
+        self._shelf = None
+
+    def find(self, frame: bytes) -> Remembered | None:
+        """Return the answer to a frame, if there is one that is still true."""
+        if frame[:2] not in _PREFIXES or not self._session.is_open:
+            return None
+        shelf = self._shelf
+        if shelf is None:
+            shelf = self._take_shelf()
+        found = shelf.answers.get(frame[:4] + frame[8:])
+        if found is None:
+            return None
+        truth = self._memory.truth(self._listener_name)
+        if truth is None or truth != shelf.truth:
+            shelf.forget()
+            return None
+        return found
+
+    def repeat(self, found: Remembered) -> None:
+        """Leave behind what the answer left when it was made."""
+        self._counts.requests += 1
+        self._memory.repeated += 1
+        decisions = self._memory.decisions
+        if decisions is not None:
+            decisions.allowed += found.allowed
+            decisions.denied += found.denied
+
+    def watch(self, api_key: int, notes: Sized) -> Watch | None:
+        """Begin to watch what a request leaves behind; None where its answer is not kept."""
+        if api_key not in APIS or not self._session.is_open:
+            return None
+        if api_key == ApiKey.API_VERSIONS:
+            # The request says what the software is.
+            self._shelf = None
+        truth = self._memory.truth(self._listener_name)
+        return None if truth is None else Watch(truth, *self._marks(notes))
+
+    def keep(
+        self,
+        watch: Watch,
+        frame: bytes,
+        answer: bytes,
+        answered: tuple[int, int] | None,
+        notes: Sized,
+    ) -> None:
+        """Keep an answer, if all that it left behind can be left again."""
+        limits = self._memory.limits
+        if len(frame) > limits.request_kept_bytes_max or len(answer) > limits.answer_kept_bytes_max:
+            return
+        allowed, denied, *others = self._marks(notes)
+        if others != [watch.traces, watch.trailing, watch.withheld, watch.notes]:
+            return
+        # Behind ApiVersions the connection may be of other software: such an answer stands on the
+        # shelf of the software that it introduces, where only those find it who have told already.
+        shelf = self._take_shelf()
+        if self._memory.truth(self._listener_name) != watch.truth:
+            return
+        if shelf.truth != watch.truth:
+            shelf.forget()
+            shelf.truth = watch.truth
+        made = Remembered(
+            int.from_bytes(frame[:2]),
+            answer[:4],
+            answer[8:],
+            answered,
+            allowed - watch.allowed,
+            denied - watch.denied,
+        )
+        self._memory.keep(shelf, frame[:4] + frame[8:], made)
+
+    def _marks(self, notes: Sized) -> tuple[int, int, int, int, int, int]:
+        decisions, counts = self._memory.decisions, self._counts
+        others = (counts.trailing_bytes, counts.withheld_acls, len(notes))
+        if decisions is None:
+            return (0, 0, 0, *others)
+        return (decisions.allowed, decisions.denied, decisions.traces, *others)
+
+    def _take_shelf(self) -> Shelf:
+        peer, session = self._peer, self._session
+        asker = Asker(
+            peer.listener_name,
+            peer.security_protocol,
+            peer.host,
+            peer.controller,
+            session.principal,
+            session.token_authenticated,
+            self._limits.client,
+        )
+        self._shelf = shelf = self._memory.shelf(asker)
+        return shelf
+
+
+class Watch(NamedTuple):
+    """How things stood before a request was handled."""
+
+    truth: Truth
+    allowed: int
+    denied: int
+    traces: int
+    trailing: int
+    withheld: int
+    notes: int

@@ -1,0 +1,223 @@
+"""Which nodes live: a row for each in the shared store, written anew at every heartbeat.
+
+Whether a node lives is decided by the database's clock: its row says until when it counts, and a
+node that does not renew it in time is gone. A node that stops deletes its row; whoever comes or
+goes rings a bell, so the others know within milliseconds. While the store is away everybody keeps
+the last list.
+
+An id belongs to one *run* of a process. A second process with the same id waits: if the first one
+goes on beating the second is refused, and if it does not the second takes its place when the time
+is up. So a node that was killed may be started again at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+from uuid import UUID, uuid4
+
+import asyncpg
+import structlog
+
+from doorkeeper.node import Member
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres.health import BackOff, reason
+from doorkeeper.storage.postgres.losing import LOST, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from doorkeeper.logs.pipeline import Logger
+
+    Connect = Callable[[], Awaitable[asyncpg.Connection]]
+
+CHANNEL: Final = "doorkeeper_nodes"
+
+LOOK_S: Final = 0.1
+"""How often a process that waits for its id looks whether the other one still beats."""
+
+_ENTER: Final = """
+INSERT INTO doorkeeper.node AS old (node_id, run, started_at, seen_at, leaves_at, about)
+VALUES ($1, $2, now(), now(), now() + $3 * interval '1 second', $4)
+ON CONFLICT (node_id) DO UPDATE
+SET run = excluded.run, seen_at = excluded.seen_at, leaves_at = excluded.leaves_at,
+    about = excluded.about,
+    started_at = CASE WHEN old.run = excluded.run THEN old.started_at ELSE excluded.started_at END
+WHERE old.run = excluded.run OR old.leaves_at <= now()
+RETURNING started_at = seen_at AS is_new
+"""
+_OTHER: Final = "SELECT run, seen_at FROM doorkeeper.node WHERE node_id = $1"
+_LIVE: Final = """
+SELECT node_id, about FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id
+"""
+_LEAVE: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2"
+_RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
+
+
+async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeout_s: float) -> bool:
+    """Say that a node lives; False where another run has its id, and lives."""
+    is_new = await connection.fetchval(_ENTER, member.node_id, run, timeout_s, _text_of(member))
+    if is_new:
+        await connection.execute(_RING)
+    return is_new is not None
+
+
+async def live(connection: asyncpg.Connection) -> list[Member]:
+    """Return the nodes that live, by id."""
+    return [_member_of(node_id, text) for node_id, text in await connection.fetch(_LIVE)]
+
+
+async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None:
+    """Say that a node has stopped."""
+    await connection.execute(_LEAVE, node_id, run)
+    await connection.execute(_RING)
+
+
+def _text_of(member: Member) -> str:
+    about = {"addresses": member.addresses, "rack": member.rack, "secret": member.secret}
+    return json.dumps(about)
+
+
+def _member_of(node_id: int, text: str) -> Member:
+    """Return a member; what a version after this one tells besides is left out."""
+    about = json.loads(text)
+    addresses = {name: (host, port) for name, (host, port) in about["addresses"].items()}
+    return Member(node_id, addresses, about["rack"], about["secret"])
+
+
+class Membership:
+    """One node's place among the others. For the loop's thread."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        own: Callable[[], Member],
+        on_members: Callable[[Sequence[Member]], None],
+        *,
+        interval_s: float,
+        timeout_s: float,
+    ) -> None:
+        """Prepare; ``own`` says at each beat what the others shall know of this node."""
+        self._connect = connect
+        self._own = own
+        self._on_members = on_members
+        self._interval_s = interval_s
+        self._timeout_s = timeout_s
+        self._run = uuid4()
+        self._members: list[Member] = []
+        self._strange: set[tuple[int, str, str]] = set()
+        self._bell = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._has_place = True
+        self._log: Logger = structlog.get_logger("doorkeeper.nodes")
+
+    async def enter(self) -> None:
+        """Take the place of this node's id, and begin to beat.
+
+        Raises:
+            StorageError: another process is this node, or the store is away.
+
+        """
+        try:
+            connection = await self._connect()
+            try:
+                await self._take_place(connection)
+                self._take(await live(connection))
+            finally:
+                await ended(connection)
+        except (*LOST, asyncpg.PostgresError) as error:
+            raise StorageError(f"the nodes of the store cannot be read: {reason(error)}") from error
+        self._task = asyncio.get_running_loop().create_task(self._beat_always())
+
+    async def leave(self) -> None:
+        """Beat no more, and tell the others, if the store is there."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+        with suppress(*LOST, asyncpg.PostgresError):
+            connection = await self._connect()
+            try:
+                await leave(connection, self._own().node_id, self._run)
+            finally:
+                await ended(connection)
+
+    async def _take_place(self, connection: asyncpg.Connection) -> None:
+        own = self._own()
+        before: tuple[object, ...] | None = None
+        while not await beat(connection, own, self._run, self._timeout_s):
+            row = await connection.fetchrow(_OTHER, own.node_id)
+            found = None if row is None else tuple(row)
+            if before is None:
+                self._log.info(
+                    "another process was this node: waiting whether it lives", node_id=own.node_id
+                )
+            elif found is not None and found != before:
+                raise StorageError(
+                    f"node.id={own.node_id}: another process is node {own.node_id} of this cluster"
+                )
+            before = found
+            await asyncio.sleep(LOOK_S)
+
+    async def _beat_always(self) -> None:
+        back_off = BackOff()
+        while True:
+            try:
+                connection = await self._connect()
+                try:
+                    await connection.add_listener(CHANNEL, self._ring)
+                    while True:
+                        await self._beat(connection)
+                        back_off.reset()
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(self._bell.wait(), self._interval_s)
+                finally:
+                    await ended(connection)
+            except (*LOST, asyncpg.PostgresError) as error:
+                # The store itself tells that it is away.
+                self._log.debug("no heartbeat", cause=reason(error))
+            await asyncio.sleep(min(back_off.next_s(), self._interval_s))
+
+    def _ring(self, *_words: object) -> None:
+        self._bell.set()
+
+    async def _beat(self, connection: asyncpg.Connection) -> None:
+        self._bell.clear()
+        own = self._own()
+        has_place = await beat(connection, own, self._run, self._timeout_s)
+        if self._has_place and not has_place:
+            self._log.error(
+                "another process has become this node: clients are sent there", node_id=own.node_id
+            )
+        self._has_place = has_place
+        self._take(await live(connection))
+
+    def _take(self, members: list[Member]) -> None:
+        """Tell the list where it changed, and whose secret is not ours."""
+        if members == self._members:
+            return
+        if [each.node_id for each in members] != [each.node_id for each in self._members]:
+            ids = ", ".join(str(each.node_id) for each in members)
+            self._log.info("nodes that live", nodes=ids)
+        self._members = members
+        self._compare_secrets(self._own())
+        self._on_members(members)
+
+    def _compare_secrets(self, own: Member) -> None:
+        """Tell whose secret is not ours; once, until one of both changes."""
+        strange = {
+            (each.node_id, each.secret, own.secret)
+            for each in self._members
+            if each.secret != own.secret
+        }
+        for node_id, _, _ in sorted(strange - self._strange):
+            self._log.error(
+                "delegation tokens made there do not log in here, nor ours there: its"
+                " delegation.token.secret.key is another one",
+                node_id=node_id,
+            )
+        self._strange = strange

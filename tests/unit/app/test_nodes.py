@@ -1,0 +1,118 @@
+"""A node among others: only where the store is shared."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.errors import StartError
+from testkit.reconfigured import Running, running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testkit.postgres import Database
+
+TIMES = "broker.heartbeat.interval.ms=100\nbroker.session.timeout.ms=1000\n"
+
+
+async def becomes(read: Callable[[], object], expected: object) -> None:
+    """Wait until something is as it shall be; some seconds at most."""
+    deadline = asyncio.get_running_loop().time() + 8
+    while read() != expected and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    assert read() == expected
+
+
+async def test_alone_there_are_no_others(tmp_path: Path) -> None:
+    """With an embedded store a node is the only one."""
+    async with running(tmp_path, "node.id=4\n") as server:
+        node = server.assembly.node
+
+        assert [each.node_id for each in node.brokers("PLAINTEXT")] == [4]
+        assert node.controller_id == 4
+
+
+class Cluster:
+    """Nodes of one database."""
+
+    def __init__(self, tmp_path: Path, database: Database) -> None:
+        self._folder = tmp_path
+        self._database = database
+        self._stacks: dict[int, AsyncExitStack] = {}
+
+    async def start(self, node_id: int, more: str = "") -> Running:
+        folder = self._folder / f"{node_id}-{len(list(self._folder.iterdir()))}"
+        folder.mkdir()
+        text = f"node.id={node_id}\ndoorkeeper.store={self._database.url()}\n{TIMES}{more}"
+        stack = AsyncExitStack()
+        server = await stack.enter_async_context(running(folder, text))
+        self._stacks[node_id] = stack
+        return server
+
+    async def stop(self, node_id: int) -> None:
+        await self._stacks.pop(node_id).aclose()
+
+    async def close(self) -> None:
+        for node_id in list(self._stacks):
+            await self.stop(node_id)
+
+
+def listed(server: Running) -> list[int]:
+    return [each.node_id for each in server.assembly.node.brokers("PLAINTEXT")]
+
+
+@pytest.mark.interop
+async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
+    """Who starts is listed by all, who stops by none, at once; the lowest id is the controller."""
+    cluster = Cluster(tmp_path, database)
+    one, two = await cluster.start(1), await cluster.start(2)
+    assert listed(two) == [1, 2]
+    await becomes(lambda: listed(one), [1, 2])
+    ports = {each.port for each in one.assembly.node.brokers("PLAINTEXT")}
+    assert ports == {each.port for each in two.assembly.node.brokers("PLAINTEXT")}
+    assert len(ports) == 2
+    assert one.assembly.node.controller_id == two.assembly.node.controller_id == 1
+
+    began_s = asyncio.get_running_loop().time()
+    await cluster.stop(1)
+    await becomes(lambda: listed(two), [2])
+
+    assert asyncio.get_running_loop().time() - began_s < 0.9
+    assert two.assembly.node.controller_id == 2
+    await cluster.close()
+
+
+@pytest.mark.interop
+async def test_an_id_belongs_to_one(tmp_path: Path, database: Database) -> None:
+    """A second process with the id of one that lives is refused, in one line."""
+    cluster = Cluster(tmp_path, database)
+    await cluster.start(1)
+
+    with pytest.raises(StartError, match="another process is node 1 of this cluster") as caught:
+        await cluster.start(1)
+
+    assert "\n" not in str(caught.value)
+    await cluster.close()
+
+
+@pytest.mark.interop
+async def test_secrets_are_compared_between_nodes(tmp_path: Path, database: Database) -> None:
+    """Also before there is any token: a node says at its start whose secret is another."""
+    cluster = Cluster(tmp_path, database)
+    for node_id, secret in ((1, "shared"), (2, "shared"), (3, "other")):
+        last = await cluster.start(node_id, f"delegation.token.secret.key={secret}\n")
+
+    def told() -> list[object]:
+        return sorted(
+            line["node_id"]
+            for line in last.log.lines()
+            if "delegation.token.secret.key is another one" in str(line["event"])
+        )
+
+    await becomes(told, [1, 2])
+    await cluster.close()

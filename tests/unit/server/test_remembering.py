@@ -1,0 +1,234 @@
+"""What is kept of answers, for whom, and when it is forgotten."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from doorkeeper.acl.model import Principal
+from doorkeeper.connection import Connection
+from doorkeeper.exchange import Counts
+from doorkeeper.limits import Limits
+from doorkeeper.net.spec import IN_CLEAR
+from doorkeeper.remembering import AnswerMemory, Asker, Remembered, Truth
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from testkit.edge import APIS, EdgeNode, answer, connection, describe, versions
+
+PEER = connection().peer
+
+
+class World:
+    """What answers are made from, and how often one was."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.truth: Truth | None = ("one",)
+        self.allowed = self.denied = self.traces = 0
+        self.handled = 0
+        self.counts = Counts()
+        self.memory = AnswerMemory(lambda _: self.truth, self, limits or Limits())
+        self.trace = False
+
+    def client(self) -> Connection:
+        """Return a connection of the one asker."""
+
+        def api(key: int) -> Any:
+            found = APIS[key]
+
+            def handle(*arguments: Any) -> Any:
+                self.handled += 1
+                self.allowed += 2
+                self.denied += 1
+                self.traces += self.trace
+                return found.handle(*arguments)
+
+            return found._replace(handle=handle)
+
+        made = Connection(
+            PEER,
+            node=cast("Any", EdgeNode()),
+            apis=api,
+            mechanisms=None,
+            builder=IN_CLEAR.builder,
+            limits=Limits(),
+            counts=self.counts,
+            memory=self.memory,
+        )
+        assert made.established() is None
+        return made
+
+
+def ask(client: Connection, frame: bytes) -> bytes:
+    client.receive(frame)
+    made = client.advance(0)
+    assert isinstance(made, bytes)
+    return made
+
+
+def test_a_second_answer_differs_in_its_correlation_id_only() -> None:
+    """And nobody is asked for it."""
+    world = World()
+    client = world.client()
+
+    first = ask(client, versions(correlation_id=5))
+    again = ask(client, versions(correlation_id=-6))
+
+    assert world.handled == 1
+    assert answer(first[4:], ApiVersionsResponse, 3)[0] == 5
+    assert answer(again[4:], ApiVersionsResponse, 3)[0] == -6
+    assert first[:4] + first[8:] == again[:4] + again[8:]
+
+
+def test_a_second_answer_counts_as_the_first() -> None:
+    """Requests, decisions, and which error was answered."""
+    world = World()
+    client = world.client()
+    ask(client, versions())
+    setattr(client, "answered", None)  # noqa: B010 - or mypy takes it to stay so
+
+    ask(client, versions())
+
+    assert world.counts.requests == 2
+    assert (world.allowed, world.denied) == (4, 2)
+    assert client.answered == (18, 0)
+    assert world.memory.repeated == 1
+
+
+def test_what_was_kept_is_for_all_connections_of_its_asker() -> None:
+    """The second connection's software is known once it has said it."""
+    world = World()
+    first, second = world.client(), world.client()
+    ask(first, describe("a"))
+
+    ask(second, describe("a"))
+
+    assert world.handled == 1
+
+
+@pytest.mark.parametrize("other", [("two",), None])
+def test_another_truth_forgets(other: Truth | None) -> None:
+    """Also one that nobody knows, in which nothing is kept either."""
+    world = World()
+    client = world.client()
+    ask(client, versions())
+
+    world.truth = other
+    ask(client, versions())
+
+    assert world.handled == 2
+    assert world.memory.repeated == 0
+    ask(client, versions())
+    assert world.handled == (2 if other else 3)
+
+
+def test_an_answer_that_was_written_about_is_made_anew() -> None:
+    """The second line is as much wanted as the first."""
+    world = World()
+    world.trace = True
+    client = world.client()
+
+    ask(client, versions())
+    ask(client, versions())
+
+    assert world.handled == 2
+    assert world.traces == 2
+
+
+def test_trailing_bytes_are_counted_each_time() -> None:
+    """A request with them is not kept."""
+    world = World()
+    client = world.client()
+    frame = versions() + b"!!"
+    frame = (len(frame) - 4).to_bytes(4) + frame[4:]
+
+    ask(client, frame)
+    ask(client, frame)
+
+    assert world.counts.trailing_bytes == 4
+    assert world.memory.repeated == 0
+
+
+def test_other_bytes_are_another_request() -> None:
+    """The client's id is part of them."""
+    world = World()
+    client = world.client()
+
+    ask(client, versions())
+    ask(client, versions(software="other"))
+    ask(client, versions(version=2))
+
+    assert world.handled == 3
+
+
+def test_too_much_makes_it_forget_everything() -> None:
+    """What is asked again comes back."""
+    world = World(Limits(answers_kept_bytes_max=2_000))
+    client = world.client()
+
+    for number in range(200):
+        ask(client, describe(f"name-{number}"))
+        assert world.memory.held <= 2_000
+    ask(client, describe("name-199"))
+
+    assert world.handled == 200
+    assert world.memory.held > 0
+
+
+def test_connections_that_leave_take_their_answers_with_them() -> None:
+    """Nothing is held for who is gone."""
+    world = World()
+    client = world.client()
+    ask(client, versions())
+    assert world.memory.held > 0
+
+    del client
+
+    assert world.memory.held == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        (Limits(answer_kept_bytes_max=10), 0),
+        (Limits(request_kept_bytes_max=10), 0),
+        (Limits(), 1),
+    ],
+)
+def test_long_requests_and_answers_are_not_kept(limits: Limits, kept: int) -> None:
+    """One of them would push out many."""
+    world = World(limits)
+    client = world.client()
+
+    ask(client, versions())
+    ask(client, versions())
+
+    assert world.memory.repeated == kept
+
+
+def test_shelves_of_different_askers_are_apart() -> None:
+    """Each field of an asker counts."""
+    memory = AnswerMemory(lambda _: (), None, Limits())
+    asker = Asker(
+        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection()._client.client
+    )
+    others: list[Any] = ["M", "SSL", "i", True, Principal("User", "b"), True, ("x", "1")]
+    kept = memory.shelf(asker)
+
+    for name, value in zip(Asker._fields, others, strict=True):
+        other = memory.shelf(asker._replace(**{name: value}))
+        assert other is not kept, name
+
+    assert memory.shelf(asker) is kept
+
+
+def test_what_is_held_is_counted_with_its_request() -> None:
+    """Both stay in memory."""
+    memory = AnswerMemory(lambda _: (), None, Limits())
+    asker = Asker(
+        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection()._client.client
+    )
+    shelf = memory.shelf(asker)
+
+    memory.keep(shelf, b"12345", Remembered(18, b"", b"1234567", None, 0, 0))
+
+    assert memory.held == 12

@@ -1,0 +1,212 @@
+"""Who lives is in the store: by the database's clock, one run for each id."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+import structlog
+
+from doorkeeper.node import Member
+from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
+from testkit.shared_stores import prepared
+from testkit.sharing import connecting
+from testkit.tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    import asyncpg
+
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+BEAT_S, TIMEOUT_S = 0.05, 0.6
+
+
+def member(node_id: int, secret: str = "") -> Member:
+    addresses = {"PLAINTEXT": (f"host-{node_id}", 9092), "SSL": ("::1", 9093)}
+    return Member(node_id, addresses, f"rack-{node_id}" if node_id > 1 else None, secret)
+
+
+async def becomes(read: Callable[[], object], expected: object) -> None:
+    """Wait until something is as it shall be; some seconds at most."""
+    deadline = asyncio.get_running_loop().time() + 8
+    while read() != expected and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    assert read() == expected
+
+
+class Seen:
+    """A member, and the ids that it sees."""
+
+    def __init__(self, url: str, own: Member) -> None:
+        self.own = own
+        self.members: Sequence[Member] = ()
+        self.lists = 0
+        self.membership = Membership(
+            connecting(url), lambda: self.own, self._take, interval_s=BEAT_S, timeout_s=TIMEOUT_S
+        )
+
+    def _take(self, members: Sequence[Member]) -> None:
+        self.members = members
+        self.lists += 1
+
+    def ids(self) -> list[int]:
+        return [each.node_id for each in self.members]
+
+    async def die(self) -> None:
+        """Stop without a word, as a process that is killed."""
+        task = self.membership._task
+        assert task is not None
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+@asynccontextmanager
+async def entered(url: str, *members: Member) -> AsyncIterator[list[Seen]]:
+    seen = [Seen(url, each) for each in members]
+    try:
+        for each in seen:
+            await each.membership.enter()
+        yield seen
+    finally:
+        for each in seen:
+            await each.membership.leave()
+
+
+async def test_members_are_told_as_they_are(connection: asyncpg.Connection) -> None:
+    """Addresses, rack and fingerprint, by id; one that left is not among them."""
+    run = uuid4()
+    for each in (member(2), member(1, "ab")):
+        assert await beat(connection, each, run, 60)
+
+    assert await live(connection) == [member(1, "ab"), member(2)]
+    await leave(connection, 1, run)
+    await leave(connection, 2, uuid4())
+
+    assert await live(connection) == [member(2)]
+
+
+async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection) -> None:
+    """Another run gets it then and not before, and the first one has lost it."""
+    one, other = uuid4(), uuid4()
+    assert await beat(connection, member(1), one, 60)
+    assert not await beat(connection, member(1), other, 60)
+    assert await beat(connection, member(1), one, 0)
+    assert await live(connection) == []
+
+    assert await beat(connection, member(1), other, 60)
+
+    assert not await beat(connection, member(1), one, 60)
+    assert await live(connection) == [member(1)]
+
+
+async def test_who_comes_and_goes_is_known_at_once(database: Database) -> None:
+    """The bell tells; nobody waits for the next heartbeat."""
+    await prepared(database)
+    async with entered(database.url(), member(1), member(2)) as (one, two):
+        await becomes(one.ids, [1, 2])
+        assert two.ids() == [1, 2]
+        await two.membership.leave()
+        await becomes(one.ids, [1])
+
+
+async def test_who_dies_is_gone_when_its_time_is_up(database: Database) -> None:
+    """And not before; a list that stays the same is told once."""
+    await prepared(database)
+    async with entered(database.url(), member(1), member(2)) as (one, two):
+        await becomes(one.ids, [1, 2])
+        lists = one.lists
+
+        began_s = asyncio.get_running_loop().time()
+        await two.die()
+        await becomes(one.ids, [1])
+
+        assert asyncio.get_running_loop().time() - began_s > TIMEOUT_S - 2 * BEAT_S
+        assert one.lists == lists + 1
+
+
+async def test_a_second_one_is_refused(database: Database) -> None:
+    """While the first goes on beating; it is told with the id."""
+    await prepared(database)
+    async with entered(database.url(), member(1)):
+        second = Seen(database.url(), member(1))
+        with pytest.raises(StorageError, match=r"node\.id=1: another process is node 1"):
+            await second.membership.enter()
+        await second.membership.leave()
+
+
+async def test_one_that_was_killed_starts_again(database: Database) -> None:
+    """The new process waits until the old one's time is up, and is the node then."""
+    await prepared(database)
+    async with entered(database.url(), member(1)) as (old,):
+        await old.die()
+        async with entered(database.url(), member(1)) as (new,):
+            assert new.ids() == [1]
+
+
+async def test_without_the_store_the_last_list_stays(database: Database) -> None:
+    """Cut off for longer than the timeout a node keeps its list; then it is one of them again."""
+    await prepared(database)
+    with TcpProxy(database.server.port) as proxy:
+        url = database.url(port=proxy.port)
+        async with entered(database.url(), member(1)) as (near,), entered(url, member(2)) as (far,):
+            await becomes(near.ids, [1, 2])
+            await becomes(far.ids, [1, 2])
+
+            proxy.cut()
+            await becomes(near.ids, [1])
+            assert far.ids() == [1, 2]
+            proxy.heal()
+
+            await becomes(near.ids, [1, 2])
+            assert far.ids() == [1, 2]
+
+
+async def test_a_store_that_is_away_refuses_the_start() -> None:
+    """In one line."""
+    away = Seen("postgresql://u@127.0.0.1:1/d", member(1))
+
+    with pytest.raises(StorageError, match="the nodes of the store cannot be read"):
+        await away.membership.enter()
+
+
+async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
+    """Once; when the other one is gone it takes its place again."""
+    await prepared(database)
+    async with entered(database.url(), member(1)) as (one,):
+        with structlog.testing.capture_logs() as lines:
+            database.execute(
+                "UPDATE doorkeeper.node SET run = gen_random_uuid(),"
+                " leaves_at = now() + interval '1 second'"
+            )
+            told = "another process has become this node: clients are sent there"
+            await becomes(lambda: [each["event"] for each in lines].count(told), 1)
+            await asyncio.sleep(3 * BEAT_S)
+            assert [each["event"] for each in lines].count(told) == 1
+            run = str(one.membership._run)
+            await becomes(lambda: database.execute("SELECT run FROM doorkeeper.node"), run)
+
+
+async def test_another_secret_is_told_once(database: Database) -> None:
+    """And again when it has changed and still is not ours; of none at all the same."""
+    await prepared(database)
+    with structlog.testing.capture_logs() as lines:
+        async with entered(database.url(), member(1, "aa"), member(2, "aa")) as (one, two):
+            await becomes(one.ids, [1, 2])
+
+            def told() -> list[int]:
+                return [each["node_id"] for each in lines if "another one" in each["event"]]
+
+            assert told() == []
+            two.own = member(2, "bb")
+            await becomes(lambda: sorted(told()), [1, 2])
+            one.own = member(1, "bb")
+            await becomes(lambda: [each.secret for each in two.members], ["bb", "bb"])
+            assert sorted(told()) in ([1, 2], [1, 1, 2], [1, 2, 2])
