@@ -122,10 +122,10 @@ class Connection:
             else Recollection(memory, peer, self._session, self._client, counts)
         )
         self.notes: list[Note | Login] = []
-        self.answered: tuple[int, int] | None = None
-        """The key of the API that was answered last, and the error code that stands for the answer.
+        self.answered: list[tuple[int, int]] = []
+        """What was answered: the key of each API, and the error code that stands for the answer.
 
-        For who counts answers, and sets it to None. Bare frames have no API.
+        For who counts answers, and empties it. Bare frames have no API.
         """
 
     @property
@@ -389,9 +389,12 @@ class Connection:
             self._counts.withheld_acls += withheld
             if note := self._client.first_note(withheld):
                 self.notes.append(note)
-        answer = self._encoded(header, kept)
+        answer = encoded(header, kept)
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
-        return answer if error is None else self._refusal(api, request, header, error)
+        if error is not None:
+            return self._refusal(api, request, header, error)
+        self.answered.append((header.api_key, code_of(kept)))
+        return answer
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self._peer
@@ -494,7 +497,7 @@ class Connection:
         self, header: RequestHeader, response: Response, *, version: int | None = None
     ) -> bytes:
         answer = encoded(header, response, version=version)
-        self.answered = (header.api_key, code_of(response))
+        self.answered.append((header.api_key, code_of(response)))
         return answer
 
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:

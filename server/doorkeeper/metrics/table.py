@@ -70,8 +70,9 @@ REQUEST_SECONDS: Final = Metric(
     name="doorkeeper_request_seconds",
     kind=Kind.HISTOGRAM,
     doc=(
-        "Total time of a request: from when its turn came to its answer. Of CreateAcls and"
-        " DeleteAcls, local and remote time together."
+        "Total time of a request: from when its connection's turn came until its answer left for"
+        " the socket, with those of the same turn. Of CreateAcls and DeleteAcls, local and remote"
+        " time together."
     ),
     labels=("api",),
     kafka=_REQUESTS.format("TotalTimeMs"),

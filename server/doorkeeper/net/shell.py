@@ -227,7 +227,6 @@ class Shell(Accepted):
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
         limits, advance = self._around.limits, self._connection.advance
-        metered, began_s = self._around.requests is not None, now_s
         answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
         if self._stranger:
@@ -237,14 +236,14 @@ class Shell(Accepted):
             if result is None:
                 break
             left -= 1
-            answer = result if isinstance(result, bytes) else self._other(result, began_s)
-            if metered:
-                began_s = self._measured(began_s)
+            answer = result if isinstance(result, bytes) else self._other(result, now_s)
             if answer:
                 room -= len(answer)
                 answers.append(answer)
         if answers:
             self._write(answers)
+        if self._connection.answered:
+            self._count_answered(now_s)
         if self._connection.notes:
             self._tell_notes()
         turn_over = not left or room <= 0
@@ -253,14 +252,12 @@ class Shell(Accepted):
             turn_over = turn_over and self._connection.buffered > 0
         self._settle(turn_over=turn_over)
 
-    def _measured(self, began_s: float, waited: Waited | None = None) -> float:
-        """Count the answer that was made since, if one was; return what time it is."""
-        around, connection = self._around, self._connection
-        now_s, answered = around.clock(), connection.answered
-        if answered is not None and around.requests is not None:
-            connection.answered = None
-            around.requests.answered(answered, now_s - began_s, waited)
-        return now_s
+    def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
+        """Count what was answered since; the answers of one turn leave, and end, together."""
+        around, answered = self._around, self._connection.answered
+        if around.requests is not None:
+            around.requests.answered(answered, around.clock() - began_s, waited)
+        answered.clear()
 
     def _other(
         self, result: Update | Authenticating | Refused | Closed, began_s: float
@@ -300,7 +297,7 @@ class Shell(Accepted):
             result: Advance = self._connection.authenticated(pending, step_of(done), now_s)
             if result is not None and not isinstance(result, bytes):
                 result = self._other(result, began_s)
-            self._measured(began_s)
+            self._count_answered(began_s)
             self._resume(result)
 
         future.add_done_callback(on_done)
@@ -357,7 +354,7 @@ class Shell(Accepted):
             if self._items is items:
                 self._items = None
                 answer = self._completed(update, items, problem)
-                self._measured(began_s, waited)
+                self._count_answered(began_s, waited)
                 self._resume(answer)
                 return
             items.results()

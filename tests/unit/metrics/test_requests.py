@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import CHANGING, RequestMeter, Waited, api_name, error_name
-from doorkeeper.metrics.series import Meters
+from doorkeeper.metrics.series import Histogram, Meters
 
 
 def test_requests_are_counted_by_api_and_error() -> None:
@@ -12,9 +12,8 @@ def test_requests_are_counted_by_api_and_error() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered((29, 0), 0.001)
-    meter.answered((29, 0), 0.002)
-    meter.answered((29, 31), 0.003)
+    meter.answered([(29, 0), (29, 0)], 0.0015)
+    meter.answered([(29, 31)], 0.003)
 
     assert meters.counter(table.REQUESTS, "DescribeAcls", "none").value == 2
     refused = meters.counter(table.REQUESTS, "DescribeAcls", "CLUSTER_AUTHORIZATION_FAILED")
@@ -38,8 +37,8 @@ def test_changes_have_three_times() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered((30, 0), 2.25, Waited(0.125, 2.0))
-    meter.answered((30, 31), 0.5)
+    meter.answered([(30, 0)], 2.25, Waited(0.125, 2.0))
+    meter.answered([(30, 31)], 0.5)
     meter.left(30, Waited(0.25, 4.0))
 
     local = meters.histogram(table.LOCAL_SECONDS, "CreateAcls")
@@ -55,7 +54,7 @@ def test_reads_have_their_total_time_only() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered((29, 0), 1.0)
+    meter.answered([(29, 0)], 1.0)
     meter.left(29, Waited(1.0, 1.0))
 
     values = {family.metric: family.values for family in meters.families()}
@@ -85,3 +84,16 @@ def test_what_had_no_room_and_no_time_is_counted() -> None:
 
     assert meters.counter(table.UPDATES_REFUSED).value == 1
     assert meters.counter(table.ITEMS_TIMED_OUT, "acl-update").value == 5
+
+
+def test_the_latency_is_where_a_histogram_would_put_it() -> None:
+    """The short way of the path of every request counts as ``observe`` does."""
+    meters, values = Meters(), (0.0, 0.000_05, 0.000_06, 0.25, 9.0, 10.0, 11.0)
+    meter, expected = RequestMeter(meters), Histogram(table.REQUEST_SECONDS.buckets)
+
+    for value in values:
+        meter.answered([(29, 0)], value)
+        expected.observe(value)
+
+    found = meters.histogram(table.REQUEST_SECONDS, "DescribeAcls")
+    assert (found.counts, found.sum) == (expected.counts, expected.sum)

@@ -168,11 +168,28 @@ async def test_an_update_that_need_not_wait_is_local() -> None:
         return [done(OK) for _ in bindings]
 
     world.created = created
-    shell.data_received(create(["x"]) + create(["broken"]))
+    shell.data_received(create(["x"]))
+    shell.data_received(create(["broken"]))
 
     assert world.requests() == {("CreateAcls", "none"): 1, ("CreateAcls", "POLICY_VIOLATION"): 1}
     assert world.times("CreateAcls") == (1.0, 0.0, 1.0)
     assert world.meters.histogram(table.REMOTE_SECONDS, "CreateAcls").count == 2
+
+
+async def test_answers_of_one_turn_have_one_time() -> None:
+    """They leave together: each took until the last of them was made."""
+    world = World()
+    shell = world.connect()
+
+    def created(bindings: Sequence[AclBinding]) -> Any:
+        world.clock.now_s += 0.5
+        return [done(OK) for _ in bindings]
+
+    world.created = created
+    shell.data_received(create(["x"]) + create(["y"]))
+
+    assert world.requests() == {("CreateAcls", "none"): 2}
+    assert world.times("CreateAcls") == (2.0, 0.0, 2.0)
 
 
 async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
@@ -239,3 +256,4 @@ async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> N
 
     assert asked[0] == 1
     assert world.requests() == {}
+    assert shell.connection.answered == []
