@@ -7,5 +7,7 @@ names      principals, topics, groups, transactional ids, hosts
 grants     sets of ACLs, and a proposal for another one
 traffic    the distinct questions, their answers by the engine, and when each was asked
 lines      an answer as a line of kafka-authorizer.log, of each era
+tables     the silver table of decisions, without the way through files
 writing    the files: logs, sets of ACLs
+trail      the files of a Doorkeeper's audit trail
 """
