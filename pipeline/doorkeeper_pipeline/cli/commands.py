@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import STATUSES
 
-COMMANDS = ("run",)
+COMMANDS = ("run", "report")
 
 
 class Lazy(click.Group):

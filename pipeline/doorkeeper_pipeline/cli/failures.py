@@ -48,7 +48,7 @@ def told() -> Iterator[None]:
     raise SystemExit(FAILED)
 
 
-EXTRA = frozenset(("numpy", "pandas", "polars", "pyarrow", "pyspark"))
+EXTRA = frozenset(("jinja2", "numpy", "pandas", "polars", "pyarrow", "pyspark"))
 """What the extra ``pipeline`` installs."""
 
 

@@ -21,6 +21,6 @@ The commands ``backtest``, ``propose`` and ``report`` call, each in a module of 
     doorkeeper_pipeline.jobs.propose.propose(asked: GoldInput, wanted: ProposalOptions)
         -> Proposal (gold.Proposal: the bindings proposed, additions, removals, the table
         least_privilege and the backtest of the whole history)
-    doorkeeper_pipeline.report.write(tables: Path, target: Path)
-        -> None; reads the Parquet tables of an output folder, writes one HTML file
+    doorkeeper_pipeline.report.writing.write(tables: Path, target: Path, about: About)
+        -> Report; reads the Parquet tables of an output folder, writes one HTML file
 """

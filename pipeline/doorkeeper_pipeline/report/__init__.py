@@ -11,5 +11,6 @@ proposals  least privilege, and what a proposed set would turn
 changes    grants that changed, access that is new
 quality    what was read, what was not, and what the numbers rest on
 content    all of them as one report
+writing    from the tables of an output folder to a file
 rendering  the report as HTML; templates, style and script are in page/
 """

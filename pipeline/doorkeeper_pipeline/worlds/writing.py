@@ -96,8 +96,7 @@ def write_log(world: World, folder: Path, log: Log) -> Written:
         with _opened(path) as file:
             for each in taken:
                 counts += np.bincount(each.rows, minlength=len(counts))
-                wrong = _write(file, tails, each, log.bad_every)
-                bad += wrong
+                bad += _write(file, tails, each, log.bad_every, bad)
         size += path.stat().st_size
         paths.append(path)
     return Written(paths=tuple(paths), counts=counts, bad=bad, size_bytes=size)
@@ -143,8 +142,8 @@ def stamps(at_ms: npt.NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), count, buffers)
 
 
-def _write(file: BinaryIO, tails: pa.Array, part: Events, bad_every: int) -> int:
-    """Write a part of a log; return how many bad lines are in it."""
+def _write(file: BinaryIO, tails: pa.Array, part: Events, bad_every: int, bad: int) -> int:
+    """Write a part of a log that has so many bad lines already; return how many are in it."""
     joined = pc.binary_join_element_wise(
         stamps(part.at_ms), tails.take(pa.array(part.rows)), _NOTHING
     )
@@ -155,7 +154,7 @@ def _write(file: BinaryIO, tails: pa.Array, part: Events, bad_every: int) -> int
         return 0
     begin = 0
     cuts = ends[bad_every - 1 :: bad_every].tolist()
-    for number, end in enumerate(cuts):
+    for number, end in enumerate(cuts, bad):
         file.write(data[begin:end])
         file.write(BAD_LINES[number % len(BAD_LINES)])
         begin = end

@@ -62,12 +62,12 @@ def test_files_are_named_as_a_broker_names_them(tmp_path: Path) -> None:
 
 def test_bad_lines_stand_between_decisions(tmp_path: Path) -> None:
     """After every so many decisions comes a line that is none, and they are counted."""
-    log = Log(lines=100, files=1, bad_every=10)
+    log = Log(lines=100, files=2, bad_every=10)
 
     written = write_log(small(), tmp_path, log)
 
-    (path,) = written.paths
-    lines = path.read_bytes().splitlines(keepends=True)
+    text = b"".join(path.read_bytes() for path in written.paths)
+    lines = text.splitlines(keepends=True)
     assert written.bad == 10
     assert [lines[each] for each in range(10, len(lines), 11)] == [*BAD_LINES, *BAD_LINES]
     assert len(lines) == 110

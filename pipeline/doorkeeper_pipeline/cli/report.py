@@ -1,0 +1,73 @@
+"""``doorkeeper-pipeline report``: one HTML file for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper_pipeline.cli import starting
+from doorkeeper_pipeline.cli.failures import STATUSES, printable
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.report.model import Report
+
+ROWS_MAX = 20_000
+"""Rows of a table that may be asked for: more make a page that browsers take minutes to read."""
+
+
+@click.command("report", epilog=STATUSES)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of the tables, as given to run.",
+)
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The HTML file; one that is there is replaced.",
+)
+@click.option("--title", default="", help="What the report is about, such as the cluster's name.")
+@click.option(
+    "--rows",
+    type=click.IntRange(1, ROWS_MAX),
+    default=2_000,
+    show_default=True,
+    help="Rows of a table on the page. The tables themselves have all of them.",
+)
+def command(*, out: Path, target: Path, title: str, rows: int) -> None:
+    r"""Write what the tables tell as one HTML file that needs nothing else.
+
+    What happened, who was refused what and what would help, unused and over-broad grants, the last
+    proposal and backtest, what is new, and what could not be read. docs/report.md explains it.
+
+    \b
+    Examples:
+      doorkeeper-pipeline report --out access --to report.html
+      doorkeeper-pipeline report --out access --to report.html --title payments-prod
+    """
+    from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  Polars is heavy
+    from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
+
+    about = About(
+        cluster=title,
+        tables=str(out),
+        made=starting.now(),
+        version=starting.version(),
+        rows_max=rows,
+    )
+    click.echo(as_text(write(out, target, about), target))
+
+
+def as_text(report: Report, target: Path) -> str:
+    """Return the figures of a report, and where it is."""
+    lines = [
+        f"{figure.exact or figure.number:>15}  {figure.what}, {figure.remark}"
+        for figure in report.figures
+    ]
+    size = target.stat().st_size
+    return "\n".join([*lines, f"{printable(str(target))}: {size / 1e6:.1f} MB"])

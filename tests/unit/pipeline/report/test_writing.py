@@ -1,0 +1,82 @@
+"""From the tables of an output folder to a file."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.errors import Missing, Unreadable
+from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.writing import SHOWN, frames_in, write
+from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import world_of
+from testkit.report_tables import table_of, tables_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
+
+
+def filled(folder: Path, *, acls: bool = True) -> Path:
+    """Write all tables of a world into a folder."""
+    for name, frame in tables_of(world_of(SMALL), 1_000).items():
+        contents.write(frame.collect(), folder / places.single(name))
+    contents.write(
+        table_of("bindings", [{}] if acls else []).collect(), folder / places.single("bindings")
+    )
+    return folder
+
+
+def test_all_tables_are_shown(tmp_path: Path) -> None:
+    """The page has what the tables have; the folder has no other new file."""
+    tables = filled(tmp_path / "tables")
+
+    report = write(tables, tmp_path / "report.html", ABOUT)
+
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert set(frames_in(tables)) == set(SHOWN)
+    assert [section.missing for section in report.sections] == [""] * 8
+    assert text.startswith("<!doctype html>")
+    assert "1,000" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
+
+
+def test_without_acls_empty_tables_are_not_taken_for_answers(tmp_path: Path) -> None:
+    """Where no set of ACLs was given, nothing is said about grants."""
+    report = write(filled(tmp_path / "tables", acls=False), tmp_path / "report.html", ABOUT)
+
+    assert [figure.number for figure in report.figures][2:4] == ["\u2013", "\u2013"]
+
+
+def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
+    """The error says how to make them; no file is written."""
+    with pytest.raises(Missing, match=r"no tables here; doorkeeper-pipeline run --out"):
+        write(tmp_path, tmp_path / "report.html", ABOUT)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_without_decisions_has_a_report(tmp_path: Path) -> None:
+    """Nothing was read: the report says so."""
+    contents.write(table_of("runs", [{}]).collect(), tmp_path / places.single("runs"))
+
+    report = write(tmp_path, tmp_path / "report.html", ABOUT)
+
+    assert report.sections[0].missing == "No decision was read: nothing happened."
+
+
+def test_a_damaged_table_leaves_the_old_report(tmp_path: Path) -> None:
+    """The error names the folder; what was there stays."""
+    tables = filled(tmp_path / "tables")
+    (tables / places.single("denied")).write_bytes(b"PAR1 no more")
+    (tmp_path / "report.html").write_text("old")
+
+    with pytest.raises(Unreadable, match="tables"):
+        write(tables, tmp_path / "report.html", ABOUT)
+
+    assert (tmp_path / "report.html").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2
