@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.authorizing import check_authorizer, placed
 from doorkeeper.app.catalogs import catalog_of
@@ -18,10 +18,12 @@ from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import Loaded, load
+from doorkeeper.config.naming import LISTENER_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.config.listeners import Listener
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
 
@@ -46,6 +48,19 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     return Loaded(loaded.settings, (*loaded.warnings, *warnings))
 
 
+_OF_ALL_DOORS: Final = (
+    "listeners",
+    "listener.security.",
+    "advertised.",
+    "security.",
+    "inter.broker.",
+    "principal.",
+    "config.providers",
+)
+_OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
+"""How the keys begin that all doors, or those with logins, are made from."""
+
+
 class Warnings:
     """A log that keeps what people should hear before they start the server."""
 
@@ -66,11 +81,13 @@ class Warnings:
     error = warning
 
 
-def of_doors(settings: Settings) -> tuple[list[str], list[str]]:
+def of_doors(
+    settings: Settings, listeners: Iterable[Listener] | None = None
+) -> tuple[list[str], list[str]]:
     """Return the problems and the warnings of mechanisms, TLS and makers of principals.
 
     Certificates, keytabs, rules and users files are read; handlers are made and closed, nothing is
-    started, nobody is asked.
+    started, nobody is asked. ``listeners`` are those to look at; None for all.
     """
     warnings = Warnings()
     sources = Sources(
@@ -84,7 +101,9 @@ def of_doors(settings: Settings) -> tuple[list[str], list[str]]:
 
     async def check() -> list[str]:
         doors = Doors(sources, warnings)
-        return await doors.check(settings.listeners, settings.originals)
+        return await doors.check(
+            settings.listeners if listeners is None else listeners, settings.originals
+        )
 
     problems = asyncio.run(check())
     return [placed(settings.entries, ValueError(each)) for each in problems], warnings.lines
@@ -104,7 +123,27 @@ def of_operations_port(settings: Settings) -> list[str]:
 def with_others(error: ConfigError) -> list[str]:
     """Return the problems of keys, and after them those of what the readable entries name."""
     told = list(map(str, error.problems))
-    return told + unsaid(problems_of(error.entries), told)
+    told += unsaid(problems_of(error.entries), told)
+    if error.settings is not None:
+        wrong = [problem.key for problem in error.problems]
+        sound = [each for each in error.settings.listeners if not concerned(each, wrong)]
+        told += unsaid(of_doors(error.settings, sound)[0], told)
+    return told
+
+
+def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
+    """Say whether a wrong key may be what a listener's door is made from.
+
+    What is told of such a door might only follow from the wrong key. An empty key is a line that
+    cannot be read: it might be any.
+    """
+    about = (
+        f"{LISTENER_PREFIX}{listener.name.lower()}.",
+        *_OF_ALL_DOORS,
+        *(["ssl."] if listener.encrypts else []),
+        *(_OF_LOGINS if listener.authenticates else ()),
+    )
+    return any(not key or key.startswith(about) for key in wrong)
 
 
 def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.config.properties import Entry
+    from doorkeeper.config.settings import Settings
 
 
 class Problem(NamedTuple):
@@ -32,8 +33,17 @@ class Problem(NamedTuple):
 class ConfigError(Exception):
     """The server cannot start with this configuration."""
 
-    def __init__(self, problems: Sequence[Problem], entries: Sequence[Entry] = ()) -> None:
-        """Keep the problems, and the entries that could be read: others may look at them too."""
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        entries: Sequence[Entry] = (),
+        settings: Settings | None = None,
+    ) -> None:
+        """Keep the problems, and what could be read and made: others may look at it too.
+
+        In ``settings`` a key with a problem has its default, or what is nearest to it.
+        """
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
         self.entries = tuple(entries)
+        self.settings = settings

@@ -64,9 +64,9 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     try:
         loaded = settled(entries, DynamicValues(), _jaas_file(entries))
     except ConfigError as error:
-        raise ConfigError((*problems, *error.problems), error.entries) from None
+        raise ConfigError((*problems, *error.problems), error.entries, error.settings) from None
     if problems:
-        raise ConfigError(problems, entries)
+        raise ConfigError(problems, entries, loaded.settings)
     if file is not None:
         return loaded
     first = _without_a_file(loaded.settings)
@@ -126,7 +126,7 @@ def settled(
     _check_indirect(given, final)
     settings = _settings(given, tuple(static.values()), dynamic, jaas)
     if given.problems:
-        raise ConfigError(given.problems, tuple(final.values()))
+        raise ConfigError(given.problems, tuple(final.values()), settings)
     warnings += (*given.warnings, *_prefixes_without_listener(final, settings))
     warnings += token_warnings(given, settings)
     return Loaded(settings, tuple(warnings))

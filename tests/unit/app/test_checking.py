@@ -133,6 +133,34 @@ def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "listeners"),
+    [
+        ("num.partitions=x", "AB"),
+        ("listener.name.a.ssl.client.auth=x", "B"),
+        ("ssl.client.auth=x", "A"),
+        ("sasl.server.max.receive.size=x", "B"),
+        ("security.inter.broker.protocol=x", ""),
+        ("broker.rack=\\u00zz", ""),
+    ],
+)
+def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, listeners: str) -> None:
+    """In the same round, but for doors that a wrong key is about: what is told might follow."""
+    told = problems(
+        tmp_path / "server.properties",
+        "listeners=A://localhost:0,B://localhost:0\n"
+        "listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL\n"
+        "inter.broker.listener.name=A\nsasl.enabled.mechanisms=OAUTHBEARER\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n{wrong}\n",
+    )
+
+    lines = {"F line 5": "A", "F line 6": "B"}
+    seen = [lines[each.split(": ")[0]] for each in told if each.split(": ")[0] in lines]
+    assert sorted(seen) == list(listeners)
+    assert [each for each in told if each.startswith("F line 7")]
+
+
 def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
     """It is among the warnings, before the server starts."""
     file = tmp_path / "F"
