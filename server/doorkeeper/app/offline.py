@@ -27,7 +27,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.contract import StorageError, StoreInUse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -124,6 +124,9 @@ def run_offline(
     with command_logs():
         try:
             asyncio.run(_run(settings, work, make_store=make_store))
+        except StoreInUse as error:
+            hint = "ask the server that uses it (--bootstrap-server, or the place kafka://...)"
+            raise StartError(f"{error}; {hint}") from error
         except StorageError as error:
             raise StartError(str(error)) from error
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.applying import exactly
 from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.cli.acl_sources import SourceError, bindings_in, is_known
+from doorkeeper.cli.acl_sources import STDIN, SourceError, bindings_in, is_known
 from doorkeeper.cli.options import load_or_fail
 from doorkeeper.cli.terminal import say
 
@@ -46,6 +46,21 @@ class Place(NamedTuple):
     def is_changed(self) -> bool:
         """Say whether ACLs can be changed there: a file is written by ``export``."""
         return self.is_live or self.word.startswith(STORE)
+
+
+def place_of(word: str) -> str:
+    """Return a place as a plan names it: the same for words that mean the same.
+
+    Servers are sorted, and a file has its whole path.
+    """
+    for kind in (BROKERS, CONTROLLERS):
+        if word.startswith(kind):
+            servers = word.removeprefix(kind).split(",")
+            return kind + ",".join(sorted(each.strip().lower() for each in servers))
+    if word == STDIN:
+        return word
+    kind = STORE if word.startswith(STORE) else ""
+    return f"{kind}{Path(word.removeprefix(kind)).resolve()}"
 
 
 class _Live:

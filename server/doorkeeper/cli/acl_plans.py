@@ -10,6 +10,7 @@ A file is JSON: a version, what it was planned for, and the records of ``acl.for
 from __future__ import annotations
 
 import json
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acl.formats.documents import document_of
@@ -55,13 +56,13 @@ def record(plan: Plan) -> dict[str, Any]:
     }
 
 
-def text_of(plan: Plan) -> str:
-    """Return the file of a plan."""
-    return json.dumps(record(plan), ensure_ascii=False, indent=1) + "\n"
+def text_of(plan: Plan, place: str) -> str:
+    """Return the file of a plan for a place."""
+    return json.dumps({"place": place, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
 
 
-def plan_of(text: str) -> Plan:
-    """Return the plan of a file.
+def plan_of(text: str) -> tuple[Plan, str | None]:
+    """Return the plan of a file, and its place, None where it names none.
 
     Raises:
         FormatError: it is none.
@@ -70,8 +71,11 @@ def plan_of(text: str) -> Plan:
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
+    place = document.pop("place", None)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
-        raise FormatError("expected are version, added, removed, kept, foreign")
+        raise FormatError("expected are version, place, added, removed, kept, foreign")
+    if not isinstance(place, (str, NoneType)):
+        raise FormatError("place: expected is a text")
     parts = {}
     for part in ("added", "removed"):
         try:
@@ -84,4 +88,4 @@ def plan_of(text: str) -> Plan:
     kept, foreign = document["kept"], document["foreign"]
     if not isinstance(kept, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")
-    return Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign)
+    return Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign), place

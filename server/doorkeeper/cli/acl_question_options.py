@@ -130,6 +130,9 @@ def resource_of(options: dict[str, Any], asked: AclOperation) -> Resource:
     found = [Resource(kind, name) for kind, name in given.items() if name is not None]
     if options.pop("cluster"):
         found.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
+    for option, kind in _NAMED.items():
+        if given[kind] == "":
+            raise click.UsageError(f"--{option.replace('_', '-')} is empty: nothing has no name")
     if len(found) != 1:
         names = ", ".join(f"--{each.replace('_', '-')}" for each in _NAMED)
         raise click.UsageError(f"give one of {names}, --cluster; found {len(found)}")

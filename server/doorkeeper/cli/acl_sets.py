@@ -19,10 +19,11 @@ from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.planning import PlanError, Selector, within
 from doorkeeper.acl.planning import plan as planned
 from doorkeeper.cli import acl_plans
-from doorkeeper.cli.acl_places import Place, at, read
+from doorkeeper.cli.acl_places import Place, at, place_of, read
 from doorkeeper.cli.acl_sources import STDIN, SourceError
 from doorkeeper.cli.acl_texts import row
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import say
 
@@ -166,7 +167,7 @@ def export(
         sys.stdout.buffer.write(data)
         return
     try:
-        file.write_bytes(data)
+        write_whole(file, data)
     except OSError as error:
         fail([f"{file}: {error.strerror}"])
     say(f"{len(found)} ACLs written to {file}")
@@ -244,12 +245,14 @@ def plan(
     **options: object,
 ) -> None:
     """Show what must change at PLACE so that it has the ACLs WANTED."""
+    if wanted == place == STDIN:
+        raise click.UsageError("standard input can be read once")
     try:
         goal = read(Place(wanted, command_config))
         present = read(Place(place, command_config))
         found = planned(present, goal, _selector(options), removals_max=removals_max)
         if file is not None:
-            file.write_text(acl_plans.text_of(found), "utf-8")
+            write_whole(file, acl_plans.text_of(found, place_of(place)).encode())
     except SourceError as error:
         fail(error.problems)
     except PlanError as error:
@@ -263,7 +266,8 @@ def plan(
 @click.command(
     epilog=f"""
 WANTED is a set of ACLs, or with --plan a plan that was kept: then nothing but its items is done,
-whatever else has changed. What was interrupted is done to the end by the same command.
+whatever else has changed, and only at the place that it was made for. What was interrupted is done
+to the end by the same command.
 {_PLACES}
 \b
 {_STATUSES}
@@ -277,6 +281,7 @@ Examples:
 @click.argument("wanted")
 @click.argument("place")
 @click.option("--plan", "is_plan", is_flag=True, help="WANTED is a plan.")
+@click.option("--other-place", is_flag=True, help="The plan may have been made for another place.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and end.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_command_config
@@ -287,6 +292,7 @@ def apply(
     place: str,
     *,
     is_plan: bool,
+    other_place: bool,
     dry_run: bool,
     yes: bool,
     command_config: Path | None,
@@ -296,7 +302,14 @@ def apply(
     """Change PLACE so that it has the ACLs WANTED, after a question."""
     owned = _selector(options)
     where = _changed_place(place, command_config)
-    given = _given(wanted, command_config, is_plan=is_plan, owned=owned)
+    given = _kept(wanted, owned) if is_plan else _given(wanted, command_config)
+    if not isinstance(given, list):
+        given, made_for = given
+        if made_for not in (None, place_of(place)) and not other_place:
+            raise click.UsageError(
+                f"{wanted} was planned for {made_for}, not for {place_of(place)}; --other-place"
+                " applies it all the same"
+            )
 
     def made(present: list[AclBinding]) -> Plan:
         if isinstance(given, list):
@@ -325,8 +338,7 @@ Examples:
 def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path | None) -> None:
     """Add the ACLs of WANTED to those of PLACE; none is removed."""
     where = _changed_place(place, command_config)
-    given = _given(wanted, command_config, is_plan=False, owned=Selector())
-    assert isinstance(given, list)
+    given = _given(wanted, command_config)
 
     def made(present: list[AclBinding]) -> Plan:
         return planned(present, {*present, *given})
@@ -342,18 +354,20 @@ def left_of(kept: Plan, present: list[AclBinding]) -> Plan:
     return kept._replace(added=added, removed=removed, kept=len(kept.added) - len(added))
 
 
-def _given(
-    wanted: str, command_config: Path | None, *, is_plan: bool, owned: Selector
-) -> list[AclBinding] | Plan:
+def _given(wanted: str, command_config: Path | None) -> list[AclBinding]:
     try:
-        if not is_plan:
-            return read(Place(wanted, command_config))
-        if owned != Selector():
-            raise click.UsageError("a plan says itself what is touched: no --own-... with --plan")
-        text = sys.stdin.read() if wanted == STDIN else Path(wanted).read_text("utf-8")
-        return acl_plans.plan_of(text)
+        return read(Place(wanted, command_config))
     except SourceError as error:
         fail(error.problems)
+
+
+def _kept(wanted: str, owned: Selector) -> tuple[Plan, str | None]:
+    """Return a plan that was kept, and the place that it was made for."""
+    if owned != Selector():
+        raise click.UsageError("a plan says itself what is touched: no --own-... with --plan")
+    try:
+        text = sys.stdin.read() if wanted == STDIN else Path(wanted).read_text("utf-8")
+        return acl_plans.plan_of(text)
     except (FormatError, UnicodeDecodeError) as error:
         fail([f"{wanted}: {error}"])
     except OSError as error:

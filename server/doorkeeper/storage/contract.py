@@ -36,6 +36,10 @@ class StorageError(Exception):
     """A change was not stored; the text says why and names the file."""
 
 
+class StoreInUse(StorageError):
+    """Another process has the store, most likely its server."""
+
+
 class StoreAway(StorageError):
     """A shared store could not be reached in time; the change was withdrawn and will never be."""
 

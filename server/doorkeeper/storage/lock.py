@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.contract import StorageError, StoreInUse
 from doorkeeper.storage.files import LOCK_NAME, open_private
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class DataLock:
         """Take the lock, and write our process id into its file.
 
         Raises:
-            StorageError: another process has it (the text names that process), or the file system
-                knows no locks.
+            StoreInUse: another process has it; the text names that process.
+            StorageError: the file system knows no locks.
 
         """
         path = folder / LOCK_NAME
@@ -41,7 +41,7 @@ class DataLock:
             holder = _holder(descriptor)
             os.close(descriptor)
             if error.errno in _HELD_ELSEWHERE:
-                raise StorageError(f"{path}: the store is in use by {holder}") from error
+                raise StoreInUse(f"{path}: the store is in use by {holder}") from error
             raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
         _sign(descriptor)
         return cls(path, descriptor)

@@ -184,3 +184,18 @@ async def test_a_thread_may_complete_an_item() -> None:
     acls = OfflineAcls(GuardedAuthorizer(Answers(_by_a_thread)), timeout_s=20)
 
     assert await acls.add(BINDINGS[:1]) == [AclCreateResult()]
+
+
+def test_a_store_in_use(tmp_path: Path) -> None:
+    """Who uses it can be asked: the line says how."""
+    where = settings(tmp_path, STANDARD)
+    store = open_store(where.data_dir)
+
+    def work(acls: OfflineAcls) -> Awaitable[None]:
+        raise AssertionError
+
+    try:
+        with pytest.raises(StartError, match=r"in use by process \d+; ask the server.*--bootstrap"):
+            run_offline(where, work)
+    finally:
+        store.close()

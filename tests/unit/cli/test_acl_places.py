@@ -10,7 +10,7 @@ from doorkeeper.acl.applying import apply
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.planning import plan
-from doorkeeper.cli.acl_places import Changeable, Place, at, read
+from doorkeeper.cli.acl_places import Changeable, Place, at, place_of, read
 from doorkeeper.cli.acl_sources import SourceError
 from doorkeeper.client import AdminClient
 from testkit.acl import READ, allow, deny, topic
@@ -37,6 +37,21 @@ A, B = allow("a", READ, topic("t")), deny("b", READ, topic("u"))
 def test_what_a_word_means(word: str, *, live: bool, changed: bool) -> None:
     """Servers run, stores stand still, files are only read."""
     assert (Place(word).is_live, Place(word).is_changed) == (live, changed)
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("kafka://B:2,a:1", "kafka://a:1,b:2"),
+        ("controllers://a:1", "controllers://a:1"),
+        ("config:/x/../y.properties", "config:/y.properties"),
+        ("/x/../y.yaml", "/y.yaml"),
+        ("-", "-"),
+    ],
+)
+def test_how_a_plan_names_a_place(word: str, named: str) -> None:
+    """Words that mean the same give the same name."""
+    assert place_of(word) == named
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

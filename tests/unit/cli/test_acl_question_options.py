@@ -73,6 +73,16 @@ def test_wrong_usage_is_told(line: str, text: str) -> None:
     assert text in " ".join(said.split())
 
 
+def test_nothing_has_no_name() -> None:
+    """An empty name is wrong usage: a script's empty variable asks about nothing."""
+    words = ["--principal", "User:a", "--operation", "Read", "--topic", ""]
+
+    result = CliRunner().invoke(ask, words)
+
+    assert result.exit_code == 2
+    assert "--topic is empty: nothing has no name" in result.stderr
+
+
 def test_every_type_has_an_option() -> None:
     """Nothing that an ACL protects is left out."""
     names = {param.name for param in ask.params}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -148,6 +147,29 @@ def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> N
     assert len(desk.there()) == 3
 
 
+def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
+    """Another place is refused, unless it is said; the same one in other words is the same."""
+    kept = str(tmp_path / "kept.plan")
+    (tmp_path / "other.properties").write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"doorkeeper.data.dir={tmp_path / 'other'}\n"
+    )
+    other = f"config:{tmp_path / 'other.properties'}"
+    again = f"config:{tmp_path / '..' / tmp_path.name / 'server.properties'}"
+    desk.run("import", desk.file(A), other)
+    assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
+
+    refused = desk.run("apply", kept, other, "--plan", "--yes")
+    told = desk.run("apply", kept, other, "--plan", "--yes", "--other-place")
+    same = desk.run("apply", kept, again, "--plan", "--yes")
+
+    assert refused.exit_code == 2
+    said = " ".join(refused.stderr.split())
+    assert f"{kept} was planned for {desk.store}, not for {other}; --other-place" in said
+    assert told.stderr == "doorkeeper: 1 added, 0 removed\n"
+    assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
+
+
 def test_what_is_left_of_a_plan() -> None:
     """What is there need not be added, what is gone need not go."""
     kept = Plan((A, C), (B, G), kept=9, foreign=1)
@@ -163,7 +185,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     )  # fmt: skip
 
     assert result.exit_code == 2
-    assert acl_plans.plan_of(json.dumps(json.loads(result.stdout))) == Plan((C,), (B,), 1, 0)
+    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), None)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +196,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
         ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
         ("apply x.plan {store} --plan --own-prefix a", 2, "no --own-... with --plan"),
         ("diff - -", 2, "standard input can be read once"),
+        ("plan - -", 2, "standard input can be read once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
         ("export config:none.properties", 1, "none.properties: cannot be read"),
         ("export {store} --format znodes", 2, "'znodes' is not one of"),

@@ -1,0 +1,103 @@
+"""Files that commands write."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.cli.files import write_whole
+
+
+def test_a_new_file(tmp_path: Path) -> None:
+    """It is there, as the umask has it, and nothing beside it."""
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", b"text")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "a").read_bytes() == b"text"
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_in_the_place_of_another(tmp_path: Path) -> None:
+    """The mode stays; who reads the old one at the time reads it to the end."""
+    path = tmp_path / "a"
+    path.write_text("before")
+    path.chmod(0o604)
+    with path.open() as reader:
+        write_whole(path, b"after")
+
+        assert reader.read() == "before"
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o604)
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    """The file behind a link changes, the link stays."""
+    (tmp_path / "folder").mkdir()
+    file, link = tmp_path / "folder" / "a", tmp_path / "link"
+    file.write_text("before")
+    link.symlink_to(file)
+
+    write_whole(link, b"after")
+
+    assert link.is_symlink()
+    assert file.read_text() == "after"
+
+
+def test_what_was_there_stays_where_writing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk costs neither the old file nor the folder's order."""
+    path = tmp_path / "a"
+    path.write_text("before")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"after")
+
+    assert path.read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """What is no plain file is not replaced by one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+
+    write_whole(pipe, b"text")
+    reader.join()
+
+    assert read == [b"text"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_folder_where_nothing_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that may be written is written; a new one is refused."""
+    path = tmp_path / "a"
+    path.write_text("before")
+
+    def refused(*_arguments: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("doorkeeper.cli.files.os.open", refused)
+    monkeypatch.setattr(Path, "write_bytes", lambda _path, data: read.append(data))
+    read: list[bytes] = []
+    write_whole(path, b"after")
+
+    assert read == [b"after"]
+    with pytest.raises(PermissionError):
+        write_whole(tmp_path / "new", b"text")
