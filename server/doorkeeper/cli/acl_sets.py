@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -302,20 +303,12 @@ def apply(
     """Change PLACE so that it has the ACLs WANTED, after a question."""
     owned = _selector(options)
     where = _changed_place(place, command_config)
-    given = _kept(wanted, owned) if is_plan else _given(wanted, command_config)
-    if not isinstance(given, list):
-        given, made_for = given
-        if made_for not in (None, place_of(place)) and not other_place:
-            raise click.UsageError(
-                f"{wanted} was planned for {made_for}, not for {place_of(place)}; --other-place"
-                " applies it all the same"
-            )
-
-    def made(present: list[AclBinding]) -> Plan:
-        if isinstance(given, list):
-            return planned(present, given, owned, removals_max=removals_max)
-        return within(left_of(given, present), removals_max)
-
+    if is_plan:
+        kept = _kept(wanted, owned, None if other_place else place_of(place))
+        made = partial(_left_within, kept, removals_max)
+    else:
+        goal = _given(wanted, command_config)
+        made = partial(planned, wanted=goal, owned=owned, removals_max=removals_max)
     _carry_out(where, made, dry_run=dry_run, asks=not yes)
 
 
@@ -346,6 +339,10 @@ def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path 
     _carry_out(where, made, dry_run=dry_run, asks=False)
 
 
+def _left_within(kept: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
+    return within(left_of(kept, present), removals_max)
+
+
 def left_of(kept: Plan, present: list[AclBinding]) -> Plan:
     """Return what of a plan is still to do."""
     there = set(present)
@@ -361,17 +358,23 @@ def _given(wanted: str, command_config: Path | None) -> list[AclBinding]:
         fail(error.problems)
 
 
-def _kept(wanted: str, owned: Selector) -> tuple[Plan, str | None]:
-    """Return a plan that was kept, and the place that it was made for."""
+def _kept(wanted: str, owned: Selector, place: str | None) -> Plan:
+    """Return a plan that was kept for a place; None for any."""
     if owned != Selector():
         raise click.UsageError("a plan says itself what is touched: no --own-... with --plan")
     try:
         text = sys.stdin.read() if wanted == STDIN else Path(wanted).read_text("utf-8")
-        return acl_plans.plan_of(text)
+        kept, made_for = acl_plans.plan_of(text)
     except (FormatError, UnicodeDecodeError) as error:
         fail([f"{wanted}: {error}"])
     except OSError as error:
         fail([f"{wanted}: {error.strerror}"])
+    if None not in (made_for, place) and made_for != place:
+        raise click.UsageError(
+            f"{wanted} was planned for {made_for}, not for {place}; --other-place applies it all"
+            " the same"
+        )
+    return kept
 
 
 def _changed_place(word: str, command_config: Path | None) -> Place:
