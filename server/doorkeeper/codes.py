@@ -47,6 +47,14 @@ _PATTERN_TYPES = {member.value: member for member in PatternType}
 _OPERATIONS = {member.value: member for member in AclOperation}
 _PERMISSION_TYPES = {member.value: member for member in AclPermissionType}
 
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_NO_TYPE, _ANY_TYPE = ResourceType.UNKNOWN, ResourceType.ANY
+_NO_PATTERN_TYPE = PatternType.UNKNOWN
+_FILTER_PATTERN_TYPES = (PatternType.ANY, PatternType.MATCH)
+_NO_OPERATION, _ANY_OPERATION = AclOperation.UNKNOWN, AclOperation.ANY
+_NO_PERMISSION, _ANY_PERMISSION = AclPermissionType.UNKNOWN, AclPermissionType.ANY
+_new = tuple.__new__
+
 
 class UnknownElements(Malformed):
     """A request of an ACL API that contains the code 0: the connection is closed, unanswered."""
@@ -161,28 +169,22 @@ def binding_of(creation: AclCreation) -> AclBinding:
             have: a broker fails while it makes the object.
 
     """
-    binding = AclBinding(
-        ResourcePattern(
-            resource_type(creation.resource_type),
-            creation.resource_name,
-            pattern_type(creation.resource_pattern_type),
-        ),
-        AccessControlEntry(
-            creation.principal,
-            creation.host,
-            operation(creation.operation),
-            permission_type(creation.permission_type),
-        ),
-    )
-    pattern, entry = binding
+    # One request may bring ten thousand: the values are made by ``tuple.__new__``, since a named
+    # tuple's own constructor is a Python function.
+    kind = _RESOURCE_TYPES.get(creation.resource_type, _NO_TYPE)
+    pattern_kind = _PATTERN_TYPES.get(creation.resource_pattern_type, _NO_PATTERN_TYPE)
+    asked = _OPERATIONS.get(creation.operation, _NO_OPERATION)
+    permission = _PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
     if (
-        pattern.resource_type is ResourceType.ANY
-        or pattern.pattern_type in (PatternType.ANY, PatternType.MATCH)
-        or entry.operation is AclOperation.ANY
-        or entry.permission_type is AclPermissionType.ANY
+        kind is _ANY_TYPE
+        or pattern_kind in _FILTER_PATTERN_TYPES
+        or asked is _ANY_OPERATION
+        or permission is _ANY_PERMISSION
     ):
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "ANY or MATCH in an ACL to create")
-    return binding
+    pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
+    entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
+    return _new(AclBinding, (pattern, entry))
 
 
 def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...]:

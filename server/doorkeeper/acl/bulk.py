@@ -1,6 +1,8 @@
 """Builds a snapshot from many bindings at once, several times faster than adding them singly.
 
-The indexes are first built as plain dictionaries and turned into persistent maps at the end.
+``load`` makes one of nothing: its indexes are first plain dictionaries, and persistent maps at the
+end. ``extended`` adds to one: what is touched is gathered in dictionaries, so that each map on the
+way is changed once, with all that is new in it.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.cells import Cell
+    from doorkeeper.acl.model import ResourcePattern
     from doorkeeper.acl.snapshot import Group
 
 _Groups = dict[str, "dict[AclBinding, str]"]
 _Cells = dict[str, "Cell"]
+_Additions = dict[str, tuple["ResourcePattern", "Group", dict[AclBinding, str]]]
+"""By name: the pattern, the group as it was, and what comes to it."""
 
 
 class _Stage:
@@ -74,6 +79,86 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
         cells = both[kind]
         cells[name] = with_bit(cells.get(name, 0), host, entry_bit(operation, permission_type))
     return Snapshot(tuple(stage.index() for stage in stages), count)
+
+
+def extended(snapshot: Snapshot, stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
+    """Return the state after these bindings, with their ids, were created.
+
+    As ``Snapshot.with_added``, which is faster for a few.
+    """
+    additions: dict[int, _Addition] = {}
+    count = snapshot.count
+    for binding_id, binding in stored:
+        code = binding.pattern.resource_type
+        addition = additions.get(code)
+        if addition is None:
+            addition = additions[code] = _Addition(snapshot.types[code])
+        count += addition.add(binding_id, binding)
+    types = list(snapshot.types)
+    for kind, addition in additions.items():
+        types[kind] = addition.index()
+    return Snapshot(tuple(types), count)
+
+
+class _Addition:
+    """What comes to one resource type: literals and prefixes apart, as in a stage."""
+
+    __slots__ = ("_before", "_cells", "_groups")
+
+    def __init__(self, before: TypeIndex) -> None:
+        self._before = before
+        self._groups: tuple[_Additions, _Additions] = ({}, {})
+        self._cells: dict[str, tuple[_Cells, _Cells]] = {}
+
+    def add(self, binding_id: str, binding: AclBinding) -> bool:
+        """Take a binding; say whether it is new."""
+        (_, name, pattern_type), entry = binding
+        kind = pattern_type is PatternType.PREFIXED
+        groups = self._groups[kind]
+        touched = groups.get(name)
+        if touched is None:
+            before = self._before.patterns.get(name, pattern_type)
+            pattern = binding.pattern if before is None else next(iter(before)).pattern
+            touched = groups[name] = (pattern, before or _NOTHING, {})
+        pattern, held, added = touched
+        if binding in held or binding in added:
+            return False
+        if added or held:
+            binding = AclBinding(pattern, entry)
+        added[binding] = binding_id
+        principal, host, operation, permission_type = entry
+        both = self._cells.get(principal)
+        if both is None:
+            both = self._cells[principal] = ({}, {})
+        cells = both[kind]
+        cell = cells.get(name)
+        if cell is None:
+            names = self._before.principals.get(principal)
+            cell = 0 if names is None else names.get(name, pattern_type) or 0
+        cells[name] = with_bit(cell, host, entry_bit(operation, permission_type))
+        return True
+
+    def index(self) -> TypeIndex:
+        """Return the index with what has come."""
+        literals, prefixes = (
+            {
+                name: held.update(added) if held else Map(added)
+                for name, (_, held, added) in groups.items()
+                if added
+            }
+            for groups in self._groups
+        )
+        before = self._before
+        principals = {}
+        for principal, cells in self._cells.items():
+            names = before.principals.get(principal)
+            principals[principal] = names_of(*cells) if names is None else names.updated(*cells)
+        return TypeIndex(
+            before.patterns.updated(literals, prefixes), before.principals.update(principals)
+        )
+
+
+_NOTHING: Group = Map()
 
 
 def _frozen(groups: _Groups) -> dict[str, Group]:

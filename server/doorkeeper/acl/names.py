@@ -58,6 +58,21 @@ class Names(NamedTuple, Generic[V]):
             lengths = lengths if count else _inserted(lengths, size)
         return Names(literals, prefixes.set(name, value), lengths, counts)
 
+    def updated(self, literals: dict[str, V], prefixes: dict[str, V]) -> Names[V]:
+        """Return the index with the values of many patterns set."""
+        before_literals, before_prefixes, lengths, counts = self
+        if literals:
+            before_literals = before_literals.update(literals)
+        new = [len(name) for name in prefixes if name not in before_prefixes]
+        if new:
+            grown = dict(counts)
+            for size in new:
+                grown[size] = grown.get(size, 0) + 1
+            counts, lengths = Map(grown), tuple(sorted(grown))
+        if prefixes:
+            before_prefixes = before_prefixes.update(prefixes)
+        return Names(before_literals, before_prefixes, lengths, counts)
+
     def without(self, name: str, pattern_type: PatternType) -> Names[V]:
         """Return the index without a pattern that it holds."""
         literals, prefixes, lengths, counts = self

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
 
+_ALL, _USER = AclOperation.ALL, ResourceType.USER
+
 
 def hints(bindings: Iterable[AclBinding]) -> Iterator[str]:
     """Return one line for each binding whose operation does not belong to its resource type.
@@ -25,6 +27,10 @@ def hints(bindings: Iterable[AclBinding]) -> Iterator[str]:
     for binding in bindings:
         (resource_type, name, pattern_type), entry = binding
         supported = SUPPORTED_OPERATIONS.get(resource_type, ())
+        operation = entry.operation
+        # Nearly all end here: the names of members are slow to ask for (Python 3.11).
+        if (operation is _ALL or operation in supported) and resource_type is not _USER:
+            continue
         acl = (
             f"{entry.permission_type.name} {entry.operation.name} for {entry.principal}"
             f" on {resource_type.name}:{pattern_type.name}:{name}"
@@ -35,7 +41,7 @@ def hints(bindings: Iterable[AclBinding]) -> Iterator[str]:
                 f" as User:{name}"
             )
             continue
-        if entry.operation is AclOperation.ALL or entry.operation in supported:
+        if operation is _ALL or operation in supported:
             continue
         left = ", ".join(each.name for each in effects(binding))
         consequence = f"allows {left} only" if left else "has no effect"

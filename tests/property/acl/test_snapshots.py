@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
+from doorkeeper.acl.bulk import extended, load
 from doorkeeper.acl.decision import Policy, Question, explain
 from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclBindingFilter
 from doorkeeper.acl.search import find
@@ -38,7 +38,9 @@ def test_changes_lead_where_loading_would(
     for number, (create, touched) in enumerate(changes):
         if create:
             new = [(f"{number:011}{place:011}", each) for place, each in enumerate(touched)]
-            snapshot = snapshot.with_added(new)
+            singly = snapshot.with_added(new)
+            snapshot = extended(snapshot, new)
+            assert shape(snapshot) == shape(singly)
             for binding_id, binding in new:
                 model.setdefault(binding, binding_id)
         else:
