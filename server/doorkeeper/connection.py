@@ -253,7 +253,7 @@ class Connection:
             remembered = self._recollection.find(frame)
             if remembered is not None and session.admit(remembered.api_key, now_s) is Action.SERVE:
                 self._recollection.repeat(remembered)
-                self.answered = remembered.answered
+                self.answered.append(remembered.answered)
                 return remembered.size + frame[4:8] + remembered.body
         if session.takes_bare_frames:
             result: Advance = self._bare(frame, now_s)
@@ -328,7 +328,7 @@ class Connection:
             return Update(change, context, api, request, header)
         answer = self._answer(api, request, header, outcome)
         if watch is not None and recollection is not None:
-            recollection.keep(watch, body.frame, answer, self.answered, self.notes)
+            recollection.keep(watch, body.frame, answer, self.answered[-1], self.notes)
         return answer
 
     def _api(self, header: RequestHeader) -> Api:

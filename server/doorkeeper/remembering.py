@@ -65,7 +65,7 @@ class Remembered(NamedTuple):
     api_key: int
     size: bytes
     body: bytes
-    answered: tuple[int, int] | None
+    answered: tuple[int, int]
     allowed: int
     denied: int
 
@@ -210,7 +210,7 @@ class Recollection:
         watch: Watch,
         frame: bytes,
         answer: bytes,
-        answered: tuple[int, int] | None,
+        answered: tuple[int, int],
         notes: Sized,
     ) -> None:
         """Keep an answer, if all that it left behind can be left again."""

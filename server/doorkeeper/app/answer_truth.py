@@ -37,4 +37,5 @@ class AnswerTruth:
             node.settings,
             node.brokers(listener_name),
             node.controller_id,
+            node.coordinator_id,
         )

@@ -101,12 +101,13 @@ class Pair:
             before = self._decisions.allowed, self._decisions.denied
             audit.lines.clear()
             connection.receive(frame)
+            connection.answered.clear()
             answer = connection.advance(0)
             decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
             lines = tuple(audit.lines)
             left = (counts.requests, counts.withheld_acls, counts.trailing_bytes)
             notes = len(connection.notes)
-            seen.append((answer, connection.answered, decided, lines, left, notes))
+            seen.append((answer, list(connection.answered), decided, lines, left, notes))
         assert seen[0] == seen[1], frame
         answer = seen[0][0]
         assert isinstance(answer, bytes)
@@ -195,9 +196,9 @@ async def _change_topics(chance: random.Random, server: Running) -> None:
 
 async def _change_groups(chance: random.Random, server: Running) -> None:
     states = {name: chance.choice(("Empty", "Dead")) for name in GROUPS if chance.random() < 0.7}
-    server.assembly.node.groups = {
-        name: Group(name, state, "classic", "consumer", "", ()) for name, state in states.items()
-    }
+    server.assembly.node.use_groups(
+        {name: Group(name, state, "classic", "consumer", "", ()) for name, state in states.items()}
+    )
 
 
 async def _change_users(chance: random.Random, server: Running) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.answer_truth import AnswerTruth
+from doorkeeper.node import Group
 from testkit.acl import READ, allow, topic
 from testkit.reconfigured import SET, running
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LISTENER = "PLAINTEXT"
+GROUP = Group("g", "Empty", "classic", "consumer", "", ())
 
 
 async def test_it_is_the_same_until_something_changes(tmp_path: Path) -> None:
@@ -28,7 +30,7 @@ async def test_it_is_the_same_until_something_changes(tmp_path: Path) -> None:
         seen.append(truth(LISTENER))
         assert await server.alter("1", ("max.connections", SET, "5")) == [None]
         seen.append(truth(LISTENER))
-        assembly.node.groups = {"g": None}  # type: ignore[dict-item]  # another one is enough
+        assembly.node.use_groups({"g": GROUP})
         seen.append(truth(LISTENER))
 
         assert all(one != other for place, one in enumerate(seen) for other in seen[:place])
