@@ -155,6 +155,14 @@ class AuthorizerReads(Protocol):
         ...
 
 
+class AclRows(Protocol):
+    """Rows of ACLs that are kept encoded."""
+
+    def description(self, wanted: AclBindingFilter) -> Response | None:
+        """Return the answer to a filter that asks for whole groups; None for any other."""
+        ...
+
+
 class Node(Protocol):
     """The server as its handlers see it. Each attribute is one consistent state."""
 
@@ -210,6 +218,11 @@ class Node(Protocol):
     @property
     def settings(self) -> Settings:
         """Return the configuration."""
+        ...
+
+    @property
+    def acl_rows(self) -> AclRows | None:
+        """Return the rows of ACLs that are kept encoded; None where none are."""
         ...
 
     def new_topic_id(self) -> bytes:

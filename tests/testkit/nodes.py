@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl_rows import AclRows
     from doorkeeper.api import Api
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
@@ -71,6 +72,7 @@ class ANode:
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
         self.tokens = HandTokens()
         self._ids = count(1000)
+        self.acl_rows: AclRows | None = None
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         assert listener_name == "PLAINTEXT"

@@ -22,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
+from doorkeeper.acl_rows import AclRows
 from doorkeeper.app.answer_truth import AnswerTruth
 from doorkeeper.app.auditing import trail_of, watch
 from doorkeeper.app.authorizing import (
@@ -168,6 +169,8 @@ class Assembly:
             groups={} if catalog is None else catalog.groups,
             random_bytes=os.urandom,
         )
+        if self.guarded is not None:
+            self.node.acl_rows = AclRows(self.guarded.snapshot)
         services = NodeServices(self.topic_changes, self.credential_changes, self.token_changes)
         self.edge = self._make_edge(settings, offers, services)
         self.reconfiguring = Reconfiguring(

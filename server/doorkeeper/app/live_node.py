@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
     from doorkeeper.delegation_tokens import TokenReads
-    from doorkeeper.node import ApiRange, AuthorizerReads, Group
+    from doorkeeper.node import AclRows, ApiRange, AuthorizerReads, Group
     from doorkeeper.scram_users import ScramUsers
     from doorkeeper.topics import Topics
 
@@ -49,6 +49,8 @@ class LiveNode:
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
         self._own: dict[str, Broker] = {}
+        self.acl_rows: AclRows | None = None
+        """Rows of ACLs that are kept encoded, where somebody keeps them."""
         self._others: tuple[Member, ...] = ()
 
     @property

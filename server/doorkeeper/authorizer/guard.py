@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ResourcePattern,
         ResourceType,
     )
+    from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.contract import (
         AclCreateResult,
         AclDeleteResult,
@@ -141,6 +142,11 @@ class GuardedAuthorizer(Authorizer):
         if self.decided is not None:
             self.decided(context, actions, results)
         return results
+
+    def snapshot(self) -> Snapshot | None:
+        """Return all ACLs of the standard authorizer at this moment; None with a plug-in."""
+        inner = self.inner
+        return inner.snapshot if type(inner) is StandardAuthorizer else None
 
     @property
     def traces(self) -> int:

@@ -25,22 +25,25 @@ from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node, RequestContext, Response
 
 (_DESCRIBE,) = needs(29)
 
 
-def handle(
-    request: DescribeAclsRequest, context: RequestContext, node: Node
-) -> DescribeAclsResponse:
+def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Response:
     """List what the filter matches."""
     check_describe(request)
     require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
-    return DescribeAclsResponse(
-        error_message="", resources=described(node.authorizer.acls(filter_of(request)))
-    )
+    wanted = filter_of(request)
+    settings = node.settings
+    if node.acl_rows and not settings.clients_withhold and not settings.clients_answer_max_bytes:
+        # What is withheld from some clients, or measured for them, is made row by row.
+        answer = node.acl_rows.description(wanted)
+        if answer is not None:
+            return answer
+    return DescribeAclsResponse(error_message="", resources=described(node.authorizer.acls(wanted)))
 
 
 def refuse(

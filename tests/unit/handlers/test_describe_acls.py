@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.acl_rows import AclRows
+from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.codes import UnknownElements
 from doorkeeper.handlers.describe_acls import API
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,
+    DescribeAclsResponse,
 )
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
-from testkit.nodes import CLUSTER, answer, node_of
+from testkit.nodes import CLUSTER, answer, node_of, outcome
 
 EVERYTHING = DescribeAclsRequest(
     resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1,
@@ -139,3 +142,31 @@ async def test_match_finds_every_pattern_that_covers_a_name() -> None:
     answered = answer(API, but(resource_name_filter="orders", pattern_type_filter=2), node, 3)
 
     assert [row.resource_name for row in answered.resources] == ["*", "ord", "orders"]
+
+
+@pytest.mark.parametrize("version", [1, 3])
+async def test_rows_that_are_kept_are_the_same(version: int) -> None:
+    """Encoded, since that is how they are kept."""
+    node = await node_of(allow("bob", READ, topic("b")), allow("bob", READ, topic("c", PREFIXED)))
+    authorizer = node.authorizer
+    assert isinstance(authorizer, StandardAuthorizer)
+    anew = outcome(API, EVERYTHING, node, version)
+
+    node.acl_rows = AclRows(lambda: authorizer.snapshot)
+    kept = outcome(API, EVERYTHING, node, version)
+
+    assert not isinstance(kept, DescribeAclsResponse)
+    assert kept.encode(version) == anew.encode(version)
+
+
+@pytest.mark.parametrize(
+    "properties", ["doorkeeper.clients.withhold=x=7/3", "doorkeeper.clients.answer.max.bytes=x=9"]
+)
+async def test_what_is_withheld_is_made_row_by_row(properties: str) -> None:
+    """Kept rows are for everybody."""
+    node = await node_of(allow("bob", READ, topic("b")), properties=properties)
+    authorizer = node.authorizer
+    assert isinstance(authorizer, StandardAuthorizer)
+    node.acl_rows = AclRows(lambda: authorizer.snapshot)
+
+    assert isinstance(outcome(API, EVERYTHING, node, 3), DescribeAclsResponse)
