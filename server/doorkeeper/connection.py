@@ -27,7 +27,16 @@ from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.exchange import UPDATES, Authenticating, Closed, Login, Note, Refused, Update
+from doorkeeper.exchange import (
+    UPDATES,
+    Answered,
+    Authenticating,
+    Closed,
+    Login,
+    Note,
+    Refused,
+    Update,
+)
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
 from doorkeeper.remembering import Recollection
@@ -81,8 +90,10 @@ class Connection:
         "_peer",
         "_queued",
         "_recollection",
+        "_request_bytes",
         "_session",
         "answered",
+        "answers",
         "notes",
     )
 
@@ -127,6 +138,9 @@ class Connection:
 
         For who counts answers, and empties it. Bare frames have no API.
         """
+        self.answers: list[Answered] | None = None
+        """What was answered, for who tells of it and empties it; None while nobody does."""
+        self._request_bytes = 0
 
     @property
     def peer(self) -> Peer:
@@ -259,6 +273,7 @@ class Connection:
             result: Advance = self._bare(frame, now_s)
         else:
             frame = bounded(frame, self._limits.elements_max)
+            self._request_bytes = len(frame)
             header, offset = self._header(frame)
             self._counts.requests += 1
             action = session.admit(header.api_key, now_s)
@@ -393,8 +408,7 @@ class Connection:
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         if error is not None:
             return self._refusal(api, request, header, error)
-        self.answered.append((header.api_key, code_of(kept)))
-        return answer
+        return self._answered(header, kept, answer)
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self._peer
@@ -496,8 +510,14 @@ class Connection:
     def _encoded(
         self, header: RequestHeader, response: Response, *, version: int | None = None
     ) -> bytes:
-        answer = encoded(header, response, version=version)
+        return self._answered(header, response, encoded(header, response, version=version))
+
+    def _answered(self, header: RequestHeader, response: Response, answer: bytes) -> bytes:
         self.answered.append((header.api_key, code_of(response)))
+        if self.answers is not None:
+            # Without the four bytes of the size, as the request's size is.
+            sizes = self._request_bytes, len(answer) - 4
+            self.answers.append(Answered(header, self._client.software, response, *sizes))
         return answer
 
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:

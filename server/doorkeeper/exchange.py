@@ -4,6 +4,7 @@ Peer       who is connected to what
 Advance    what came of a frame: an answer, an ``Update``, ``Authenticating``, ``Refused``,
            ``Closed``, or nothing
 Note       something that somebody should read
+Answered   an answer and its request, where somebody tells of them
 Login      who a client has proved to be, or that it has failed to
 Counts     what is only counted, over all connections
 """
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import Principal
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import Step
+    from doorkeeper.node import Response
     from doorkeeper_wire.headers import RequestHeader
 
 UPDATES: Final = frozenset(
@@ -117,6 +119,16 @@ class Login(NamedTuple):
     client_software: str
     header: RequestHeader | None = None
     reason: str | None = None
+
+
+class Answered(NamedTuple):
+    """An answer as it left, for who tells of requests. Sizes are those of frames."""
+
+    header: RequestHeader
+    client_software: str
+    response: Response
+    request_bytes: int
+    response_bytes: int
 
 
 class Counts:

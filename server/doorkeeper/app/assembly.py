@@ -57,6 +57,7 @@ from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
+from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.remembering import AnswerMemory
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import StorageError
@@ -270,6 +271,7 @@ class Assembly:
             connect=self._connected(),
             requests=None if settings.http is None else RequestMeter(self.meters),
             trail=self.trail,
+            request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
         )
 
     def _connected(self) -> Callable[..., Connection]:

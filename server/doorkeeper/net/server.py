@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
     from doorkeeper.metrics.requests import RequestMeter
+    from doorkeeper.net.request_log import RequestLog
     from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services, Trail
     from doorkeeper.node import Node
 
@@ -52,11 +53,12 @@ class Server:
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
         trail: Trail | None = None,
+        request_log: RequestLog | None = None,
     ) -> None:
         """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
 
         ``requests`` is told of each request, where somebody asks for metrics; ``trail`` of logins
-        and updates, where there is a record.
+        and updates, where there is a record; ``request_log`` tells of requests while it is on.
 
         ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
         """
@@ -73,6 +75,7 @@ class Server:
         self._connect = connect
         self._requests = requests
         self._trail = trail
+        self._request_log = request_log
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
         self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
@@ -109,6 +112,7 @@ class Server:
             Strangers(loop, self._limits.strangers_percent / 100),
             self._requests,
             self._trail,
+            self._request_log,
         )
         try:
             for spec in self._specs:

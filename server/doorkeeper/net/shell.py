@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.exchange import Advance, Update
     from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
+    from doorkeeper.net.request_log import RequestLog
     from doorkeeper.net.spec import Logger, Services, Trail
     from doorkeeper.net.strangers import Strangers, Turn
 
@@ -52,7 +53,7 @@ class Surroundings(NamedTuple):
     """What all connections of a server share.
 
     ``clock`` gives seconds and is steady. ``requests`` is None where nobody asks for metrics,
-    ``trail`` where nothing is recorded.
+    ``trail`` where nothing is recorded, ``request_log`` where requests are never told.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -68,6 +69,7 @@ class Surroundings(NamedTuple):
     strangers: Strangers
     requests: RequestMeter | None = None
     trail: Trail | None = None
+    request_log: RequestLog | None = None
 
 
 class Shell(Accepted):
@@ -227,6 +229,7 @@ class Shell(Accepted):
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
         limits, advance = self._around.limits, self._connection.advance
+        logged, began_s = self._is_logged(), now_s
         answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
         if self._stranger:
@@ -236,7 +239,9 @@ class Shell(Accepted):
             if result is None:
                 break
             left -= 1
-            answer = result if isinstance(result, bytes) else self._other(result, now_s)
+            answer = result if isinstance(result, bytes) else self._other(result, began_s)
+            if logged:
+                began_s = self._tell_answers(began_s)
             if answer:
                 room -= len(answer)
                 answers.append(answer)
@@ -258,6 +263,25 @@ class Shell(Accepted):
         if around.requests is not None:
             around.requests.answered(answered, around.clock() - began_s, waited)
         answered.clear()
+
+    def _is_logged(self) -> bool:
+        """Say whether anybody wants to read of requests now."""
+        log, connection = self._around.request_log, self._connection
+        logged = log is not None and log.enabled
+        if logged is (connection.answers is None):
+            connection.answers = [] if logged else None
+        return logged
+
+    def _tell_answers(self, began_s: float, waited: Waited | None = None) -> float:
+        """Tell of the requests that were answered since; return what time it is."""
+        log, answers = self._around.request_log, self._connection.answers
+        now_s = self._around.clock()
+        remote_s = 0.0 if waited is None else waited.remote_s
+        if log is not None and answers:
+            for each in answers:
+                log.completed(self._connection, each, now_s - began_s - remote_s, remote_s)
+            answers.clear()
+        return now_s
 
     def _other(
         self, result: Update | Authenticating | Refused | Closed, began_s: float
@@ -298,6 +322,7 @@ class Shell(Accepted):
             if result is not None and not isinstance(result, bytes):
                 result = self._other(result, began_s)
             self._count_answered(began_s)
+            self._tell_answers(began_s)
             self._resume(result)
 
         future.add_done_callback(on_done)
@@ -355,6 +380,7 @@ class Shell(Accepted):
                 self._items = None
                 answer = self._completed(update, items, problem)
                 self._count_answered(began_s, waited)
+                self._tell_answers(began_s, waited)
                 self._resume(answer)
                 return
             items.results()

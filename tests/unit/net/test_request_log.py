@@ -1,0 +1,166 @@
+"""doorkeeper.net.request_log: a line for each request, while somebody wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.limits import Limits
+from doorkeeper.net.ledger import Ledger
+from doorkeeper.net.request_log import RequestLog, error_names
+from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.spec import IN_CLEAR
+from doorkeeper.net.strangers import Strangers
+from doorkeeper.net.updates import UnderWay
+from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
+from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+from testkit.edge import (
+    Clock,
+    HandAuthorizer,
+    HandServices,
+    Log,
+    connection,
+    create,
+    describe,
+    frames,
+    until,
+    versions,
+)
+
+
+class Lines:
+    """A logger whose level the test sets."""
+
+    def __init__(self) -> None:
+        self.on = True
+        self.lines: list[dict[str, object]] = []
+
+    def enabled(self, level: int) -> bool:
+        return self.on and level == 10
+
+    def debug(self, event: str, **fields: object) -> None:
+        self.lines.append({"event": event, **fields})
+
+
+class Pipe(asyncio.Transport):
+    """Takes everything at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class World:
+    """A connection whose requests are told."""
+
+    def __init__(self) -> None:
+        self.log, self.clock, self.pipe = Lines(), Clock(), Pipe()
+        self.future: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+        around = Surroundings(
+            asyncio.get_running_loop(),
+            self.clock,
+            Limits(),
+            GuardedAuthorizer(HandAuthorizer(self._created)),
+            HandServices(),
+            Log(),
+            Ledger(1 << 20),
+            Ledger(1 << 20),
+            UnderWay(),
+            lambda _: None,
+            Strangers(asyncio.get_running_loop(), 1.0),
+            request_log=RequestLog(self.log),
+        )
+        self.shell = Shell(connection(IN_CLEAR, Limits(), established=False), around)
+        self.shell.connection_made(self.pipe)
+
+    def _created(self, bindings: Any) -> Any:
+        self.clock.now_s += 0.25
+        return [self.future for _ in bindings]
+
+
+async def test_a_request_is_told() -> None:
+    """Who asked what, by which request, how large both frames are, and what failed."""
+    w = World()
+    question = describe("fail", 42)
+
+    w.shell.data_received(versions(software="java") + question)
+
+    _, line = w.log.lines
+    peer = w.shell.connection.peer
+    assert line == {
+        "event": "completed request",
+        "api": "DescribeAcls",
+        "api_key": 29,
+        "version": 3,
+        "correlation_id": 42,
+        "client_id": "t",
+        "client_software": "java/1.0",
+        "principal": "User:ANONYMOUS",
+        "connection": peer.connection_id,
+        "host": peer.host,
+        "listener": peer.listener_name,
+        "security_protocol": peer.security_protocol,
+        "request_bytes": len(question) - 4,
+        "response_bytes": len(frames(w.pipe.written)[1]),
+        "local_ms": 0.0,
+        "remote_ms": 0.0,
+        "total_ms": 0.0,
+        "errors": "UNKNOWN_SERVER_ERROR",
+    }
+
+
+async def test_the_two_times_of_a_change() -> None:
+    """Local until the wait begins, remote until the answer can be made."""
+    w = World()
+    w.shell.data_received(create(["x"], 7))
+    w.clock.now_s += 2
+    w.future.set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
+    await until(lambda: bool(w.log.lines))
+
+    (line,) = w.log.lines
+    assert (line["local_ms"], line["remote_ms"], line["total_ms"]) == (250.0, 2000.0, 2250.0)
+    assert (line["correlation_id"], line["errors"]) == (7, "INVALID_REQUEST")
+
+
+async def test_it_is_off_unless_somebody_wants_it() -> None:
+    """Nothing is kept and nothing is told until the level is there, and from then on it is."""
+    w = World()
+    w.log.on = False
+    w.shell.data_received(describe("a"))
+    assert w.shell.connection.answers is None
+    assert w.log.lines == []
+    w.log.on = True
+
+    w.shell.data_received(describe("b", 2))
+
+    assert [line["correlation_id"] for line in w.log.lines] == [2]
+
+
+def test_errors_of_an_answer() -> None:
+    """The answer's own and those of its items, each once; unknown codes are numbers."""
+    topics = tuple(MetadataResponseTopic(error_code=code) for code in (0, 3, 29, 3, 999))
+
+    assert error_names(MetadataResponse(topics=topics)) == [
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "999",
+    ]
+    assert error_names(DescribeClusterResponse(error_code=31)) == ["CLUSTER_AUTHORIZATION_FAILED"]
+    assert error_names(DescribeClusterResponse()) == []
