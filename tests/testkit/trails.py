@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import zstandard
 
-from doorkeeper.audit.names import files_in
+from doorkeeper.audit.names import files_in, open_name, whole_name
 from doorkeeper.audit.options import TrailOptions
 from doorkeeper.audit.writer import Clocks
 from doorkeeper.exchange import Login, Peer
@@ -166,3 +166,32 @@ def lines_in(folder: Path) -> list[dict[str, Any]]:
             data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
         events += [json.loads(line) for line in data.splitlines()]
     return events
+
+
+def written(
+    folder: Path,
+    first: int,
+    count: int,
+    *,
+    node: int = 1,
+    closed: bool = True,
+    compressed: bool = False,
+    tail: bytes = b"",
+) -> Path:
+    """Write a file with so many events from this number on; ``tail`` is put behind them."""
+    data = b"".join(line_of(seq, node=node) for seq in range(first, first + count)) + tail
+    name = (
+        whole_name(node, first, first + count - 1, compressed=compressed)
+        if closed
+        else open_name(node, first)
+    )
+    path = folder / name
+    path.write_bytes(zstandard.compress(data) if compressed else data)
+    return path
+
+
+def line_of(seq: int, *, node: int = 1, ts_ns: int | None = None) -> bytes:
+    """Return the line of a login with this number."""
+    ts_ns = 1_795_000_000_000_000_000 + seq if ts_ns is None else ts_ns
+    event = {"kind": "login", "seq": seq, "node": node, "ts_ns": ts_ns, "time": "t"}
+    return json.dumps(event).encode() + b"\n"

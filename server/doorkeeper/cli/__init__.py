@@ -11,6 +11,7 @@ completion   doorkeeper completion
 lazy         groups whose commands are imported when they are called
 terminal     colours, and texts that move no cursor
 store        doorkeeper store backup | restore
+audit        doorkeeper audit verify | tail
 config       doorkeeper config check | show | reset
 users        doorkeeper users add | set-password | delete | list
 live         a client for one command

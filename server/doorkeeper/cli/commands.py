@@ -12,6 +12,7 @@ _MEMBERS = {
     "acls": Member("doorkeeper.cli.acls:command", "Manage ACLs, and ask why they decide so."),
     "users": Member("doorkeeper.cli.users:command", "Manage users who log in by SCRAM."),
     "store": Member("doorkeeper.cli.store:command", "Back up and restore the embedded store."),
+    "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit trail."),
     "config": Member(
         "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
     ),

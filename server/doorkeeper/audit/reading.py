@@ -1,0 +1,72 @@
+"""Reads the files of a trail: lines with where they stand, compressed or not."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.audit.names import TrailFile
+
+LINE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A longer line is not ours: a change has at most 10,000 ACLs, which are some 30 MB at worst."""
+
+
+class Line(NamedTuple):
+    """One line; ``number`` counts from 1. ``is_whole`` says that it ends with a line feed."""
+
+    number: int
+    data: bytes
+    is_whole: bool
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be read to its end; the text says why."""
+
+
+def lines_of(file: TrailFile) -> Iterator[Line]:
+    """Yield the lines of a file.
+
+    Raises:
+        UnreadableFile: it cannot be opened or decompressed; the lines before that were yielded.
+
+    """
+    number = 0
+    try:
+        with opened(file) as stream:
+            while data := stream.readline(LINE_BYTES_MAX):
+                number += 1
+                is_whole = data.endswith(b"\n")
+                if not is_whole and len(data) == LINE_BYTES_MAX:
+                    raise UnreadableFile(f"line {number} has more than {LINE_BYTES_MAX} bytes")
+                yield Line(number, data.removesuffix(b"\n"), is_whole)
+    except OSError as error:
+        raise UnreadableFile(error.strerror or str(error)) from error
+    except _zstd_error() as error:
+        raise UnreadableFile(f"behind line {number}: {error}") from error
+
+
+@contextmanager
+def opened(file: TrailFile) -> Iterator[IO[bytes]]:
+    """Open a file as bytes of lines."""
+    if not file.is_compressed:
+        with file.path.open("rb") as plain:
+            yield plain
+        return
+    import io  # noqa: PLC0415 - with the line below
+
+    import zstandard  # noqa: PLC0415 - only who reads a trail has it
+
+    with file.path.open("rb") as compressed:
+        reader: Any = zstandard.ZstdDecompressor().stream_reader(compressed, closefd=False)
+        with io.BufferedReader(reader, 1 << 16) as stream:
+            yield stream
+
+
+def _zstd_error() -> type[Exception]:
+    import zstandard  # noqa: PLC0415 - as above
+
+    error: type[Exception] = zstandard.ZstdError
+    return error

@@ -1,0 +1,105 @@
+"""Follows a trail: the last lines, then what comes, from file to file.
+
+A file that is closed and compressed while it is read goes on in the file that has its first event:
+what was read is known by number, so that nothing comes twice and nothing is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.audit.names import files_in
+from doorkeeper.audit.reading import UnreadableFile, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.audit.names import TrailFile
+
+
+class Tail:
+    """What has been read of a trail, by node."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with nothing read."""
+        self._folder = folder
+        self._last: dict[int, int] = {}
+        self._offsets: dict[Path, int] = {}
+        self.unreadable: dict[str, str] = {}
+        """Files that could not be read, and why."""
+
+    def new(self) -> Iterator[dict[str, Any]]:
+        """Yield the events that have come since: those of each node in order.
+
+        Raises:
+            OSError: the folder cannot be read.
+
+        """
+        for file in files_in(self._folder):
+            last = self._last.get(file.node, 0)
+            if file.last is not None and file.last <= last:
+                continue
+            for event in self._events(file):
+                seq = event.get("seq")
+                if isinstance(seq, int) and seq > self._last.get(file.node, 0):
+                    self._last[file.node] = seq
+                    yield event
+
+    def last_lines(self, count: int) -> list[dict[str, Any]]:
+        """Return the last events of all that there are now, and have read them all.
+
+        Only files that can hold them are read.
+
+        Raises:
+            OSError: the folder cannot be read.
+
+        """
+        files = files_in(self._folder)
+        for node in {file.node for file in files}:
+            self._skip([file for file in files if file.node == node], count)
+        found = sorted(self.new(), key=lambda event: event.get("ts_ns", 0))
+        return list(deque(found, maxlen=count))
+
+    def _skip(self, files: list[TrailFile], count: int) -> None:
+        """Leave out closed files of a node behind which there are enough events."""
+        closed = [file for file in files if file.last is not None]
+        behind = 0
+        for file in reversed(closed):
+            assert file.last is not None
+            if behind >= count:
+                self._last[file.node] = file.last
+                return
+            behind += file.last - file.first + 1
+
+    def _events(self, file: TrailFile) -> Iterator[dict[str, Any]]:
+        try:
+            if file.last is None:
+                yield from self._events_being_written(file)
+            else:
+                for line in lines_of(file):
+                    if (event := _event(line.data)) is not None:
+                        yield event
+        except (UnreadableFile, OSError) as error:
+            if file.path.exists():
+                self.unreadable[file.path.name] = str(error)
+
+    def _events_being_written(self, file: TrailFile) -> Iterator[dict[str, Any]]:
+        with file.path.open("rb") as stream:
+            stream.seek(self._offsets.get(file.path, 0))
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                self._offsets[file.path] = self._offsets.get(file.path, 0) + len(line)
+                if (event := _event(line)) is not None:
+                    yield event
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None

@@ -1,0 +1,194 @@
+"""Whether a trail is whole: every number there, every line readable, in order.
+
+What is wrong:
+
+    gap          numbers are missing between two events of a node
+    order        a number that was there before, or events that go back
+    torn         the last line of a closed file has no end
+    unreadable   a line that is no event, a file that cannot be read or that its name belies
+    clock        the time goes back by more than a second; a hint, not an error: clocks are set
+
+The first number of a node need not be 1: old files are deleted. A file that is being written may
+end in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.audit.names import files_in
+from doorkeeper.audit.reading import UnreadableFile, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.audit.names import TrailFile
+
+GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
+
+CLOCK_NS: Final = 1_000_000_000
+"""Clocks are corrected by less than this all the time."""
+
+PROBLEMS_MAX: Final = 1000
+"""More are counted and not told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong. ``line`` is None where it is the file's."""
+
+    kind: str
+    node: int
+    file: str
+    line: int | None
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """What a trail is like."""
+
+    files: int = 0
+    open_files: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    dropped: int = 0
+    """How much the trail itself says is missing from it."""
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether nothing is wrong; that a clock was set is not wrong."""
+        return not any(count for kind, count in self.counts.items() if kind != CLOCK)
+
+    def add(self, problem: Problem) -> None:
+        """Note what is wrong."""
+        self.counts[problem.kind] += 1
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems.append(problem)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        return {
+            "whole": self.is_whole,
+            "files": self.files,
+            "open_files": self.open_files,
+            "events": dict(sorted(self.events.items())),
+            "dropped": self.dropped,
+            "nodes": [
+                {"node": node, "first": self.first[node], "last": self.last[node]}
+                for node in sorted(self.first)
+            ],
+            "problem_counts": dict(self.counts),
+            "problems": [
+                {
+                    "kind": each.kind,
+                    "node": each.node,
+                    "file": each.file,
+                    "line": each.line,
+                    "text": each.text,
+                }
+                for each in self.problems
+            ],
+        }
+
+
+def verified(folder: Path) -> Verdict:
+    """Read a whole trail and say what it is like.
+
+    Raises:
+        OSError: the folder cannot be read.
+
+    """
+    verdict = Verdict()
+    checks: dict[int, _Node] = {}
+    for file in files_in(folder):
+        verdict.files += 1
+        verdict.open_files += file.last is None
+        checks.setdefault(file.node, _Node(file.node, verdict)).take(file)
+    return verdict
+
+
+class _Node:
+    """What is checked from event to event of one node."""
+
+    def __init__(self, node: int, verdict: Verdict) -> None:
+        self._node = node
+        self._verdict = verdict
+        self._last_seq: int | None = None
+        self._last_ns = 0
+
+    def take(self, file: TrailFile) -> None:
+        """Check a file, which comes behind those before."""
+        seqs = []
+        try:
+            for line, event in self._events(file):
+                self._check(file, line, event)
+                seqs.append(event["seq"])
+        except UnreadableFile as error:
+            self._wrong(UNREADABLE, file, None, str(error))
+            # What is behind it is missing, and told as that file.
+            self._last_seq = file.last
+            return
+        if file.last is not None and seqs[:1] + seqs[-1:] != [file.first, file.last]:
+            found = f"{seqs[0]} to {seqs[-1]}" if seqs else "none"
+            expected = f"{file.first} to {file.last}"
+            self._wrong(UNREADABLE, file, None, f"its name says events {expected}; found {found}")
+
+    def _events(self, file: TrailFile) -> Iterator[tuple[int, dict[str, Any]]]:
+        for line in lines_of(file):
+            if not line.is_whole:
+                if file.last is not None:
+                    text = f"the last line has no end: {len(line.data)} bytes"
+                    self._wrong(TORN, file, line.number, text)
+                return
+            event = _event(line.data)
+            if event is None:
+                self._wrong(UNREADABLE, file, line.number, "the line is no event")
+            else:
+                yield line.number, event
+
+    def _check(self, file: TrailFile, line: int, event: dict[str, Any]) -> None:
+        verdict, seq, ts_ns = self._verdict, event["seq"], event["ts_ns"]
+        verdict.events[event["kind"]] += 1
+        if event["kind"] == "dropped":
+            verdict.dropped += event.get("count", 0)
+        if event["node"] != self._node:
+            self._wrong(UNREADABLE, file, line, f"an event of node {event['node']}")
+        last = self._last_seq
+        if last is not None and seq > last + 1:
+            missing = (
+                f"event {last + 1} is" if seq == last + 2 else f"events {last + 1} to {seq - 1} are"
+            )
+            self._wrong(GAP, file, line, f"{missing} missing")
+        elif last is not None and seq <= last:
+            self._wrong(ORDER, file, line, f"event {seq} comes after event {last}")
+        if ts_ns + CLOCK_NS < self._last_ns:
+            back_s = (self._last_ns - ts_ns) / 1e9
+            self._wrong(CLOCK, file, line, f"the time goes back by {back_s:.1f} s")
+        self._last_seq, self._last_ns = seq, ts_ns
+        verdict.first.setdefault(self._node, seq)
+        verdict.last[self._node] = seq
+
+    def _wrong(self, kind: str, file: TrailFile, line: int | None, text: str) -> None:
+        self._verdict.add(
+            Problem(kind=kind, node=self._node, file=file.path.name, line=line, text=text)
+        )
+
+
+def _event(data: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(data)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
+        return None
+    if not all(type(event.get(name)) is int for name in ("seq", "node", "ts_ns")):
+        return None
+    return event
