@@ -263,10 +263,10 @@ class Connection:
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session
-        if self._recollection is not None:
+        if self._recollection is not None and self.answers is None:
             remembered = self._recollection.find(frame)
             if remembered is not None and session.admit(remembered.api_key, now_s) is Action.SERVE:
-                self._recollection.repeat(remembered)
+                self._recollection.repeat(remembered, frame)
                 self.answered.append(remembered.answered)
                 return remembered.size + frame[4:8] + remembered.body
         if session.takes_bare_frames:

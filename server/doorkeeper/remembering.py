@@ -10,9 +10,8 @@ A request that comes again is answered without decoding, deciding or encoding an
                  the answers, these are forgotten.
 
 What an answer leaves behind beside its bytes is left again: it counts as a request, with its error
-and its decisions. What would have to be written again, a line of the authorizer's log or a record
-of the trail, is never skipped: an answer that caused one is not kept, and where every decision is
-recorded nothing is (``decided_from`` is None then).
+and its decisions, which the audit trail is told again. What would have to be written again, a line
+of the authorizer's log, is never skipped: an answer that caused one is not kept.
 
 Only APIs are remembered that ask for nothing else than the truth: ``docs/decisions/0210``.
 """
@@ -22,12 +21,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
+from doorkeeper.authorizer.guard import Told
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sized
+    from collections.abc import Callable, Sequence, Sized
 
     from doorkeeper.acl.model import Principal
+    from doorkeeper.authorizer.guard import ToldOnce
     from doorkeeper.client_limits import ClientLimits
     from doorkeeper.config.client_rules import ClientSoftware
     from doorkeeper.exchange import Counts, Peer
@@ -59,7 +60,8 @@ class Asker(NamedTuple):
 class Remembered(NamedTuple):
     """An answer without its correlation id, and what it leaves behind.
 
-    ``answered`` is the API and its error; ``allowed`` and ``denied`` count decisions.
+    ``answered`` is the API and its error; ``allowed`` and ``denied`` count decisions, and ``told``
+    are those that somebody records.
     """
 
     api_key: int
@@ -68,6 +70,7 @@ class Remembered(NamedTuple):
     answered: tuple[int, int]
     allowed: int
     denied: int
+    told: tuple[Told, ...] = ()
 
 
 class Decisions(Protocol):
@@ -75,6 +78,11 @@ class Decisions(Protocol):
 
     allowed: int
     denied: int
+    told: list[ToldOnce] | None
+
+    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
+        """Record decisions once more, for another request."""
+        ...
 
     @property
     def traces(self) -> int:
@@ -186,7 +194,7 @@ class Recollection:
             return None
         return found
 
-    def repeat(self, found: Remembered) -> None:
+    def repeat(self, found: Remembered, frame: bytes) -> None:
         """Leave behind what the answer left when it was made."""
         self._counts.requests += 1
         self._memory.repeated += 1
@@ -194,16 +202,25 @@ class Recollection:
         if decisions is not None:
             decisions.allowed += found.allowed
             decisions.denied += found.denied
+            if found.told:
+                decisions.tell_again(found.told, int.from_bytes(frame[4:8], signed=True))
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:
         """Begin to watch what a request leaves behind; None where its answer is not kept."""
+        decisions = self._memory.decisions
+        if decisions is not None:
+            decisions.told = None
         if api_key not in APIS or not self._session.is_open:
             return None
         if api_key == ApiKey.API_VERSIONS:
             # The request says what the software is.
             self._shelf = None
         truth = self._memory.truth(self._listener_name)
-        return None if truth is None else Watch(truth, *self._marks(notes))
+        if truth is None:
+            return None
+        if decisions is not None:
+            decisions.told = []
+        return Watch(truth, *self._marks(notes))
 
     def keep(
         self,
@@ -228,6 +245,8 @@ class Recollection:
         if shelf.truth != watch.truth:
             shelf.forget()
             shelf.truth = watch.truth
+        decisions = self._memory.decisions
+        told = () if decisions is None or decisions.told is None else map(Told, decisions.told)
         made = Remembered(
             int.from_bytes(frame[:2]),
             answer[:4],
@@ -235,6 +254,7 @@ class Recollection:
             answered,
             allowed - watch.allowed,
             denied - watch.denied,
+            tuple(told),
         )
         self._memory.keep(shelf, frame[:4] + frame[8:], made)
 

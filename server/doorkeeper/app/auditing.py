@@ -68,4 +68,4 @@ def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> N
         keeps_elsewhere=not isinstance(authorizer, KeepsInStore),
     )
     if trail.records_decisions:
-        guarded.decided = trail.decided
+        guarded.decided, guarded.told_again = trail.decided, trail.told_again

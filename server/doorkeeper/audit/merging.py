@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+    from doorkeeper.authorizer.guard import Told
     from doorkeeper.exchange import Login
 
 ENTRIES_MAX: Final = 10_000
@@ -158,7 +159,7 @@ class Merging:
         # All but the correlation id.
         asked = (context[:7], context[8])
         allowed_too = self._allowed_too
-        for action, result in zip(actions, results, strict=True):
+        for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
             allowed = result is _ALLOWED
             # Their third and fourth fields are log_if_allowed and log_if_denied.
             if not (action[3] and allowed_too if allowed else action[4]):
@@ -175,6 +176,32 @@ class Merging:
                     Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
                 )
                 seen = self._seen
+
+    def told_again(self, told: Told, correlation_id: int) -> None:
+        """Count decisions once more, for another request that was answered as the one before.
+
+        While their entries are counted, that costs no look-up.
+        """
+        if told.window is self._seen:
+            now_ns = self._now_ns()
+            for seen in told.entries:
+                seen.count += 1
+                seen.last_ns = now_ns
+                seen.last_correlation_id = correlation_id
+            self._happened += len(told.entries)
+            return
+        context = told.context._replace(correlation_id=correlation_id)
+        self.decided(context, told.actions, told.results)
+        asked = (context[:7], context[8])
+        wanted = [
+            (asked, action, result is _ALLOWED)
+            for action, result in zip(told.actions, told.results, strict=True)
+            if (action[3] and self._allowed_too if result is _ALLOWED else action[4])
+        ]
+        entries = [seen for key in wanted if (seen := self._seen.get(key)) is not None]
+        told.entries = entries
+        # Where some had no room, the next time asks for all of them again.
+        told.window = self._seen if len(entries) == len(wanted) else None
 
     def logged_in(self, login: Login) -> None:
         """Count a login, or its failure."""

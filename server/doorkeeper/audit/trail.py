@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from doorkeeper.audit.merging import Basis
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.writer import Clocks, Logger
-    from doorkeeper.authorizer.contract import (
-        Action,
-        AuthorizableRequestContext,
-        AuthorizationResult,
-    )
     from doorkeeper.exchange import Login
     from doorkeeper.node import CreateAcls, DeleteAcls, RequestContext
     from doorkeeper.storage.contract import Change
@@ -92,6 +87,10 @@ class Trail:
         )
         self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
         meter.queue(lambda: self._queue.length)
+        self.decided = self._merging.decided
+        """Counts what an authorizer has decided."""
+        self.told_again = self._merging.told_again
+        """Counts decisions once more, for another request."""
         self._changes = 0
         self._recorded = 0
         self._stopping = False
@@ -151,15 +150,6 @@ class Trail:
         """
         self._merging.basis = basis
         self._keeps_elsewhere = keeps_elsewhere
-
-    def decided(
-        self,
-        context: AuthorizableRequestContext,
-        actions: Sequence[Action],
-        results: Sequence[AuthorizationResult],
-    ) -> None:
-        """Count what an authorizer has decided."""
-        self._merging.decided(context, actions, results)
 
     def logged_in(self, login: Login) -> None:
         """Count a login, or its failure."""

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     Decided = Callable[
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]], None
     ]
+    ToldAgain = Callable[["Told", int], None]
+    ToldOnce = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
 
 T = TypeVar("T")
 
@@ -61,6 +63,23 @@ _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
+
+
+class Told:
+    """Decisions that were told, so that they can be told again.
+
+    ``entries`` and ``window`` are for who is told: where it counted them the last time.
+    """
+
+    __slots__ = ("actions", "context", "entries", "results", "window")
+
+    def __init__(self, once: ToldOnce) -> None:
+        """Take what was told."""
+        self.context, actions, results = once
+        self.actions = tuple(actions)
+        self.results = tuple(results)
+        self.entries: Sequence[Any] = ()
+        self.window: object = None
 
 
 def name_of(authorizer: Authorizer) -> str:
@@ -93,6 +112,11 @@ class GuardedAuthorizer(Authorizer):
         self.denied = 0
         self.decided: Decided | None = None
         """Told of each answer to ``authorize``, where somebody keeps a record. May not block."""
+        self.told_again: ToldAgain | None = None
+        """Told of what ``decided`` was told, where a whole answer is given again for another
+        request: by its correlation id. May not block."""
+        self.told: list[ToldOnce] | None = None
+        """What ``decided`` is told, while somebody wants to tell it again."""
         self._authorize = inner.authorize
         self._decided_from: Callable[[], object | None] | None = (
             inner.decided_from if isinstance(inner, StandardAuthorizer) else None
@@ -141,12 +165,20 @@ class GuardedAuthorizer(Authorizer):
         self.denied += len(results) - allowed
         if self.decided is not None:
             self.decided(context, actions, results)
+            if self.told is not None:
+                self.told.append((context, actions, results))
         return results
 
     def snapshot(self) -> Snapshot | None:
         """Return all ACLs of the standard authorizer at this moment; None with a plug-in."""
         inner = self.inner
         return inner.snapshot if type(inner) is StandardAuthorizer else None
+
+    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
+        """Record decisions once more, for a request that was answered as the one before."""
+        if self.told_again is not None:
+            for each in told:
+                self.told_again(each, correlation_id)
 
     @property
     def traces(self) -> int:
@@ -157,9 +189,10 @@ class GuardedAuthorizer(Authorizer):
     def decided_from(self) -> object | None:
         """Return what all answers are made from at this moment: see ``StandardAuthorizer``.
 
-        None with a plug-in, which may decide by anything, and where each decision is recorded.
+        None with a plug-in, which may decide by anything, and where each decision is recorded by
+        one who cannot be told again.
         """
-        if self._decided_from is None or self.decided is not None:
+        if self._decided_from is None or (self.decided is not None and self.told_again is None):
             return None
         return self._decided_from()
 

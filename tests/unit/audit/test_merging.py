@@ -11,6 +11,7 @@ from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Queue
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.authorizer.guard import Told
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, HandLoop, Meter, Time, options
 
@@ -199,6 +200,37 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
 
     one, other = cast("list[Login]", w.events())
     assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
+
+
+def test_decisions_that_are_told_again(tmp_path: Path) -> None:
+    """They count as new ones: while their entries are counted, and when they are no longer."""
+    w = World(tmp_path)
+    quiet = READ._replace(log_if_allowed=False)
+    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
+    w.decide("bob", READ, number=1)
+    for number in (2, 3):
+        w.merging.told_again(told, number)
+    w.merging.hand_over()
+    w.merging.told_again(told, 4)
+    w.merging.hand_over()
+
+    events = w.events()
+    assert [(event.count, event.correlation_id, event.last_correlation_id) for event in events] == [
+        (3, 1, 3),
+        (1, 4, 4),
+    ]
+
+
+def test_told_again_without_room(tmp_path: Path) -> None:
+    """Those for which there is no room are dropped, and asked for again the next time."""
+    w = World(tmp_path, entries_max=1, queue=0)
+    told = Told((request_of("bob"), [READ], [ALLOWED]))
+    w.decide("eve", READ)
+
+    w.merging.told_again(told, 1)
+    w.merging.told_again(told, 2)
+
+    assert w.meter.counts["dropped"] == 2
 
 
 def test_an_item_counts_what_happened(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from doorkeeper.acl.model import (
     SortedBindings,
 )
 from doorkeeper.authorizer.contract import AclDeleteResult, Action, AuthorizationResult, completed
-from doorkeeper.authorizer.guard import GuardedAuthorizer, name_of
+from doorkeeper.authorizer.guard import GuardedAuthorizer, Told, name_of
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, CollectedAudit, started
@@ -314,3 +314,20 @@ async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
 
     assert guarded.traces == 2
     assert GuardedAuthorizer(Plugin(lambda: None)).traces == 0
+
+
+async def test_decisions_are_told_and_told_again() -> None:
+    """Who keeps a record is told of each answer; what is held of it can be told again, and then
+    it is known what it is decided from."""
+    guarded = GuardedAuthorizer(await started())
+    found: list[object] = []
+    guarded.decided = lambda context, actions, results: found.append((context, actions, results))
+    guarded.told_again = lambda told, number: found.append((told.actions, number))
+    guarded.told = []
+    context, actions = request_of("root"), [Action(READ, topic("a"))]
+
+    results = guarded.authorize(context, actions)
+    guarded.tell_again([Told(each) for each in guarded.told], 9)
+
+    assert found == [(context, actions, results), (tuple(actions), 9)]
+    assert guarded.decided_from() is not None

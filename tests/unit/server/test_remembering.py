@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -13,7 +13,12 @@ from doorkeeper.limits import Limits
 from doorkeeper.net.spec import IN_CLEAR
 from doorkeeper.remembering import AnswerMemory, Asker, Remembered, Truth
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
-from testkit.edge import APIS, EdgeNode, answer, connection, describe, versions
+from testkit.edge import APIS, EdgeNode, answer, connection, create, describe, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.authorizer.guard import Told
 
 PEER = connection().peer
 
@@ -28,6 +33,12 @@ class World:
         self.counts = Counts()
         self.memory = AnswerMemory(lambda _: self.truth, self, limits or Limits())
         self.trace = False
+        self.told: list[Any] | None = None
+        self.again: list[tuple[object, int]] = []
+
+    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
+        """Take decisions that are told once more."""
+        self.again += [(each.context, correlation_id) for each in told]
 
     def client(self) -> Connection:
         """Return a connection of the one asker."""
@@ -40,6 +51,8 @@ class World:
                 self.allowed += 2
                 self.denied += 1
                 self.traces += self.trace
+                if self.told is not None:
+                    self.told.append((f"decision {self.handled}", [], []))
                 return found.handle(*arguments)
 
             return found._replace(handle=handle)
@@ -91,6 +104,36 @@ def test_a_second_answer_counts_as_the_first() -> None:
     assert (world.allowed, world.denied) == (4, 2)
     assert client.answered == [(18, 0)] * 2
     assert world.memory.repeated == 1
+
+
+def test_decisions_are_told_again() -> None:
+    """Those of the answer that is given again, under the correlation id of the new request; what
+    is told of requests that are not kept is not held."""
+    world = World()
+    client = world.client()
+    ask(client, describe("a"))
+    ask(client, describe("b"))
+
+    ask(client, describe("b", -7))
+    ask(client, describe("a", 8))
+
+    assert world.again == [("decision 2", -7), ("decision 1", 8)]
+    client.receive(create(["x"]))
+    client.advance(0)
+    assert world.told is None
+
+
+def test_where_answers_are_told_they_are_made_anew() -> None:
+    """The log of requests tells of each answer, with all of its errors."""
+    world = World()
+    client = world.client()
+    ask(client, describe("a"))
+    client.answers = []
+
+    ask(client, describe("a", 2))
+
+    assert world.handled == 2
+    assert [each.header.correlation_id for each in client.answers] == [2]
 
 
 def test_what_was_kept_is_for_all_connections_of_its_asker() -> None:
