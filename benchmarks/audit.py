@@ -5,9 +5,9 @@
 One server without a trail and two with one (sync=interval and strict), with the same ACLs; the load
 goes round between them, so that what else the machine does hits all. Each request is a DescribeAcls
 that the standard authorizer decides by an ACL: either always the same, whose answer is remembered,
-or one of 50,000 different ones, each of which is decided. Printed are requests a second and, because
-a machine that does other things has no use for those, the processor time of the server for each
-request; and what it is without a trail over what it is with it. At least 0.9 is wanted.
+or one of 50,000 different ones, each of which is decided. Printed are requests a second and, as
+on a busy machine these say little, the processor time of the server for each request; beside both,
+how they compare with the server without a trail. At least 0.9 is wanted.
 """
 
 from __future__ import annotations
