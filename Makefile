@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-system serve test test-all interop-quick conformance check generate wheel \
-        bench bench-quick bench-parts lock clean
+        bench bench-quick bench-parts lock image clean
 
 py := .venv/bin/python
 ARGS ?=
@@ -38,7 +38,7 @@ conformance:  ## compare with Kafka's code, its broker and its tools; print tota
 	@scripts/environment interop
 	@$(py) -m pytest -m "not slow" tests/conformance tests/interop/test_same_*.py $(ARGS)
 
-check:  ## lint, formatting, types, import directions, generated code current
+check:  ## lint, formatting, types, import directions, docker/, generated code current
 	@scripts/environment check
 	@scripts/check
 
@@ -65,6 +65,10 @@ bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small nu
 lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions
 	@scripts/environment lock
 	@scripts/lock $(ARGS)
+
+image:  ## build the container image; ARGS="--build-arg BASE=..."
+	@docker build --file docker/Dockerfile --tag doorkeeper \
+	    --build-arg COMMIT=$$(git rev-parse --short HEAD) $(ARGS) .
 
 clean:  ## remove .venv, caches, builds (never ./data)
 	rm -rf .venv .venv-clients .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \

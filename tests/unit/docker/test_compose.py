@@ -1,0 +1,216 @@
+"""The stack of docker/: its files are there, fit together, and give away no more than they must."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from doorkeeper.app.checking import checked
+from testkit.checkout import ROOT
+
+DOCKER = ROOT / "docker"
+COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+NODES = ("node-1", "node-2")
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what docker/make-secrets makes."""
+    folder = tmp_path_factory.mktemp("secrets")
+    make_secrets(folder)
+    return folder
+
+
+def make_secrets(folder: Path) -> str:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here")
+    done = subprocess.run(
+        [str(DOCKER / "make-secrets"), str(folder)], capture_output=True, text=True, check=True
+    )
+    return done.stdout + done.stderr
+
+
+def mounts(service: dict[str, Any]) -> list[tuple[str, str]]:
+    pairs = (volume.split(":") for volume in service.get("volumes", ()))
+    return [(source, target) for source, target, *_ in pairs]
+
+
+def test_everything_that_is_mounted_exists() -> None:
+    """Files and folders of the project, and volumes, networks and secrets of the stack."""
+    for name, service in SERVICES.items():
+        for source, _ in mounts(service):
+            known = (DOCKER / source).exists() if source[0] == "." else source in COMPOSE["volumes"]
+            assert known, f"{name}: {source}"
+        assert set(service.get("secrets", ())) <= COMPOSE["secrets"].keys()
+        assert set(service["networks"]) <= COMPOSE["networks"].keys()
+        assert set(service.get("depends_on", ())) <= SERVICES.keys()
+
+
+def test_each_secret_is_a_file_that_the_script_makes(secrets: Path) -> None:
+    """No secret is left over, none is missing, and none is in the environment."""
+    files = {Path(each["file"]) for each in COMPOSE["secrets"].values()}
+    used = {name for service in SERVICES.values() for name in service.get("secrets", ())}
+
+    assert {file.parent for file in files} == {Path("secrets")}
+    assert [file.name for file in files if not (secrets / file.name).stat().st_size] == []
+    assert used == COMPOSE["secrets"].keys()
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            secret = re.search("PASSWORD|TOKEN|SECRET|KEY", name) is not None
+            assert not secret or str(value).startswith("/run/secrets/"), name
+
+
+def test_every_container_is_hardened() -> None:
+    """A read-only root, no capabilities, no new privileges, a user that is not root, a probe."""
+    for name, service in SERVICES.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert int(service["user"].partition(":")[0]) > 0, name
+        assert "privileged" not in service
+        assert name in NODES or service["healthcheck"]["test"][0] == "CMD"
+
+
+def test_only_loopback_is_opened() -> None:
+    """Nothing of the stack is reachable from other machines; the store from no machine at all."""
+    for service in SERVICES.values():
+        for port in service.get("ports", ()):
+            assert port.startswith("127.0.0.1:")
+    assert "ports" not in SERVICES["postgres"]
+    assert SERVICES["postgres"]["networks"] == ["store"]
+    assert COMPOSE["networks"]["store"] == {"internal": True}
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_server_can_start_with_the_file_of_each_node(
+    node: str, secrets: Path, tmp_path: Path
+) -> None:
+    """Keys, certificates, logins and the port for operators are right: nothing but the database."""
+    text = (DOCKER / f"{node}.properties").read_text()
+    named = set(re.findall(r"/run/secrets/([\w.-]+)", text))
+    file = tmp_path / "server.properties"
+    file.write_text(text.replace("/run/secrets/", f"{secrets}/"))
+
+    loaded = checked(file, [])
+
+    assert loaded.warnings == ()
+    assert named == set(SERVICES[node]["secrets"])
+    settings = loaded.settings
+    assert settings.node_id == int(node[-1])
+    assert settings.http is not None
+    assert (settings.http.port, settings.http.encrypted, settings.http.has_login) == (
+        9404,
+        True,
+        True,
+    )
+    outside = next(each for each in settings.listeners if each.name == "OUTSIDE")
+    assert SERVICES[node]["ports"] == [f"127.0.0.1:{outside.port}:{outside.port}"]
+    mounted = {target: source for source, target in mounts(SERVICES[node])}
+    assert mounted["/etc/doorkeeper/server.properties"] == f"./{node}.properties"
+
+
+def test_the_nodes_differ_in_their_names_only() -> None:
+    """Whatever one decides, the other decides too."""
+    texts = [(DOCKER / f"{node}.properties").read_text() for node in NODES]
+
+    swapped = re.sub(r"(node[-. id=N]*|1909|Node )1", r"\g<1>2", texts[0])
+
+    assert swapped == texts[1]
+
+
+def test_the_store_is_the_one_of_the_stack() -> None:
+    """Host, user and database in the URL are those that PostgreSQL is told to make."""
+    given = SERVICES["postgres"]["environment"]
+    url = f"postgresql://{given['POSTGRES_USER']}@postgres:5432/{given['POSTGRES_DB']}"
+
+    for node in NODES:
+        assert f"doorkeeper.store={url}\n" in (DOCKER / f"{node}.properties").read_text()
+
+
+def test_secrets_that_are_there_stay(tmp_path: Path) -> None:
+    """A second run changes nothing; the folder is its owner's, and no secret is printed."""
+    first = make_secrets(tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    second = make_secrets(tmp_path)
+
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "ca.key").stat().st_mode & 0o777 == 0o600
+    for name in ("ops.token", "postgres.password", "grafana.password"):
+        secret = before[name].decode().strip()
+        assert len(secret) == 48
+        assert secret not in first + second
+
+
+def test_prometheus_asks_each_node_with_what_it_has() -> None:
+    """Targets, files and rules of its configuration are there; its alerts have texts."""
+    config = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yaml").read_text())
+    (job,) = config["scrape_configs"]
+    files = [job["authorization"]["credentials_file"], job["tls_config"]["ca_file"]]
+
+    assert job["scheme"] == "https"
+    assert job["static_configs"] == [{"targets": [f"{node}:9404" for node in NODES]}]
+    assert {Path(file).name for file in files} == set(SERVICES["prometheus"]["secrets"])
+    for rules in config["rule_files"]:
+        (group,) = yaml.safe_load((DOCKER / "prometheus" / rules).read_text())["groups"]
+        for rule in group["rules"]:
+            assert rule["annotations"]["summary"]
+            assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def test_grafana_finds_its_dashboard_and_its_source() -> None:
+    """The provider's folder is mounted, and the source has the name that panels use."""
+    folder = DOCKER / "grafana" / "provisioning"
+    (provider,) = yaml.safe_load((folder / "dashboards" / "doorkeeper.yaml").read_text())[
+        "providers"
+    ]
+    (source,) = yaml.safe_load((folder / "datasources" / "prometheus.yaml").read_text())[
+        "datasources"
+    ]
+    targets = {target: path for path, target in mounts(SERVICES["grafana"])}
+
+    assert (DOCKER / targets[provider["options"]["path"]] / "doorkeeper.json").exists()
+    assert source["uid"] == "prometheus"
+    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert home == f"{provider['options']['path']}/doorkeeper.json"
+
+
+def test_the_image_is_made_of_what_the_context_holds() -> None:
+    """Each file that the Dockerfile copies exists, and .dockerignore lets it in."""
+    text = (DOCKER / "Dockerfile").read_text().replace("\\\n", " ")
+    let_in = [
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    ]
+    copied = [
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)$", text, re.MULTILINE)
+        for source in line.split()[:-1]
+    ]
+
+    assert copied
+    for source in copied:
+        assert (ROOT / source).exists(), source
+        assert any(Path(source).match(pattern) for pattern in let_in), source
+
+
+def test_the_image_runs_without_root_and_without_a_shell() -> None:
+    """A numeric user, commands as lists, a probe, and dependencies by their hashes."""
+    text = (DOCKER / "Dockerfile").read_text()
+    final = text.rpartition("\nFROM ")[2]
+
+    assert text.count("--require-hashes") == 2
+    assert re.search(r"^USER 10001:10001$", final, re.MULTILINE)
+    assert "\nRUN " not in final
+    for instruction in ("ENTRYPOINT", "CMD"):
+        assert re.search(rf"^\s*{instruction} \[", final, re.MULTILINE)
+    assert "HEALTHCHECK" in final
+    assert SERVICES["node-1"]["user"] == "10001:10001"

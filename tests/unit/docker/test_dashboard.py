@@ -1,0 +1,157 @@
+"""The dashboard and the alerts name metrics and labels that a server gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from doorkeeper.http.exposition import Exposition
+from doorkeeper.metrics.series import Meters
+from doorkeeper.metrics.table import METRICS, Kind
+from testkit import dashboard
+from testkit.checkout import ROOT
+from testkit.promql import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.metrics.table import Metric
+
+ALERTS = ROOT / "docker" / "prometheus" / "alerts.yaml"
+OF_PROMETHEUS = {"up"}
+OF_TARGETS = {"instance", "job"}
+
+
+def labels_by_name() -> dict[str, set[str]]:
+    """Return the labels of each name that a query can ask for."""
+    return {name: set(labels) for metric in METRICS for name, labels in _names(metric)}
+
+
+def _names(metric: Metric) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if metric.kind is Kind.HISTOGRAM:
+        yield f"{metric.name}_bucket", (*metric.labels, "le")
+        yield f"{metric.name}_sum", metric.labels
+        yield f"{metric.name}_count", metric.labels
+    else:
+        yield metric.name, metric.labels
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(dashboard.PAGE.read_text())["panels"]
+    return found
+
+
+def dashboard_queries() -> dict[str, str]:
+    return {
+        f"{panel['title']}: {target['legendFormat']}": target["expr"]
+        for panel in panels()
+        for target in panel.get("targets", ())
+    }
+
+
+def alert_queries() -> dict[str, str]:
+    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
+    return {rule["alert"]: rule["expr"] for rule in group["rules"]}
+
+
+def test_the_dashboard_is_what_its_writer_gives() -> None:
+    """Whoever changes it changes tests/testkit/dashboard.py."""
+    assert dashboard.PAGE.read_text(encoding="utf-8") == dashboard.page()
+
+
+@pytest.mark.parametrize(
+    ("title", "expr"), [*dashboard_queries().items(), *alert_queries().items()]
+)
+def test_each_query_names_what_there_is(title: str, expr: str) -> None:
+    """Each metric is one of the table, and each label one of a metric in the query."""
+    known, found = labels_by_name(), query(expr)
+
+    assert found.metrics
+    assert found.metrics <= known.keys() | OF_PROMETHEUS
+    labels = set().union(*(known.get(name, set()) for name in found.metrics))
+    assert found.labels <= labels | OF_TARGETS
+
+
+@pytest.mark.parametrize(
+    ("text", "expr"),
+    [
+        *((title.partition(": ")[2], expr) for title, expr in dashboard_queries().items()),
+        *(
+            (rule["annotations"]["summary"].replace("$labels.", ""), rule["expr"])
+            for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
+        ),
+    ],
+)
+def test_legends_and_texts_name_labels_that_the_query_keeps(text: str, expr: str) -> None:
+    """What a sum drops cannot be shown."""
+    named = set(re.findall(r"\{\{ ?([a-z]+) ?\}\}", text))
+    found = query(expr)
+    known = labels_by_name()
+    kept = set().union(*(known.get(name, set()) for name in found.metrics)) | OF_TARGETS
+    if sums := re.findall(r"\b(?:sum|min|max) by \(([^)]*)\)", expr):
+        kept = {label.strip() for by in sums for label in by.split(",")}
+
+    assert named <= kept
+
+
+async def test_each_name_is_in_what_a_server_gives() -> None:
+    """The names of all queries are in the text of /metrics itself."""
+    text, _ = await Exposition(Meters()).text("")
+    families = {family.name for family in text_string_to_metric_families(text.decode())}
+
+    for expr in (*dashboard_queries().values(), *alert_queries().values()):
+        for name in query(expr).metrics - OF_PROMETHEUS:
+            stem = re.sub(r"_(bucket|sum|count|total)$", "", name)
+            assert stem in families or name in families, name
+
+
+def test_every_metric_of_ours_is_shown_or_told() -> None:
+    """What nobody looks at need not be counted; these few are for questions."""
+    asked = {name for expr in dashboard_queries().values() for name in query(expr).metrics}
+    asked |= {name for expr in alert_queries().values() for name in query(expr).metrics}
+    unasked = {
+        metric.name
+        for metric in METRICS
+        if not metric.foreign and not any(name in asked for name, _ in _names(metric))
+    }
+
+    assert unasked == {
+        "doorkeeper_metric_faults_total",
+        "doorkeeper_reloads_total",
+        "doorkeeper_request_trailing_bytes_total",
+        "doorkeeper_withheld_acls_total",
+    }
+
+
+def test_panels_fill_the_width_without_lying_on_each_other() -> None:
+    """Each cell of the grid belongs to one panel at most, and ids are unique."""
+    taken: set[tuple[int, int]] = set()
+    for panel in panels():
+        place = panel["gridPos"]
+        cells = {
+            (place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])
+        }
+        assert not cells & taken
+        assert all(x < dashboard.WIDTH for x, _ in cells)
+        taken |= cells
+    ids = [panel["id"] for panel in panels()]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("expr", ["sum(a", "a)", "a{b}}", "a ? b", "a[5m"])
+def test_a_query_that_is_broken_is_not_read(expr: str) -> None:
+    """The reader does not pass over what it does not know."""
+    with pytest.raises(ValueError, match="found"):
+        query(expr)
+
+
+def test_the_reader_tells_metrics_from_labels() -> None:
+    """In braces and in lists of labels are labels; texts, windows and functions are neither."""
+    found = query('sum by (a, b) (rate(m_total{c="x{y}", d!~"z"}[5m])) / on (e) n > 0.5')
+
+    assert found == (frozenset({"m_total", "n"}), frozenset("abcde"))
