@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
-from doorkeeper_pipeline.evaluation.questions import UNNAMED, encoded
+from doorkeeper_pipeline.evaluation.questions import UNNAMED, encoded, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +46,10 @@ class Decisions(NamedTuple):
     bindings: NDArray[np.int32]
     """The number of the binding that decided, or NO_BINDING."""
 
+    def taken(self, which: NDArray[np.int64]) -> Decisions:
+        """Return some of them."""
+        return Decisions(self.allowed[which], self.rules[which], self.bindings[which])
+
     def columns(self) -> dict[str, Any]:
         """Return Arrow columns: allowed, rule, and binding, which is null where none decided."""
         words = pa.array([kind.value for kind in RULES])
@@ -56,14 +60,14 @@ class Decisions(NamedTuple):
         }
 
 
-def decided(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+def decided(index: Index, table: pa.Table) -> pa.Table:
     """Return an Arrow table with the columns allowed, rule and binding added.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    for name, column in decisions(index, encoded(index, table)).columns().items():
+    for name, column in decisions(index, encoded(index, texts_of(table))).columns().items():
         table = table.append_column(name, column)
     return table
 

@@ -7,7 +7,7 @@ first, so that every different text is looked at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,14 +65,23 @@ class Questions(NamedTuple):
         return len(self.cells)
 
 
-def encoded(index: Index, table: Any) -> Questions:  # noqa: ANN401  pyarrow has no types
-    """Return the questions of an Arrow table or record batch.
+def texts_of(table: pa.Table) -> dict[str, Texts]:
+    """Return the columns of a question, of an Arrow table or record batch, for any index.
 
     Raises:
-        BadQuestions: a column is missing or holds null, or an operation or a type is not Kafka's.
+        BadQuestions: a column is missing, or holds null.
 
     """
-    texts = {column: _texts(table, column) for column in QUESTION}
+    return {column: _texts(table, column) for column in QUESTION}
+
+
+def encoded(index: Index, texts: dict[str, Texts]) -> Questions:
+    """Return questions as an index reads them.
+
+    Raises:
+        BadQuestions: an operation or a type is not Kafka's.
+
+    """
     super_users = index.policy.super_users
     return Questions(
         texts,
@@ -85,13 +94,13 @@ def encoded(index: Index, table: Any) -> Questions:  # noqa: ANN401  pyarrow has
     )
 
 
-def blocks(table: Any, rows_max: int) -> Iterator[Any]:  # noqa: ANN401  pyarrow has no types
+def blocks(table: pa.Table, rows_max: int) -> Iterator[pa.Table]:
     """Yield a table in parts of at most so many rows."""
     for begin in range(0, table.num_rows, rows_max):
         yield table.slice(begin, rows_max)
 
 
-def _texts(table: Any, column: str) -> Texts:  # noqa: ANN401  pyarrow has no types
+def _texts(table: pa.Table, column: str) -> Texts:
     if column not in table.schema.names:
         raise BadQuestions(
             f"no column {column}; found: {', '.join(table.schema.names)}; a question has"

@@ -14,7 +14,7 @@ of rows, told apart by ``about``:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,10 +29,11 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     blocks,
     encoded,
+    texts_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -79,7 +80,7 @@ PARTS = pa.schema(
 """The columns of a part. A total has no value; what is no total has neither sums nor times."""
 
 
-def parts_of(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+def parts_of(index: Index, table: pa.Table) -> pa.Table:
     """Return what distinct questions used, as parts, not yet added.
 
     The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
@@ -88,11 +89,16 @@ def parts_of(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no t
         BadQuestions: the table holds no questions.
 
     """
-    found = [_part(index, block) for block in blocks(table, BLOCK_ROWS)]
+    found = [_part(index, block) for block in blocks_of(table)]
     return pa.concat_tables([PARTS.empty_table(), *found])
 
 
-def added(parts: Iterable[Any]) -> pl.DataFrame:
+def blocks_of(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield a table in parts that can be matched at once."""
+    return blocks(table, BLOCK_ROWS)
+
+
+def added(parts: Iterable[pa.Table]) -> pl.DataFrame:
     """Return one row for each binding that matched or was decisive, sorted by its number.
 
     Columns: ``binding``, ``uses``, ``decisive_uses``, ``first_ts``, ``last_ts`` (of the uses; null
@@ -130,8 +136,8 @@ def joined(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
     return totals.sort(BINDING)
 
 
-def _part(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no types
-    questions = encoded(index, table)
+def _part(index: Index, table: pa.Table) -> pa.Table:
+    questions = encoded(index, texts_of(table))
     found = matches(index, questions)
     rows = [_totals(index, table, found)]
     use = np.flatnonzero(found.used)
@@ -142,7 +148,7 @@ def _part(index: Index, table: Any) -> Any:  # noqa: ANN401  pyarrow has no type
     return pa.concat_tables(rows)
 
 
-def _totals(index: Index, table: Any, found: Matches) -> Any:  # noqa: ANN401  pyarrow has no types
+def _totals(index: Index, table: pa.Table, found: Matches) -> pa.Table:
     counts = _integers(table, COUNT)
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.int64)
@@ -171,7 +177,7 @@ def _totals(index: Index, table: Any, found: Matches) -> Any:  # noqa: ANN401  p
 
 def _details(
     about: str, bindings: NDArray[np.int32], texts: Texts, codes: NDArray[np.int64]
-) -> Any:  # noqa: ANN401  pyarrow has no types
+) -> pa.Table:
     width = max(len(texts.values), 1)
     pairs = np.unique(bindings.astype(np.int64) * width + codes)
     size = len(pairs)
@@ -190,7 +196,7 @@ def _details(
     )
 
 
-def _integers(table: Any, column: str) -> NDArray[np.int64]:  # noqa: ANN401  pyarrow has no types
+def _integers(table: pa.Table, column: str) -> NDArray[np.int64]:
     values = table.column(column)
     if pa.types.is_timestamp(values.type):
         values = pc.cast(values, TIME)

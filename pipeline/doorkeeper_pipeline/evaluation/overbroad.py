@@ -1,0 +1,201 @@
+"""Which bindings allow far more than was used of them, and what would do instead.
+
+    ALL_NAMES       the literal "*", and the history has names that nobody touched through it
+    PREFIX          a prefix, likewise
+    ALL_PRINCIPALS  User:*, and the history has principals that never used it
+    ALL_OPERATIONS  ALL, and not every operation of the type was used
+    ALL_HOSTS       every host, and it was used from one; told beside the others, never alone:
+                    nearly all ACLs are for every host
+
+Only an ALLOW that was used is looked at: one that was not is unused, and a DENY may be as wide as
+it likes. Who touched what through it is known exactly, so that what is proposed instead allows no
+combination that did not occur.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper_pipeline.evaluation.matching import matches
+from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
+from doorkeeper_pipeline.evaluation.privileges import Need, known_of, least
+from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
+from doorkeeper_pipeline.evaluation.usage import BINDING, COUNT, FIRST, LAST, blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from doorkeeper_pipeline.evaluation.index import Index
+
+INSTEAD_MAX = 100
+"""How many bindings may stand for one: more are no replacement; least privilege has them all."""
+
+TOUCHES = pa.schema([pa.field(BINDING, pa.int32(), nullable=False), *NEEDS])
+"""What was touched through a binding: its number, and what a need has, with the host that asked."""
+
+
+class Wide(NamedTuple):
+    """An index, and which of its bindings may be too wide."""
+
+    acls: Index
+    candidates: NDArray[np.bool_]
+
+
+class Overbroad(NamedTuple):
+    """A binding, by number, why it is too wide, what was touched, and what would do instead."""
+
+    binding: int
+    excess: tuple[str, ...]
+    uses: int
+    touched: Mapping[str, tuple[str, ...]]
+    """All values by the column of a question."""
+    covered: int
+    """How many names of the history it covers."""
+    instead: tuple[AclBinding, ...]
+    """Empty where there would be more than ``INSTEAD_MAX``, or where no ACL can say it."""
+
+
+class History(NamedTuple):
+    """What occurs in a history, whoever was let through: names by type, sorted, and principals."""
+
+    names: Mapping[ResourceType, Sequence[str]]
+    principals: int
+
+    def covered(self, binding: AclBinding) -> int:
+        """Return how many names a binding's pattern covers."""
+        (resource_type, name, pattern_type), _ = binding
+        names = self.names.get(resource_type, ())
+        if pattern_type is PatternType.PREFIXED:
+            return sum(each.startswith(name) for each in names[bisect_left(names, name) :])
+        if name == WILDCARD:
+            return sum(each == WILDCARD or not each.startswith(WILDCARD) for each in names)
+        return int(name in names[bisect_left(names, name) : bisect_left(names, name) + 1])
+
+
+def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
+    """Return the bindings that may be too wide: by a wildcard, a prefix, everybody or ALL."""
+    return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
+
+
+def touches_of(shared: Wide, table: pa.Table) -> pa.Table:
+    """Return what distinct questions touched through bindings that may be too wide, not yet added.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = [_touches_in(shared, block) for block in blocks_of(table)]
+    return pa.concat_tables([TOUCHES.empty_table(), *found])
+
+
+def overbroad(
+    bindings: Sequence[AclBinding], touches: pa.Table, history: History
+) -> list[Overbroad]:
+    """Return the bindings that are too wide, in their order."""
+    frame = pl.from_arrow(touches)
+    assert isinstance(frame, pl.DataFrame)
+    by_binding: dict[int, list[Need]] = defaultdict(list)
+    summed = frame.group_by(BINDING, *NEED).agg(
+        pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max()
+    )
+    for number, *need in summed.sort(BINDING, *NEED).iter_rows():
+        by_binding[number].append(need_of(need))
+    found = []
+    for number, needs in by_binding.items():
+        one = _judged(number, bindings[number], needs, history)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def need_of(row: Sequence[Any]) -> Need:
+    """Return a need of a row of the table of needs."""
+    principal, host, resource_type, name, operation, *rest = row
+    return Need(principal, host, ResourceType[resource_type], name, AclOperation[operation], *rest)
+
+
+def _judged(
+    number: int, binding: AclBinding, needs: Sequence[Need], history: History
+) -> Overbroad | None:
+    touched = {
+        "principal": tuple(sorted({need.principal for need in needs})),
+        "host": tuple(sorted({need.host for need in needs})),
+        "operation": tuple(sorted({need.operation.name for need in needs})),
+        "resource_name": tuple(sorted({need.name for need in needs})),
+    }
+    covered = history.covered(binding)
+    excess = tuple(_excess(binding, touched, covered, history.principals))
+    if not excess or excess == ("ALL_HOSTS",):
+        return None
+    return Overbroad(
+        number,
+        excess,
+        sum(need.uses for need in needs),
+        touched,
+        covered,
+        _instead(binding, needs),
+    )
+
+
+def _excess(
+    binding: AclBinding, touched: Mapping[str, tuple[str, ...]], covered: int, principals: int
+) -> Iterable[str]:
+    (resource_type, name, pattern_type), entry = binding
+    if len(touched["resource_name"]) < covered:
+        if pattern_type is PatternType.PREFIXED:
+            yield "PREFIX"
+        elif name == WILDCARD:
+            yield "ALL_NAMES"
+    if entry.principal == WILDCARD_PRINCIPAL and len(touched["principal"]) < principals:
+        yield "ALL_PRINCIPALS"
+    if entry.host == WILDCARD and len(touched["host"]) == 1:
+        yield "ALL_HOSTS"
+    supported = {each.name for each in SUPPORTED_OPERATIONS.get(resource_type, ())}
+    if entry.operation is AclOperation.ALL and supported - set(touched["operation"]):
+        yield "ALL_OPERATIONS"
+
+
+def _instead(binding: AclBinding, needs: Sequence[Need]) -> tuple[AclBinding, ...]:
+    """Return what allows just what was touched, for the hosts of the binding."""
+    host = binding.entry.host
+    together = [need._replace(host=host) for need in needs]
+    instead = tuple(each.binding for each in least(together, known_of({}, (), ())))
+    names = {need.name for need in needs} - {each.pattern.name for each in instead}
+    return () if names or len(instead) > INSTEAD_MAX else instead
+
+
+def _may_be_wide(binding: AclBinding) -> bool:
+    (_, name, pattern_type), entry = binding
+    return entry.permission_type is AclPermissionType.ALLOW and (
+        pattern_type is PatternType.PREFIXED
+        or name == WILDCARD
+        or entry.principal == WILDCARD_PRINCIPAL
+        or entry.operation is AclOperation.ALL
+    )
+
+
+def _touches_in(shared: Wide, table: pa.Table) -> pa.Table:
+    index, candidates = shared
+    found = matches(index, encoded(index, texts_of(table)))
+    which = np.flatnonzero(found.used & candidates[found.bindings])
+    rows = table.select([*NEED, COUNT, FIRST, LAST]).take(pa.array(found.questions[which]))
+    rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
+    return rows.cast(TOUCHES)

@@ -1,0 +1,169 @@
+"""Which bindings the history could do without, and which of those can go together.
+
+Two bindings that allow the same are each superfluous, and not both. So of all that let a question
+through one is kept: the one that is most worth keeping, which is first what is decisive anyway,
+then what was used most. What is kept for no question can go, all of it at once: each question still
+has its keeper. A DENY is never proposed for removal, because one that nothing ran into may be what
+keeps somebody out tomorrow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.model import WILDCARD, AclPermissionType, PatternType
+from doorkeeper.acl.regions import covering_patterns, names_of
+from doorkeeper_pipeline.evaluation.matching import matches
+from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
+from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES, blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper_pipeline.evaluation.index import Index
+
+KEEPER = "keeper"
+KEPT = pa.schema(
+    [pa.field(BINDING, pa.int32(), nullable=False), pa.field(KEEPER, pa.int32(), nullable=False)]
+)
+"""A binding, and one that lets the same through: the keeper, or the next one where it is that."""
+
+NEVER_MATCHED = "NEVER_MATCHED"
+NEVER_USED = "NEVER_USED"
+COVERED = "COVERED"
+
+_NOTHING = int(np.iinfo(np.int32).max)
+
+
+class Ranked(NamedTuple):
+    """An index, and for each binding how many are more worth keeping."""
+
+    acls: Index
+    ranks: NDArray[np.int32]
+
+
+class Unused(NamedTuple):
+    """A binding, by number, that nothing hung on; ``covered_by`` are others for what it did."""
+
+    binding: int
+    reason: str
+    covered_by: tuple[int, ...]
+    removable: bool
+
+
+def ranked(index: Index, totals: pl.DataFrame) -> Ranked:
+    """Rank bindings by what ``usage.added`` gives."""
+    uses = np.zeros(index.size, np.int64)
+    decisive = np.zeros(index.size, np.bool_)
+    numbers = totals.get_column(BINDING).to_numpy()
+    uses[numbers] = totals.get_column(USES).to_numpy()
+    decisive[numbers] = totals.get_column(DECISIVE).to_numpy() > 0
+    order = np.lexsort((np.arange(index.size), -uses, ~decisive))
+    ranks = np.empty(index.size, np.int32)
+    ranks[order] = np.arange(index.size, dtype=np.int32)
+    return Ranked(index, ranks)
+
+
+def keepers_of(shared: Ranked, table: pa.Table) -> pa.Table:
+    """Return which bindings are kept for distinct questions, and what they cover.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = [_keepers_in(shared, block) for block in blocks_of(table)]
+    return pa.concat_tables([KEPT.empty_table(), *found])
+
+
+def unused(
+    bindings: Sequence[AclBinding],
+    totals: pl.DataFrame,
+    keepers: pa.Table,
+    policy: Policy,
+) -> list[Unused]:
+    """Return all that nothing hung on, in the order of the bindings."""
+    by_number = {row[BINDING]: row for row in totals.iter_rows(named=True)}
+    kept: set[int] = set()
+    covered: dict[int, set[int]] = {}
+    for number, keeper in zip(
+        *(keepers.column(name).to_pylist() for name in KEPT.names), strict=True
+    ):
+        if number == keeper:
+            kept.add(number)
+        else:
+            covered.setdefault(number, set()).add(keeper)
+    found = []
+    for number, binding in enumerate(bindings):
+        row = by_number.get(number)
+        if row is not None and row[DECISIVE]:
+            continue
+        reason = NEVER_MATCHED if row is None else COVERED if row[USES] else NEVER_USED
+        allows = binding.entry.permission_type is AclPermissionType.ALLOW
+        others = tuple(sorted(covered.get(number, ())))
+        found.append(Unused(number, reason, others, allows and number not in kept))
+    going = {each.binding for each in found if each.removable}
+    staying = _closing(bindings, going, policy)
+    return [
+        each._replace(removable=each.removable and each.binding not in staying) for each in found
+    ]
+
+
+def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:
+    index, ranks = shared
+    found = matches(index, encoded(index, texts_of(table)))
+    denies = np.zeros(index.size, np.bool_)
+    denies[index.entry_bindings[index.entry_denies]] = True
+    allowing = found.used & ~denies[found.bindings]
+    asking, bindings = found.questions[allowing], found.bindings[allowing]
+    by_rank = np.empty(index.size + 1, np.int32)
+    by_rank[ranks] = np.arange(index.size, dtype=np.int32)
+    first = np.full(table.num_rows, _NOTHING, np.int32)
+    np.minimum.at(first, asking, ranks[bindings])
+    is_first = ranks[bindings] == first[asking]
+    second = np.full(table.num_rows, _NOTHING, np.int32)
+    np.minimum.at(second, asking[~is_first], ranks[bindings[~is_first]])
+    has_second = is_first & (second[asking] != _NOTHING)
+    pairs = np.concatenate(
+        [
+            np.stack([bindings[is_first], bindings[is_first]], axis=1),
+            np.stack([bindings[~is_first], by_rank[first[asking[~is_first]]]], axis=1),
+            np.stack([bindings[has_second], by_rank[second[asking[has_second]]]], axis=1),
+        ]
+    )
+    pairs = np.unique(pairs, axis=0)
+    return pa.table(
+        [pa.array(pairs[:, 0], pa.int32()), pa.array(pairs[:, 1], pa.int32())], schema=KEPT
+    )
+
+
+def _closing(bindings: Sequence[AclBinding], going: Collection[int], policy: Policy) -> set[int]:
+    """Return those that must stay, because without any ACL a resource is open to everybody."""
+    if not policy.allow_everyone:
+        return set()
+    left = load((str(number), each) for number, each in enumerate(bindings) if number not in going)
+    staying: set[int] = set()
+    # Wide patterns first: one that stays closes what lies within it.
+    for number in sorted(going, key=lambda each: _width(bindings[each].pattern)):
+        pattern = bindings[number].pattern
+        patterns = left.types[pattern.resource_type].patterns
+        if not any(
+            patterns.get(name, pattern_type)
+            for name, pattern_type in covering_patterns(patterns, names_of(pattern))
+        ):
+            staying.add(number)
+            left = left.with_added([(str(number), bindings[number])])
+    return staying
+
+
+def _width(pattern: ResourcePattern) -> tuple[bool, bool, int]:
+    literal = pattern.pattern_type is PatternType.LITERAL
+    return pattern.name != "" or literal, pattern.name != WILDCARD or not literal, len(pattern.name)

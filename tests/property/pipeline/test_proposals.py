@@ -1,0 +1,126 @@
+"""What is proposed turns nothing that it should not, in small worlds."""
+
+from collections import defaultdict
+from itertools import product
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper_pipeline.evaluation import needs as needed
+from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.overbroad import need_of
+from doorkeeper_pipeline.evaluation.privileges import Need, grant_of, known_of, least
+from doorkeeper_pipeline.evaluation.unused import keepers_of, ranked, unused
+from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from testkit import reference
+from testkit.acl import DESCRIBE, PREFIXED, READ, allow, topic
+from testkit.acl_worlds import policies, questions, worlds
+from testkit.asked import asked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+many_questions = st.lists(questions, max_size=30, unique=True)
+# Names that share beginnings, and few who ask about them: the world's own bindings deny some of it.
+_SHARED = tuple(
+    Question(principal, "10.0.0.1", operation, ResourceType.TOPIC, f"{one}.{two}-{three}")
+    for principal, operation, one, two, three in product(
+        ("User:a", "Group:a"), (READ, DESCRIBE), "ab", "xy", "123"
+    )
+)
+topic_questions = st.lists(st.sampled_from(_SHARED), min_size=6, max_size=30, unique=True)
+OPEN = (
+    allow("User:a", AclOperation.ALL, topic("a", PREFIXED)),
+    allow("Group:a", READ, topic("b", PREFIXED)),
+    allow("Group:a", READ, topic("a.x-1")),
+)
+
+
+def answers(
+    policy: Policy, bindings: "Sequence[AclBinding]", asking: list[Question]
+) -> dict[Question, bool]:
+    return {each: reference.decide(policy, bindings, each).allowed for each in asking}
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds, policy=policies, asking=many_questions)
+def test_the_whole_removal_set_turns_nothing(
+    world: list[AclBinding], policy: Policy, asking: list[Question]
+) -> None:
+    """All bindings that are marked so can go together, and every decision stays as it was."""
+    bindings = distinct(world)
+    index, table = compiled(bindings, policy), asked(asking)
+    totals = added([parts_of(index, table)])
+
+    found = unused(bindings, totals, keepers_of(ranked(index, totals), table), policy)
+
+    going = {bindings[each.binding] for each in found if each.removable}
+    left = [each for each in bindings if each not in going]
+    assert answers(policy, left, asking) == answers(policy, bindings, asking)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    world=worlds, super_users=st.sampled_from((frozenset(), frozenset({"User:a"}))), data=st.data()
+)
+def test_least_privilege_is_what_was_used(
+    world: list[AclBinding], super_users: frozenset[str], data: st.DataObject
+) -> None:
+    """Literals let through what was let through, but for what no ACL can say, and nothing else."""
+    policy = Policy(super_users=super_users)
+    bindings = distinct(world)
+    asking = data.draw(many_questions)
+
+    privileges = least(_needs(policy, bindings, asking), known_of({}, (), ()))
+
+    denies = [each for each in bindings if each.entry.permission_type is AclPermissionType.DENY]
+    before = answers(policy, bindings, asking)
+    after = answers(policy, [*denies, *(each.binding for each in privileges)], asking)
+    for question, allowed in before.items():
+        principal, _, operation, resource_type, name = question
+        sayable = grant_of(principal, resource_type, name, operation) is not None
+        by_rule = principal in super_users or sayable
+        assert after[question] == (allowed and by_rule), question
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds, asking=topic_questions)
+def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[Question]) -> None:
+    """With prefixes too, nobody loses, and nobody reaches a name that only others may use."""
+    bindings = distinct([*world, *OPEN])
+    needs = _needs(Policy(), bindings, asking)
+    names = {ResourceType.TOPIC: {each.name for each in asking}}
+    owners: dict[str, set[str]] = defaultdict(set)
+    for need in needs:
+        owners[need.name].add(need.principal)
+
+    privileges = least(needs, known_of(names, needs, bindings), prefixes=True)
+
+    proposed = [each.binding for each in privileges]
+    before, after = answers(Policy(), bindings, asking), answers(Policy(), proposed, asking)
+    assert {each for each, allowed in before.items() if allowed and not after[each]} == set()
+    for each in privileges:
+        if each.binding.pattern.pattern_type is PatternType.PREFIXED:
+            within = {
+                name
+                for name in names[ResourceType.TOPIC]
+                if name.startswith(each.binding.pattern.name)
+            }
+            assert set(each.names) | set(each.covers) >= within
+            mine = each.binding.entry.principal
+            assert all(not owners[name] or mine in owners[name] for name in within)
+
+
+def _needs(policy: Policy, bindings: "Sequence[AclBinding]", asking: list[Question]) -> list[Need]:
+    index = compiled(bindings, policy)
+    table = needed.needs_of(needed.grants_of(index, bindings), asked(asking))
+    return [need_of(row) for row in needed.added(table).rows()]

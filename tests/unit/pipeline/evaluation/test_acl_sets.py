@@ -1,0 +1,52 @@
+"""The table of bindings, as the evaluator takes it."""
+
+import datetime as dt
+
+import pyarrow as pa
+
+from doorkeeper_pipeline.bindings import id_of
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force, rows
+from testkit.acl import READ, WRITE, allow, topic
+from testkit.acl_tables import bindings_table
+
+ONE, OTHER = allow("b", READ, topic("t")), allow("a", WRITE, topic("s"))
+
+
+def test_in_force() -> None:
+    """Bindings that were not removed are in force, sorted, with the ids that the table has."""
+    table = bindings_table([ONE, OTHER, allow("c", READ, topic("gone"))])
+    removed = pa.array(
+        [None, None, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)], pa.timestamp("us", "UTC")
+    )
+    table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
+
+    assert in_force(table) == AclSet((OTHER, ONE), (id_of(OTHER), id_of(ONE)))
+
+
+def test_one_that_came_back() -> None:
+    """A binding that was removed and created again is in force once, under its last id."""
+    table = bindings_table([ONE, ONE])
+    ids = pa.array(["first", "second"])
+    removed = pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None], pa.timestamp("us", "UTC"))
+    table = table.set_column(0, "binding_id", ids)
+    table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
+
+    assert in_force(table) == AclSet((ONE,), ("second",))
+
+
+def test_rows() -> None:
+    """Bindings as rows have their number, their id and Kafka's words."""
+    [row] = rows(AclSet((OTHER, ONE), ("x", "y")), [1]).to_dicts()
+
+    assert row == {
+        "binding": 1,
+        "binding_id": "y",
+        "resource_type": "TOPIC",
+        "resource_name": "t",
+        "pattern_type": "LITERAL",
+        "principal": "User:b",
+        "host": "*",
+        "operation": "READ",
+        "permission_type": "ALLOW",
+    }
+    assert rows(AclSet((), ())).is_empty()

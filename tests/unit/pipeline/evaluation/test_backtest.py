@@ -1,0 +1,76 @@
+"""What another set of ACLs would turn."""
+
+import pyarrow as pa
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.evaluation.backtest import TURNED, Sets, turned
+from doorkeeper_pipeline.evaluation.index import compiled
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+QUESTIONS = [
+    Question("User:a", "10.0.0.1", READ, TOPIC, "orders"),
+    Question("User:a", "10.0.0.1", WRITE, TOPIC, "orders"),
+    Question("User:b", "10.0.0.1", READ, TOPIC, "orders"),
+]
+BEFORE = [allow("a", READ, topic("ord", PREFIXED)), deny("b", READ, topic("orders"))]
+AFTER = [allow("c", READ, topic("x")), allow("a", WRITE, topic("orders"))]
+
+
+def test_both_ways() -> None:
+    """Who loses and who gains is told with the rule and the binding before and after."""
+    table = turned(Sets(compiled(BEFORE), compiled(AFTER)), asked(QUESTIONS, [5, 7, 9]))
+
+    loses, gains = table.to_pylist()
+    assert table.schema == TURNED
+    assert {name: loses[name] for name in ("principal", "operation", "turn", "count")} == {
+        "principal": "User:a",
+        "operation": "READ",
+        "turn": "ALLOW_TO_DENY",
+        "count": 5,
+    }
+    assert (loses["rule_before"], loses["binding_before"]) == ("MatchingAcl", 0)
+    assert (loses["rule_after"], loses["binding_after"]) == ("DefaultDeny", None)
+    assert (gains["turn"], gains["operation"]) == ("DENY_TO_ALLOW", "WRITE")
+    assert (gains["rule_after"], gains["binding_after"]) == ("MatchingAcl", 1)
+
+
+def test_times_are_kept() -> None:
+    """A turned decision has the first and the last time of the question."""
+    table = asked(QUESTIONS[:1])
+
+    found = turned(Sets(compiled(BEFORE), compiled([])), table)
+
+    assert found.column("first_ts") == table.column("first_ts")
+    assert found.column("last_ts") == table.column("last_ts")
+
+
+def test_the_same_set_turns_nothing() -> None:
+    """A set against itself gives an empty table of the same schema; so does an empty history."""
+    sets = Sets(compiled(BEFORE), compiled(BEFORE[::-1]))
+
+    assert turned(sets, asked(QUESTIONS)).equals(TURNED.empty_table())
+    assert turned(Sets(compiled(BEFORE), compiled([])), asked([])).num_rows == 0
+
+
+def test_policies_turn_decisions_too() -> None:
+    """The two sets may have their own policies: a super user less is somebody who breaks."""
+    policy = Policy(super_users=frozenset({"User:b"}))
+
+    table = turned(Sets(compiled(BEFORE, policy), compiled(BEFORE)), asked(QUESTIONS))
+
+    [row] = table.to_pylist()
+    assert (row["principal"], row["rule_before"], row["binding_after"]) == (
+        "User:b",
+        "SuperUser",
+        1,
+    )
+
+
+def test_more_columns_are_left_behind() -> None:
+    """Columns that belong to no question do no harm."""
+    table = asked(QUESTIONS).append_column("api", pa.array(["Fetch"] * 3))
+
+    assert turned(Sets(compiled(BEFORE), compiled([])), table).schema == TURNED

@@ -1,0 +1,120 @@
+"""What was refused, why, and what would help."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.denied import InForce, denied, refusals_of
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.schemas import DENIED
+from testkit.acl import READ, allow, deny, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+HERE, THERE = "10.0.0.1", "10.0.0.2"
+FROM_HERE = Question("User:a", HERE, READ, TOPIC, "orders")
+FROM_THERE = Question("User:a", THERE, READ, TOPIC, "orders")
+
+
+def recorded(
+    questions: list[Question],
+    *,
+    outcomes: str = "DENIED",
+    rules: str = "DefaultDeny",
+    texts: str = "",
+    probes: tuple[bool, ...] = (),
+    apis: tuple[str, ...] = (),
+) -> Any:
+    size = len(questions)
+    return (
+        asked(questions, [5] * size)
+        .append_column("outcome", pa.repeat(outcomes, size))
+        .append_column("probe", pa.array(probes or [False] * size))
+        .append_column("api", pa.array(apis or ["Fetch"] * size))
+        .append_column("rule", pa.repeat(rules, size))
+        .append_column("rule_binding", pa.repeat(texts, size))
+    )
+
+
+def rows(table: Any, bindings: list[AclBinding] | None = None) -> list[dict[str, Any]]:
+    shared = InForce(None if bindings is None else compiled(bindings, Policy()))
+    found = denied(refusals_of(shared, table), tuple(bindings or ()))
+    assert found.schema.equals(arrow_schema(DENIED))
+    listed: list[dict[str, Any]] = found.to_pylist()
+    return listed
+
+
+def test_one_row_for_all_addresses_and_requests() -> None:
+    """Refusals from several addresses and by several requests are one row with all of them."""
+    [row] = rows(recorded([FROM_HERE, FROM_THERE, FROM_HERE], apis=("Fetch", "Metadata", "")))
+
+    assert (row["count"], row["hosts"], row["host_count"]) == (15, [HERE, THERE], 2)
+    assert row["apis"] == ["Fetch", "Metadata"]
+    assert (row["principal"], row["operation"], row["resource_name"]) == (
+        "User:a",
+        "READ",
+        "orders",
+    )
+
+
+def test_the_smallest_grant() -> None:
+    """Where no ACL allows it, the literal grant is named, with the command."""
+    [row] = rows(recorded([FROM_HERE]), [])
+
+    grant = allow("a", READ, topic("orders"))
+    assert (row["reason"], row["denied_by"]) == ("NO_ACL", "")
+    assert (row["grant_text"], row["command"]) == (text_of(grant), command_of(grant))
+
+
+def test_a_deny_in_force() -> None:
+    """Where a DENY stands against it no grant helps, and the command removes the DENY."""
+    bindings = [allow("a", READ, topic("orders")), deny("a", READ, topic("orders"), THERE)]
+
+    [row] = rows(recorded([FROM_HERE, FROM_THERE]), bindings)
+
+    assert (row["reason"], row["denied_by"]) == ("DENY", text_of(bindings[1]))
+    assert (row["grant_text"], row["command"]) == ("", command_of(bindings[1], remove=True))
+
+
+def test_granted_since() -> None:
+    """What the set in force allows needs nothing any more."""
+    [row] = rows(recorded([FROM_HERE]), [allow("a", READ, topic("orders"))])
+
+    assert (row["reason"], row["grant_text"], row["command"]) == ("ALLOWED_NOW", "", "")
+
+
+def test_without_a_set_the_record_tells() -> None:
+    """Without ACLs the recorded rule is the reason, and where there is none it is unknown."""
+    text = text_of(deny("a", READ, topic("*")))
+
+    [by_rule] = rows(recorded([FROM_HERE], rules="MatchingAcl", texts=text))
+    [by_default] = rows(recorded([FROM_HERE]))
+    [unknown] = rows(recorded([FROM_HERE], rules=""))
+
+    assert (by_rule["reason"], by_rule["denied_by"], by_rule["command"]) == ("DENY", text, "")
+    assert by_default["reason"] == "NO_ACL"
+    assert (unknown["reason"], unknown["grant_text"] != "") == ("UNKNOWN", True)
+
+
+def test_probes_are_apart() -> None:
+    """A probe and a real refusal of the same are two rows, the real one first."""
+    found = rows(recorded([FROM_HERE, FROM_HERE], probes=(True, False)))
+
+    assert [row["probe"] for row in found] == [False, True]
+
+
+def test_what_was_allowed_is_left_out() -> None:
+    """Only refusals are rows; a history without any gives an empty table."""
+    assert rows(recorded([FROM_HERE], outcomes="ALLOWED")) == []
+    assert rows(recorded([]), []) == []
+
+
+def test_what_no_acl_can_say() -> None:
+    """A refusal of the name "*" has no grant: it would be one for every name."""
+    [row] = rows(recorded([FROM_HERE._replace(name="*")]), [])
+
+    assert (row["reason"], row["grant_text"], row["command"]) == ("NO_ACL", "", "")

@@ -1,0 +1,80 @@
+"""What each principal was let through to."""
+
+import pyarrow as pa
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.needs import NEEDS, added, grants_of, logged_needs, needs_of
+from testkit.acl import READ, WRITE, allow, deny, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+HERE, THERE = "10.0.0.1", "10.0.0.2"
+QUESTIONS = [
+    Question("User:a", HERE, READ, TOPIC, "orders"),
+    Question("User:a", THERE, READ, TOPIC, "orders"),
+    Question("User:a", HERE, WRITE, TOPIC, "orders"),
+    Question("User:b", HERE, READ, TOPIC, "orders"),
+]
+
+
+def needs(bindings: list[AclBinding], policy: Policy | None = None) -> list[tuple[object, ...]]:
+    """Return principal, host, operation and count of each need."""
+    index = compiled(bindings, policy or Policy())
+    frame = added(needs_of(grants_of(index, bindings), asked(QUESTIONS, [1, 2, 4, 8])))
+    return frame.select("principal", "host", "operation", "count").rows()
+
+
+def test_what_was_let_through() -> None:
+    """What an ALLOW for every host let through is one need, whatever the addresses."""
+    assert needs([allow("a", READ, topic("orders"))]) == [("User:a", "*", "READ", 3)]
+
+
+def test_hosts_that_matter() -> None:
+    """What only bindings for an address let through is needed from there only."""
+    bindings = [allow("a", READ, topic("orders"), HERE), allow("a", WRITE, topic("orders"))]
+
+    assert needs(bindings) == [("User:a", "*", "WRITE", 4), ("User:a", HERE, "READ", 1)]
+    assert needs([*bindings, allow("*", READ, topic("*"))]) == [
+        ("User:a", "*", "READ", 3),
+        ("User:a", "*", "WRITE", 4),
+        ("User:b", "*", "READ", 8),
+    ]
+
+
+def test_what_needs_no_binding() -> None:
+    """Super users need nothing, nor does anybody what was refused."""
+    policy = Policy(super_users=frozenset({"User:a"}))
+    denying = [allow("b", READ, topic("orders")), deny("b", READ, topic("orders"))]
+
+    assert needs([allow("a", READ, topic("orders"))], policy) == []
+    assert needs(denying) == []
+
+
+def test_what_is_open_to_everybody() -> None:
+    """What the default lets through is needed too: a new ACL on the name would close it."""
+    policy = Policy(allow_everyone=True)
+
+    assert needs([], policy) == [
+        ("User:a", "*", "READ", 3),
+        ("User:a", "*", "WRITE", 4),
+        ("User:b", "*", "READ", 8),
+    ]
+
+
+def test_without_acls_the_record_counts() -> None:
+    """Where no ACLs are given, what was recorded as allowed is needed, but not by super users."""
+    outcomes = pa.array(["ALLOWED", "ALLOWED", "DENIED", "ALLOWED"])
+    table = asked(QUESTIONS, [1, 2, 4, 8]).append_column("outcome", outcomes)
+
+    found = added(logged_needs(frozenset({"User:b"}), table))
+
+    assert found.select("principal", "host", "operation", "count").rows() == [
+        ("User:a", "*", "READ", 3)
+    ]
+
+
+def test_nothing() -> None:
+    """An empty history needs nothing."""
+    assert needs_of(grants_of(compiled([]), []), asked([])).equals(NEEDS.empty_table())

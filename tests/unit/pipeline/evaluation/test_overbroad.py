@@ -1,0 +1,118 @@
+"""What is far wider than its use, and what would do instead."""
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.overbroad import (
+    INSTEAD_MAX,
+    History,
+    Overbroad,
+    overbroad,
+    touches_of,
+    wide,
+)
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+ALL = AclOperation.ALL
+QUESTIONS = [
+    Question("User:a", "10.0.0.1", READ, TOPIC, "orders"),
+    Question("User:b", "10.0.0.2", READ, TOPIC, "orders"),
+]
+
+
+def judged(
+    bindings: list[AclBinding],
+    questions: list[Question] = QUESTIONS,
+    *,
+    names: tuple[str, ...] = ("bills", "ordered", "orders"),
+    principals: int = 3,
+) -> list[Overbroad]:
+    table = asked(questions, [5] * len(questions))
+    touches = touches_of(wide(compiled(bindings), bindings), table)
+    return overbroad(bindings, touches, History({TOPIC: sorted(names)}, principals))
+
+
+def excess(*bindings: AclBinding) -> list[tuple[str, ...]]:
+    return [each.excess for each in judged(list(bindings))]
+
+
+def test_each_kind_of_excess() -> None:
+    """Names, prefixes, principals and operations that were not used are told."""
+    assert excess(allow("a", READ, topic("*"))) == [("ALL_NAMES", "ALL_HOSTS")]
+    assert excess(allow("a", READ, topic("ord", PREFIXED))) == [("PREFIX", "ALL_HOSTS")]
+    assert excess(allow("*", READ, topic("orders"))) == [("ALL_PRINCIPALS",)]
+    assert excess(allow("a", ALL, topic("orders"))) == [("ALL_HOSTS", "ALL_OPERATIONS")]
+
+
+def test_what_is_as_wide_as_its_use() -> None:
+    """A literal, a prefix of which every name was used, and a DENY are not too wide."""
+    assert excess(allow("a", READ, topic("orders"))) == []
+    assert excess(allow("a", READ, topic("orders", PREFIXED))) == []
+    assert excess(deny("a", READ, topic("*"))) == []
+    assert excess(allow("a", ALL, group("g"))) == []
+
+
+def test_evidence_and_what_would_do_instead() -> None:
+    """The row has uses, all that was touched, how much it covers, and the narrow bindings."""
+    everyones = allow("*", READ, topic("*"))
+
+    [found] = judged([everyones])
+
+    assert found.uses == 10
+    assert found.covered == 3
+    assert found.touched == {
+        "principal": ("User:a", "User:b"),
+        "host": ("10.0.0.1", "10.0.0.2"),
+        "operation": ("READ",),
+        "resource_name": ("orders",),
+    }
+    assert found.instead == (allow("a", READ, topic("orders")), allow("b", READ, topic("orders")))
+
+
+def test_no_combination_that_did_not_occur() -> None:
+    """Two principals that used two names get one each, not both."""
+    asking = [QUESTIONS[0], Question("User:b", "10.0.0.2", READ, TOPIC, "bills")]
+
+    [found] = judged([allow("*", READ, topic("*"))], asking)
+
+    assert found.instead == (allow("b", READ, topic("bills")), allow("a", READ, topic("orders")))
+
+
+def test_the_host_stays() -> None:
+    """What is proposed for a binding of one address is for that address."""
+    [found] = judged([allow("a", ALL, topic("orders"), "10.0.0.1")])
+
+    assert found.instead == (allow("a", READ, topic("orders"), "10.0.0.1"),)
+
+
+def test_too_many_to_stand_for_one() -> None:
+    """Where a hundred bindings would not do, none are proposed."""
+    names = [f"t{number:03}" for number in range(INSTEAD_MAX + 1)]
+    asking = [Question("User:a", "10.0.0.1", READ, TOPIC, name) for name in names]
+
+    [found] = judged([allow("a", READ, topic("*"))], asking, names=(*names, "x"))
+
+    assert found.instead == ()
+    assert len(found.touched["resource_name"]) == INSTEAD_MAX + 1
+
+
+def test_names_that_no_acl_can_say() -> None:
+    """Where a name was touched that cannot be granted alone, nothing is proposed instead."""
+    asking = [Question("User:a", "10.0.0.1", READ, TOPIC, "*"), QUESTIONS[0]]
+
+    [found] = judged([allow("a", READ, topic("*"))], asking, names=("*", "orders", "x"))
+
+    assert found.instead == ()
+
+
+def test_covered_names() -> None:
+    """The wildcard covers no names that begin with an asterisk and go on; a literal covers one."""
+    history = History({TOPIC: ["", "*", "*a", "a", "ab", "b"]}, 1)
+
+    assert history.covered(allow("a", WRITE, topic("*"))) == 5
+    assert history.covered(allow("a", WRITE, topic("a", PREFIXED))) == 2
+    assert history.covered(allow("a", WRITE, topic("a"))) == 1
+    assert history.covered(allow("a", WRITE, topic("c"))) == 0
+    assert history.covered(allow("a", WRITE, group("a"))) == 0

@@ -1,0 +1,88 @@
+"""What a history could do without, and what of it can go together."""
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.unused import KEPT, Unused, keepers_of, ranked, unused
+from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.asked import asked
+
+TOPIC = ResourceType.TOPIC
+ORDERS = Question("User:a", "10.0.0.1", READ, TOPIC, "orders")
+ORDERED = Question("User:a", "10.0.0.1", READ, TOPIC, "ordered")
+ONE, WIDE = allow("a", READ, topic("orders")), allow("a", READ, topic("ord", PREFIXED))
+SAME, NOT = allow("*", READ, topic("orders")), deny("a", READ, topic("orders"))
+OTHER = allow("b", WRITE, topic("bills"))
+
+
+def found(
+    bindings: list[AclBinding], questions: list[Question], policy: Policy | None = None
+) -> list[Unused]:
+    policy = policy or Policy()
+    index, table = compiled(bindings, policy), asked(questions)
+    totals = added([parts_of(index, table)])
+    return unused(bindings, totals, keepers_of(ranked(index, totals), table), policy)
+
+
+def test_never_matched() -> None:
+    """What no question matched can go."""
+    assert found([ONE, OTHER], [ORDERS]) == [Unused(1, "NEVER_MATCHED", (), removable=True)]
+
+
+def test_never_used() -> None:
+    """An ALLOW that a DENY overruled each time can go; the DENY is decisive, and stays out."""
+    assert found([ONE, NOT], [ORDERS]) == [Unused(0, "NEVER_USED", (), removable=True)]
+
+
+def test_two_that_cover_each_other() -> None:
+    """Of two that let the same through one can go, and each names the other."""
+    assert found([ONE, SAME], [ORDERS]) == [
+        Unused(0, "COVERED", (1,), removable=False),
+        Unused(1, "COVERED", (0,), removable=True),
+    ]
+
+
+def test_the_decisive_one_is_kept() -> None:
+    """What is decisive for another question is kept for this one too, and all others can go."""
+    assert found([ONE, SAME, WIDE], [ORDERS, ORDERED]) == [
+        Unused(0, "COVERED", (2,), removable=True),
+        Unused(1, "COVERED", (2,), removable=True),
+    ]
+
+
+def test_a_deny_is_never_removable() -> None:
+    """A DENY that nobody ran into, or that another one covers, is told and stays."""
+    never = deny("b", READ, topic("x"))
+    again = deny("*", READ, topic("orders"))
+
+    assert found([never], [ORDERS]) == [Unused(0, "NEVER_MATCHED", (), removable=False)]
+    assert found([ONE, NOT, again], [ORDERS]) == [
+        Unused(0, "NEVER_USED", (), removable=True),
+        Unused(1, "COVERED", (), removable=False),
+        Unused(2, "COVERED", (), removable=False),
+    ]
+
+
+def test_what_closes_a_resource_stays() -> None:
+    """With allow.everyone one binding stays for each resource that would be open without any."""
+    policy = Policy(allow_everyone=True)
+    inner = allow("b", READ, topic("bills.", PREFIXED))
+    outer, all_topics = allow("b", READ, topic("bill", PREFIXED)), allow("b", READ, topic("*"))
+
+    assert [(each.binding, each.removable) for each in found([OTHER], [ORDERS], policy)] == [
+        (0, False)
+    ]
+    assert [each.removable for each in found([inner, outer], [ORDERS], policy)] == [True, False]
+    # The wildcard is decisive here: it alone closes "orders".
+    assert [each.binding for each in found([inner, outer, all_topics], [ORDERS], policy)] == [0, 1]
+    assert all(each.removable for each in found([inner, outer, all_topics], [ORDERS], policy))
+
+
+def test_nothing() -> None:
+    """An empty history keeps nothing; an empty set has nothing unused."""
+    index = compiled([ONE])
+    keepers = keepers_of(ranked(index, added([])), asked([]))
+
+    assert keepers.equals(KEPT.empty_table())
+    assert found([], [ORDERS]) == []
