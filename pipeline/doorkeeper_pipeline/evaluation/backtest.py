@@ -6,16 +6,19 @@ worker, so that the history may be large: the answer is as small as the change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from doorkeeper_pipeline.evaluation.deciding import decisions
 from doorkeeper_pipeline.evaluation.questions import QUESTION, encoded, texts_of
 from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, TIME
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from doorkeeper_pipeline.evaluation.index import Index
 
 ALLOW_TO_DENY = "ALLOW_TO_DENY"
@@ -35,6 +38,10 @@ TURNED = pa.schema(
     ]
 )
 """The columns of what was turned; bindings are numbers, each in its own set."""
+
+
+RECORDED = (*QUESTION, "outcome", "rule")
+"""By which columns decisions are asked for where no set in force is known."""
 
 
 class Sets(NamedTuple):
@@ -57,12 +64,38 @@ def turned(sets: Sets, table: pa.Table) -> pa.Table:
     before = decisions(sets.before, encoded(sets.before, texts))
     after = decisions(sets.after, encoded(sets.after, texts))
     which = np.flatnonzero(before.allowed != after.allowed)
+    return _rows(table, which, before.taken(which).columns(), after.taken(which).columns())
+
+
+def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
+    """Return the questions that a set answers otherwise than it was recorded, in their order.
+
+    The table has the columns ``RECORDED``, ``count``, ``first_ts`` and ``last_ts``. A recorded rule
+    has no binding here: it may be of no set that is known.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = decisions(after, encoded(after, texts_of(table)))
+    allowed = pc.equal(table.column("outcome"), "ALLOWED").to_numpy(zero_copy_only=False)
+    which = np.flatnonzero(allowed != found.allowed)
+    taken = pa.array(which)
+    was = {
+        "allowed": pa.array(allowed[which]),
+        "rule": table.column("rule").take(taken),
+        "binding": pa.nulls(len(which), pa.int32()),
+    }
+    return _rows(table, which, was, found.taken(which).columns())
+
+
+def _rows(
+    table: pa.Table, which: NDArray[np.int64], was: dict[str, Any], becomes: dict[str, Any]
+) -> pa.Table:
     asked = table.take(pa.array(which))
-    was, becomes = before.taken(which).columns(), after.taken(which).columns()
-    words = pa.array(np.where(before.allowed[which], ALLOW_TO_DENY, DENY_TO_ALLOW), pa.string())
     columns = {
         **{name: asked.column(name) for name in (*QUESTION, COUNT, FIRST, LAST)},
-        "turn": words,
+        "turn": pc.if_else(was["allowed"], ALLOW_TO_DENY, DENY_TO_ALLOW),
         "rule_before": was["rule"],
         "binding_before": was["binding"],
         "rule_after": becomes["rule"],

@@ -22,7 +22,7 @@ from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES, blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -111,10 +111,33 @@ def unused(
         others = tuple(sorted(covered.get(number, ())))
         found.append(Unused(number, reason, others, allows and number not in kept))
     going = {each.binding for each in found if each.removable}
-    staying = _closing(bindings, going, policy)
+    left = [each for number, each in enumerate(bindings) if number not in going]
+    staying = closing(left, [bindings[number] for number in going], policy)
     return [
-        each._replace(removable=each.removable and each.binding not in staying) for each in found
+        each._replace(removable=each.removable and bindings[each.binding] not in staying)
+        for each in found
     ]
+
+
+def closing(
+    left: Iterable[AclBinding], going: Iterable[AclBinding], policy: Policy
+) -> set[AclBinding]:
+    """Return those that must stay after all: without any ACL a resource would be open to everybody.
+
+    That is so with ``allow.everyone.if.no.acl.found`` only.
+    """
+    if not policy.allow_everyone:
+        return set()
+    snapshot = load((str(number), each) for number, each in enumerate(left))
+    staying: set[AclBinding] = set()
+    # Wide patterns first: one that stays closes what lies within it.
+    for binding in sorted(going, key=lambda each: (_width(each.pattern), each)):
+        pattern = binding.pattern
+        patterns = snapshot.types[pattern.resource_type].patterns
+        if next(covering_patterns(patterns, names_of(pattern)), None) is None:
+            staying.add(binding)
+            snapshot = snapshot.with_added([(f"stays {len(staying)}", binding)])
+    return staying
 
 
 def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:
@@ -143,25 +166,6 @@ def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:
     return pa.table(
         [pa.array(pairs[:, 0], pa.int32()), pa.array(pairs[:, 1], pa.int32())], schema=KEPT
     )
-
-
-def _closing(bindings: Sequence[AclBinding], going: Collection[int], policy: Policy) -> set[int]:
-    """Return those that must stay, because without any ACL a resource is open to everybody."""
-    if not policy.allow_everyone:
-        return set()
-    left = load((str(number), each) for number, each in enumerate(bindings) if number not in going)
-    staying: set[int] = set()
-    # Wide patterns first: one that stays closes what lies within it.
-    for number in sorted(going, key=lambda each: _width(bindings[each].pattern)):
-        pattern = bindings[number].pattern
-        patterns = left.types[pattern.resource_type].patterns
-        if not any(
-            patterns.get(name, pattern_type)
-            for name, pattern_type in covering_patterns(patterns, names_of(pattern))
-        ):
-            staying.add(number)
-            left = left.with_added([(str(number), bindings[number])])
-    return staying
 
 
 def _width(pattern: ResourcePattern) -> tuple[bool, bool, int]:

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import ResourceType
-from doorkeeper_pipeline.evaluation.backtest import TURNED, Sets, turned
+from doorkeeper_pipeline.evaluation.backtest import TURNED, Sets, turned, turned_from_record
 from doorkeeper_pipeline.evaluation.index import compiled
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked
@@ -74,3 +74,20 @@ def test_more_columns_are_left_behind() -> None:
     table = asked(QUESTIONS).append_column("api", pa.array(["Fetch"] * 3))
 
     assert turned(Sets(compiled(BEFORE), compiled([])), table).schema == TURNED
+
+
+def test_against_what_was_recorded() -> None:
+    """Without a set in force, what was recorded is what there was before."""
+    table = (
+        asked(QUESTIONS)
+        .append_column("outcome", pa.array(["ALLOWED", "ALLOWED", "DENIED"]))
+        .append_column("rule", pa.array(["MatchingAcl", "", "DefaultDeny"]))
+    )
+
+    found = turned_from_record(compiled([allow("*", WRITE, topic("orders"))]), table)
+
+    [row] = found.to_pylist()
+    assert found.schema == TURNED
+    assert (row["operation"], row["turn"], row["principal"]) == ("READ", "ALLOW_TO_DENY", "User:a")
+    assert (row["rule_before"], row["binding_before"]) == ("MatchingAcl", None)
+    assert (row["rule_after"], row["binding_after"]) == ("DefaultDeny", None)

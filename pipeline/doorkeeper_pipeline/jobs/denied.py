@@ -1,0 +1,23 @@
+"""What was refused, and what would help: the table ``denied``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.evaluation.acl_sets import in_force
+from doorkeeper_pipeline.evaluation.denied import ASKED, REFUSALS, InForce, refusals_of
+from doorkeeper_pipeline.evaluation.denied import denied as table_of
+from doorkeeper_pipeline.evaluation.index import compiled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+
+def denied(asked: GoldInput) -> dict[str, pa.Table]:
+    """Return the table, sorted."""
+    bindings = in_force(asked.bindings).bindings
+    shared = InForce(compiled(bindings, asked.policy) if bindings else None)
+    refusals = asked.engine.over_tuples(asked.decisions, refusals_of, shared, REFUSALS, ASKED)
+    return {"denied": table_of(refusals, bindings)}

@@ -1,0 +1,79 @@
+"""What a history holds at all: its days, its names and its principals, each asked once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.evaluation.overbroad import History
+from doorkeeper_pipeline.evaluation.questions import PRINCIPAL, RESOURCE_NAME, RESOURCE_TYPE
+from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, TIME
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+NAME = (RESOURCE_TYPE, RESOURCE_NAME)
+DAY = "day"
+
+_SPANS = pa.schema(
+    [
+        pa.field(DAY, pa.date32(), nullable=False),
+        pa.field(COUNT, pa.int64(), nullable=False),
+        pa.field(FIRST, TIME, nullable=False),
+        pa.field(LAST, TIME, nullable=False),
+    ]
+)
+
+
+class Span(NamedTuple):
+    """On how many days there are decisions, how many, the first and the last; None without any."""
+
+    days: int
+    decisions: int
+    first: dt.datetime | None
+    last: dt.datetime | None
+
+
+def span(asked: GoldInput) -> Span:
+    """Return how long a history is."""
+    table = asked.engine.over_tuples(asked.decisions, columns_of, _SPANS.names, _SPANS, (DAY,))
+    rows = table.to_pylist()
+    return Span(
+        len({row[DAY] for row in rows}),
+        sum(row[COUNT] for row in rows),
+        min((row[FIRST] for row in rows), default=None),
+        max((row[LAST] for row in rows), default=None),
+    )
+
+
+def history(asked: GoldInput) -> History:
+    """Return the names of a history by type, and how many principals it has."""
+    engine, files = asked.engine, asked.decisions
+    schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in NAME])
+    names: dict[ResourceType, set[str]] = defaultdict(set)
+    table = engine.over_tuples(files, columns_of, NAME, schema, NAME)
+    for kind, name in zip(*(table.column(each).to_pylist() for each in NAME), strict=True):
+        names[ResourceType[kind]].add(name)
+    found = engine.over_tuples(files, counted, None, _ROWS, (PRINCIPAL,))
+    return History(
+        {kind: sorted(those) for kind, those in names.items()},
+        sum(found.column(COUNT).to_pylist()),
+    )
+
+
+def columns_of(names: tuple[str, ...], table: pa.Table) -> pa.Table:
+    """Return some columns: a function for ``Engine.over_tuples``."""
+    return table.select(list(names))
+
+
+_ROWS = pa.schema([pa.field(COUNT, pa.int64(), nullable=False)])
+
+
+def counted(_: None, table: pa.Table) -> pa.Table:
+    """Return how many rows there are: a function for ``Engine.over_tuples``."""
+    return pa.table([pa.array([table.num_rows])], schema=_ROWS)

@@ -1,0 +1,115 @@
+"""Another set of ACLs instead of the one in force: narrower, and proved on the whole history.
+
+    least-privilege  what principals of the history have is replaced by what they need; a DENY stays
+    unused           what the history could do without goes
+    overbroad        a grant that is too wide is replaced by what was touched through it
+
+With ``allow.everyone.if.no.acl.found`` a binding stays where nothing else would cover its names:
+without any ACL they would be open to everybody.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.unused import closing
+from doorkeeper_pipeline.jobs.backtest import backtest
+from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
+from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage
+from doorkeeper_pipeline.jobs.least_privilege import least_in, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.evaluation.privileges import Privilege
+
+KINDS = ("least-privilege", "unused", "overbroad")
+
+
+def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
+    """Return the proposal.
+
+    Raises:
+        PipelineError: a kind is unknown, or a principal is not in the history nor in any ACL.
+
+    """
+    _check(wanted)
+    acls = in_force(asked.bindings)
+    privileges: list[Privilege] = []
+    proposed = set(acls.bindings)
+    if "unused" in wanted.kinds:
+        proposed -= _unneeded(asked, acls, wanted)
+    if "overbroad" in wanted.kinds:
+        # After what is unused: a binding that went because of a wide one may be what replaces it.
+        proposed = _narrowed(asked, acls, wanted, proposed)
+    if "least-privilege" in wanted.kinds:
+        least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
+        privileges = [each for each in least.privileges if _is_for(wanted, each.binding)]
+        proposed -= _replaced(acls.bindings, wanted, least.principals)
+        proposed |= {each.binding for each in privileges}
+    going = set(acls.bindings) - proposed
+    proposed |= closing(proposed, going, asked.policy)
+    table = backtest(asked, sorted(proposed))
+    return Proposal(
+        bindings=tuple(sorted(proposed)),
+        added=tuple(sorted(proposed - set(acls.bindings))),
+        removed=tuple(sorted(set(acls.bindings) - proposed)),
+        least_privilege=table_of(privileges, table),
+        backtest=table,
+    )
+
+
+def _check(wanted: ProposalOptions) -> None:
+    unknown = sorted(set(wanted.kinds) - set(KINDS))
+    if unknown or not wanted.kinds:
+        found = ", ".join(unknown) or "nothing"
+        raise PipelineError(f"kinds of proposals: found {found}; allowed: {', '.join(KINDS)}")
+    for principal in wanted.principals:
+        if ":" not in principal:
+            raise PipelineError(f"principal {principal!r}: expected is type:name, as User:alice")
+
+
+def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
+    return not wanted.principals or binding.entry.principal in wanted.principals
+
+
+def _replaced(
+    bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
+) -> set[AclBinding]:
+    """Return what least privilege stands for: grants of those that are in the history.
+
+    Grants to everybody are replaced only where everybody gets a proposal. Whoever was not seen
+    keeps what they have: of that only ``unused`` has evidence.
+    """
+    everybody = principals if wanted.principals else principals | {WILDCARD_PRINCIPAL}
+    return {
+        each
+        for each in bindings
+        if each.entry.permission_type is AclPermissionType.ALLOW
+        and each.entry.principal in everybody
+        and _is_for(wanted, each)
+    }
+
+
+def _unneeded(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
+    totals = usage(asked, compiled(acls.bindings, asked.policy))
+    found = removable(asked, acls, totals)
+    going = {acls.bindings[each.binding] for each in found if each.removable}
+    return {each for each in going if _is_for(wanted, each)}
+
+
+def _narrowed(
+    asked: GoldInput, acls: AclSet, wanted: ProposalOptions, proposed: set[AclBinding]
+) -> set[AclBinding]:
+    narrowed = set(proposed)
+    for one in overbroad_in(asked, acls, compiled(acls.bindings, asked.policy)):
+        binding = acls.bindings[one.binding]
+        if one.instead and binding in proposed and _is_for(wanted, binding):
+            narrowed.discard(binding)
+            narrowed.update(one.instead)
+    return narrowed

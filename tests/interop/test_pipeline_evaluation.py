@@ -1,0 +1,138 @@
+"""The evaluator's jobs on Spark give the same tables as in one process."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.engines.contract import Engine
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.spark import SparkEngine
+from doorkeeper_pipeline.jobs.backtest import backtest
+from doorkeeper_pipeline.jobs.denied import denied
+from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
+from doorkeeper_pipeline.jobs.grants import grants
+from doorkeeper_pipeline.jobs.least_privilege import least_privilege
+from doorkeeper_pipeline.jobs.propose import propose
+from doorkeeper_pipeline.schemas import DECISIONS
+from doorkeeper_pipeline.worlds.grants import proposal_of
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import World, events, world_of
+from testkit.acl import allow, topic
+from testkit.acl_tables import bindings_table
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+EVENTS = 20_000
+BEGIN_MS = 1_790_000_000_000
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return world_of(SMALL)
+
+
+@pytest.fixture(scope="module")
+def files(world: World, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    folder = tmp_path_factory.mktemp("decisions")
+    paths = []
+    for number, part in enumerate(events(world, EVENTS, begin_ms=BEGIN_MS, chunk=EVENTS // 4)):
+        paths.append(folder / f"{number}.parquet")
+        pq.write_table(silver(world, part.rows, part.at_ms), paths[-1])
+    return tuple(map(str, paths))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Engine]:
+    engine = SparkEngine("local[2]")
+    yield engine
+    engine.close()
+
+
+def silver(world: World, rows: np.ndarray, at_ms: np.ndarray) -> pa.Table:
+    """Return events as rows of the table decisions, one for each."""
+    asked = world.questions.take(pa.array(rows))
+    times = pa.array(at_ms).cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+    rules = pa.array([each.rule.value for each in world.decisions]).take(pa.array(rows))
+    columns = {
+        "day": times.cast(pa.date32()),
+        "minute": pc.floor_temporal(times, unit="minute"),
+        **{
+            name: asked.column(name)
+            for name in (*("principal", "host", "operation", "resource_type"), "resource_name")
+        },
+        "outcome": pc.if_else(asked.column("allowed"), "ALLOWED", "DENIED"),
+        "api": asked.column("api"),
+        "rule": rules,
+        "rule_binding": pa.repeat("", len(rows)),
+        "probe": pc.equal(asked.column("operation"), "DESCRIBE"),
+        "source": pa.repeat("trail", len(rows)),
+        "count": pa.repeat(1, len(rows)).cast(pa.int64()),
+        "first_ts": times,
+        "last_ts": times,
+    }
+    schema = arrow_schema(DECISIONS)
+    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
+
+
+def asked(world: World, files: tuple[str, ...], engine: Engine) -> GoldInput:
+    return GoldInput(
+        engine=engine,
+        decisions=files,
+        bindings=bindings_table(world.bindings),
+        policy=world.policy,
+    )
+
+
+@pytest.mark.parametrize("job", [grants, denied, least_privilege])
+def test_gold_tables(world: World, files: tuple[str, ...], spark: Engine, job: object) -> None:
+    """Each gold table is the same, row for row, and has rows."""
+    assert callable(job)
+
+    local = job(asked(world, files, LocalEngine()))
+    distributed = job(asked(world, files, spark))
+
+    assert local.keys() == distributed.keys()
+    for name, table in local.items():
+        assert table.num_rows > 0, name
+        assert distributed[name].equals(table), name
+
+
+def test_backtest(world: World, files: tuple[str, ...], spark: Engine) -> None:
+    """The backtest of another set is the same, turns both ways, and agrees with what was logged."""
+    everything = allow(world.names.principals[0], AclOperation.ALL, topic("*"))
+    proposed = [*proposal_of(world.bindings), everything]
+
+    local = backtest(asked(world, files, LocalEngine()), proposed)
+    distributed = backtest(asked(world, files, spark), proposed)
+
+    assert distributed.equals(local)
+    assert set(local.column("turn").to_pylist()) == {"ALLOW_TO_DENY", "DENY_TO_ALLOW"}
+    recorded = asked(world, files, spark)
+    unknown = GoldInput(
+        engine=recorded.engine,
+        decisions=files,
+        bindings=bindings_table([]),
+        policy=world.policy,
+    )
+    assert backtest(unknown, world.bindings).num_rows == 0
+
+
+def test_proposals(world: World, files: tuple[str, ...], spark: Engine) -> None:
+    """A proposal of every kind, with prefixes, is the same; its backtest too."""
+    options = ProposalOptions(prefixes=True, kinds=("least-privilege", "unused", "overbroad"))
+
+    def made(engine: Engine) -> Proposal:
+        return propose(asked(world, files, engine), options)
+
+    local, distributed = made(LocalEngine()), made(spark)
+
+    assert (distributed.bindings, distributed.removed) == (local.bindings, local.removed)
+    assert local.removed
+    assert distributed.least_privilege.equals(local.least_privilege)
+    assert distributed.backtest.equals(local.backtest)

@@ -1,0 +1,92 @@
+"""What every grant was good for: three tables."""
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper_pipeline.bindings import command_of, id_of, text_of
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.jobs import grants as job
+from doorkeeper_pipeline.jobs.grants import grants
+from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
+from testkit.acl import READ, allow, topic
+from testkit.histories import BEGIN, Asking, asked_of
+
+TOPIC = ResourceType.TOPIC
+ALICE = Question("User:alice", "10.0.0.1", READ, TOPIC, "orders")
+BOB = Question("User:bob", "10.0.0.1", READ, TOPIC, "bills")
+HISTORY = [Asking(question=ALICE, count=5), Asking(question=ALICE, day=2), Asking(question=BOB)]
+WIDE = allow("alice", READ, topic("*"))
+SAME = allow("alice", READ, topic("orders"))
+IDLE = allow("carol", AclOperation.ALL, topic("orders"))
+BINDINGS = sorted([WIDE, SAME, IDLE])
+
+
+def test_three_tables(tmp_path: Path) -> None:
+    """Every binding is in grant_usage; the three tables have the schemas that are declared."""
+    found = grants(asked_of(tmp_path, HISTORY, BINDINGS))
+
+    assert {name: table.schema for name, table in found.items()} == {
+        "grant_usage": arrow_schema(GRANT_USAGE),
+        "unused_grants": arrow_schema(UNUSED_GRANTS),
+        "overbroad_grants": arrow_schema(OVERBROAD_GRANTS),
+    }
+    usage = found["grant_usage"].to_pylist()
+    assert [row["binding_id"] for row in usage] == [id_of(each) for each in BINDINGS]
+    assert {row["binding_id"]: row["uses"] for row in usage} == {
+        id_of(WIDE): 6,
+        id_of(SAME): 6,
+        id_of(IDLE): 0,
+    }
+    assert {row["days_observed"] for row in usage} == {2}
+
+
+def test_unused(tmp_path: Path) -> None:
+    """What can go has its command; of two that let the same through, one is to be kept."""
+    rows = grants(asked_of(tmp_path, HISTORY, BINDINGS))["unused_grants"].to_pylist()
+
+    found = {row["binding_id"]: row for row in rows}
+    idle, wide, same = (found[id_of(each)] for each in (IDLE, WIDE, SAME))
+    assert (idle["reason"], idle["proposal"]) == ("NEVER_MATCHED", "REMOVE")
+    assert idle["command"] == command_of(IDLE, remove=True)
+    assert (idle["uses"], idle["last_used"], idle["days_observed"]) == (0, None, 2)
+    assert idle["first_observed"] == BEGIN
+    assert sorted([wide["proposal"], same["proposal"]]) == ["KEEP", "REMOVE"]
+    assert (wide["covered_by"], same["covered_by"]) == ([id_of(SAME)], [id_of(WIDE)])
+    assert (wide["uses"], wide["last_used"].day) == (6, BEGIN.day + 2)
+    assert "" in (wide["command"], same["command"])
+
+
+def test_overbroad(tmp_path: Path) -> None:
+    """What is too wide comes with evidence, with what would do instead, and the commands."""
+    [row] = grants(asked_of(tmp_path, HISTORY, BINDINGS))["overbroad_grants"].to_pylist()
+
+    assert row["binding_id"] == id_of(WIDE)
+    assert row["excess"] == ["ALL_NAMES", "ALL_HOSTS"]
+    assert (row["uses"], row["covered_resource_count"], row["touched_resource_count"]) == (6, 2, 1)
+    assert (row["touched_resources"], row["touched_operations"]) == (["orders"], ["READ"])
+    assert row["proposal"] == [text_of(SAME)]
+    assert row["commands"] == [command_of(SAME), command_of(WIDE, remove=True)]
+
+
+def test_a_backtest_stands_before_every_proposal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the removal set would turn a decision after all, nothing is proposed."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS)
+    turning = job.turned_by(asked, BINDINGS, [])
+    assert turning.num_rows == 1
+    monkeypatch.setattr(job, "turned_by", lambda *_: turning)
+
+    rows = grants(asked)["unused_grants"].to_pylist()
+
+    assert {row["proposal"] for row in rows} == {"KEEP"}
+
+
+def test_without_acls(tmp_path: Path) -> None:
+    """Where no ACLs are given the tables are empty."""
+    found = grants(asked_of(tmp_path, HISTORY, BINDINGS, known=False))
+
+    assert [table.num_rows for table in found.values()] == [0, 0, 0]

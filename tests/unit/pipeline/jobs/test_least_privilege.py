@@ -1,0 +1,55 @@
+"""For each principal the smallest set that allows all that was used: the table."""
+
+from pathlib import Path
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.bindings import command_of, id_of
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.jobs.least_privilege import least_privilege
+from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
+from testkit.acl import DESCRIBE, READ, allow, deny, topic
+from testkit.histories import Asking, asked_of
+
+TOPIC = ResourceType.TOPIC
+ALICE = Question("User:alice", "10.0.0.1", READ, TOPIC, "orders")
+HISTORY = [
+    Asking(question=ALICE, count=3),
+    Asking(question=ALICE._replace(operation=DESCRIBE), count=2, day=1),
+    Asking(question=ALICE._replace(name="secret")),
+    Asking(question=ALICE._replace(principal="User:admin")),
+]
+BINDINGS = [allow("*", READ, topic("*")), deny("alice", READ, topic("secret"))]
+POLICY = Policy(super_users=frozenset({"User:admin"}))
+
+
+def test_the_table(tmp_path: Path) -> None:
+    """A wide grant becomes what was used of it; a DENY stays in force; super users need nothing."""
+    table = least_privilege(asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY))["least_privilege"]
+
+    [row] = table.to_pylist()
+    grant = allow("alice", READ, topic("orders"))
+    assert table.schema.equals(arrow_schema(LEAST_PRIVILEGE))
+    assert (row["binding_id"], row["kind"], row["support"]) == (id_of(grant), "LITERAL", 5)
+    assert (row["resources"], row["resource_count"], row["covers"]) == (["orders"], 1, [])
+    assert (row["newly_allows"], row["newly_forbids"]) == (0, 0)
+    assert row["command"] == command_of(grant)
+
+
+def test_what_no_acl_can_say_is_counted(tmp_path: Path) -> None:
+    """Where a name cannot be granted alone, the principal's rows say how many decisions turn."""
+    history = [*HISTORY[:1], Asking(question=ALICE._replace(name="*"), count=7)]
+
+    [row] = least_privilege(asked_of(tmp_path, history, BINDINGS))["least_privilege"].to_pylist()
+
+    assert (row["resource_name"], row["newly_forbids"]) == ("orders", 7)
+
+
+def test_without_acls(tmp_path: Path) -> None:
+    """Where no ACLs are given, what was recorded as allowed is what is needed."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY, known=False)
+
+    [row] = least_privilege(asked)["least_privilege"].to_pylist()
+
+    assert (row["principal"], row["operation"], row["support"]) == ("User:alice", "READ", 5)
+    assert (row["newly_allows"], row["newly_forbids"]) == (0, 0)

@@ -1,0 +1,40 @@
+"""What a history holds at all."""
+
+import datetime as dt
+from pathlib import Path
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.jobs.observed import Span, history, span
+from testkit.acl import READ
+from testkit.histories import BEGIN, Asking, asked_of
+
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+ASKING = [
+    Asking(question=Question("User:a", "10.0.0.1", READ, TOPIC, "t"), count=2),
+    Asking(question=Question("User:b", "10.0.0.1", READ, TOPIC, "s"), day=3),
+    Asking(question=Question("User:a", "10.0.0.1", READ, GROUP, "g"), day=3),
+]
+
+
+def test_span(tmp_path: Path) -> None:
+    """Days with decisions are counted, not days between the first and the last."""
+    found = span(asked_of(tmp_path, ASKING, []))
+
+    assert found == Span(2, 4, BEGIN, BEGIN + dt.timedelta(days=3, seconds=30))
+
+
+def test_history(tmp_path: Path) -> None:
+    """Names are those of each type, sorted; principals are counted once."""
+    found = history(asked_of(tmp_path, ASKING, []))
+
+    assert found.names == {TOPIC: ["s", "t"], GROUP: ["g"]}
+    assert found.principals == 2
+
+
+def test_nothing(tmp_path: Path) -> None:
+    """An empty history has no days, no names and no principals."""
+    asked = asked_of(tmp_path, [], [])
+
+    assert span(asked) == Span(0, 0, None, None)
+    assert (history(asked).names, history(asked).principals) == ({}, 0)

@@ -1,0 +1,117 @@
+"""Another set of ACLs, and what it would turn."""
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.jobs.gold import Proposal, ProposalOptions
+from doorkeeper_pipeline.jobs.propose import propose
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.histories import Asking, asked_of
+
+TOPIC = ResourceType.TOPIC
+
+
+def reads(user: str, name: str) -> Asking:
+    return Asking(question=Question(f"User:{user}", "10.0.0.1", READ, TOPIC, name))
+
+
+HISTORY = [
+    reads("alice", "orders"),
+    reads("bob", "bills"),
+    reads("bob", "secret"),
+]
+EVERYBODY = allow("*", READ, topic("*"))
+SECRET = deny("bob", READ, topic("secret"))
+OWN = allow("alice", READ, topic("orders"))
+IDLE = allow("carol", WRITE, topic("orders"))
+BINDINGS = [EVERYBODY, SECRET, OWN, IDLE]
+BOBS = allow("bob", READ, topic("bills"))
+
+
+def made(tmp_path: Path, options: ProposalOptions, policy: Policy | None = None) -> Proposal:
+    return propose(asked_of(tmp_path, HISTORY, BINDINGS, policy=policy), options)
+
+
+def kinds(*names: str) -> ProposalOptions:
+    return ProposalOptions(kinds=names)
+
+
+def test_least_privilege_and_unused(tmp_path: Path) -> None:
+    """By default what is used stays, literally, a DENY stays, and all else goes; nobody breaks."""
+    found = made(tmp_path, ProposalOptions())
+
+    assert found.bindings == tuple(sorted([BOBS, OWN, SECRET]))
+    assert found.added == (BOBS,)
+    assert found.removed == tuple(sorted([EVERYBODY, IDLE]))
+    assert found.backtest.num_rows == 0
+    assert sorted(found.least_privilege.column("principal").to_pylist()) == [
+        "User:alice",
+        "User:bob",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "bindings"),
+    [
+        (kinds("least-privilege"), [BOBS, OWN, SECRET, IDLE]),
+        (kinds("unused"), [EVERYBODY, SECRET]),
+        (kinds("overbroad"), [BOBS, OWN, SECRET, IDLE]),
+        (kinds("unused", "overbroad"), [BOBS, OWN, SECRET]),
+        (ProposalOptions(principals=("User:bob",)), [EVERYBODY, SECRET, OWN, IDLE, BOBS]),
+        (ProposalOptions(principals=("User:carol",)), [EVERYBODY, SECRET, OWN]),
+    ],
+)
+def test_kinds_and_principals(
+    tmp_path: Path, options: ProposalOptions, bindings: list[AclBinding]
+) -> None:
+    """Each kind does its part, for the principals that are named; none turns a decision."""
+    found = made(tmp_path, options)
+
+    assert found.bindings == tuple(sorted(bindings))
+    assert found.backtest.num_rows == 0
+
+
+def test_prefixes_where_they_are_asked_for(tmp_path: Path) -> None:
+    """Prefixes are proposed on request, with the names that they cover beside."""
+    history = [reads("alice", f"orders.{letter}") for letter in "abc"]
+    history.append(Asking(question=history[0].question._replace(name="orders.z", operation=WRITE)))
+    asked = asked_of(tmp_path, history, [EVERYBODY])
+
+    literal = propose(asked, ProposalOptions())
+    prefixed = propose(asked, ProposalOptions(prefixes=True))
+
+    assert len(literal.bindings) == 3
+    assert prefixed.bindings == (allow("alice", READ, topic("orders.", PREFIXED)),)
+    [row] = prefixed.least_privilege.to_pylist()
+    assert (row["kind"], row["covers"]) == ("PREFIX", ["orders.z"])
+
+
+def test_nothing_is_opened_to_everybody(tmp_path: Path) -> None:
+    """With allow.everyone a binding stays where its names would be without any."""
+    found = made(tmp_path, ProposalOptions(), Policy(allow_everyone=True))
+
+    assert EVERYBODY in found.bindings
+    assert found.backtest.num_rows == 0
+
+
+def test_what_would_break_is_told(tmp_path: Path) -> None:
+    """A need that no ACL can say is in the backtest of the proposal."""
+    asked = asked_of(tmp_path, [reads("alice", "*")], [EVERYBODY])
+
+    found = propose(asked, ProposalOptions())
+
+    assert found.backtest.column("turn").to_pylist() == ["ALLOW_TO_DENY"]
+
+
+def test_bad_options(tmp_path: Path) -> None:
+    """A kind that does not exist, none at all, and a principal without a type are refused."""
+    with pytest.raises(PipelineError, match="found nonsense; allowed: least-privilege, unused"):
+        made(tmp_path, kinds("nonsense"))
+    with pytest.raises(PipelineError, match="found nothing"):
+        made(tmp_path, kinds())
+    with pytest.raises(PipelineError, match="'alice': expected is type:name"):
+        made(tmp_path, ProposalOptions(principals=("alice",)))
