@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
@@ -19,17 +15,17 @@ from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.jobs.least_privilege import least_privilege
 from doorkeeper_pipeline.jobs.propose import propose
-from doorkeeper_pipeline.schemas import DECISIONS
 from doorkeeper_pipeline.worlds.grants import proposal_of
 from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import World, events, world_of
+from doorkeeper_pipeline.worlds.tables import decisions_of
+from doorkeeper_pipeline.worlds.traffic import World, world_of
 from testkit.acl import allow, topic
 from testkit.acl_tables import bindings_table
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 EVENTS = 20_000
-BEGIN_MS = 1_790_000_000_000
+FILES = 4
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +36,12 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def files(world: World, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     folder = tmp_path_factory.mktemp("decisions")
-    paths = []
-    for number, part in enumerate(events(world, EVENTS, begin_ms=BEGIN_MS, chunk=EVENTS // 4)):
-        paths.append(folder / f"{number}.parquet")
-        pq.write_table(silver(world, part.rows, part.at_ms), paths[-1])
-    return tuple(map(str, paths))
+    table = decisions_of(world, EVENTS)
+    size = -(-table.num_rows // FILES)
+    for number in range(FILES):
+        part = table.slice(number * size, size)
+        pq.write_table(part, folder / f"{number}.parquet")
+    return tuple(str(folder / f"{number}.parquet") for number in range(FILES))
 
 
 @pytest.fixture(scope="module")
@@ -52,32 +49,6 @@ def spark() -> Iterator[Engine]:
     engine = SparkEngine("local[2]")
     yield engine
     engine.close()
-
-
-def silver(world: World, rows: np.ndarray, at_ms: np.ndarray) -> pa.Table:
-    """Return events as rows of the table decisions, one for each."""
-    asked = world.questions.take(pa.array(rows))
-    times = pa.array(at_ms).cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
-    rules = pa.array([each.rule.value for each in world.decisions]).take(pa.array(rows))
-    columns = {
-        "day": times.cast(pa.date32()),
-        "minute": pc.floor_temporal(times, unit="minute"),
-        **{
-            name: asked.column(name)
-            for name in (*("principal", "host", "operation", "resource_type"), "resource_name")
-        },
-        "outcome": pc.if_else(asked.column("allowed"), "ALLOWED", "DENIED"),
-        "api": asked.column("api"),
-        "rule": rules,
-        "rule_binding": pa.repeat("", len(rows)),
-        "probe": pc.equal(asked.column("operation"), "DESCRIBE"),
-        "source": pa.repeat("trail", len(rows)),
-        "count": pa.repeat(1, len(rows)).cast(pa.int64()),
-        "first_ts": times,
-        "last_ts": times,
-    }
-    schema = arrow_schema(DECISIONS)
-    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
 
 
 def asked(world: World, files: tuple[str, ...], engine: Engine) -> GoldInput:
