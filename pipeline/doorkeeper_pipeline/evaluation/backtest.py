@@ -13,8 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from doorkeeper_pipeline.evaluation.deciding import decisions
-from doorkeeper_pipeline.evaluation.questions import QUESTION, encoded, texts_of
-from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, TIME
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    LAST,
+    QUESTION,
+    TIME,
+    encoded,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

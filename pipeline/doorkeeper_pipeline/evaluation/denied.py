@@ -26,15 +26,19 @@ from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING, decisions
 from doorkeeper_pipeline.evaluation.privileges import grant_of
 from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
     HOST,
+    LAST,
     OPERATION,
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
+    TIME,
     encoded,
     texts_of,
 )
-from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, LISTED_MAX, TIME
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.schemas import DENIED
 
 if TYPE_CHECKING:

@@ -8,11 +8,13 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
-from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, DETAILS, FIRST, LAST, USES
+from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, DETAILS, USES
 from doorkeeper_pipeline.schemas import GRANT_USAGE
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
 
 _COUNTS = {
     "principals": "principal_count",

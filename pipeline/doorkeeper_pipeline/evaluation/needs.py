@@ -19,15 +19,19 @@ from doorkeeper.acl.model import WILDCARD
 from doorkeeper_pipeline.evaluation.deciding import RULES, decisions
 from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
     HOST,
+    LAST,
     OPERATION,
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
+    TIME,
     encoded,
     texts_of,
 )
-from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, TIME, blocks_of
+from doorkeeper_pipeline.evaluation.usage import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,8 +35,8 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
 from doorkeeper_pipeline.evaluation.privileges import Need, known_of, least
-from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
-from doorkeeper_pipeline.evaluation.usage import BINDING, COUNT, FIRST, LAST, blocks_of
+from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, encoded, texts_of
+from doorkeeper_pipeline.evaluation.usage import BINDING, blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -31,6 +31,15 @@ RESOURCE_NAME = "resource_name"
 QUESTION = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME)
 """The columns of a question, in the order of ``doorkeeper.acl.decision.Question``."""
 
+COUNT = "count"
+"""The column that says how often a question was asked."""
+
+FIRST = "first_ts"
+LAST = "last_ts"
+"""The columns that say when it was asked first, and last."""
+
+TIME = pa.timestamp("us", tz="UTC")
+
 UNNAMED = -1
 """The number of a principal, or of a host, that no binding names."""
 

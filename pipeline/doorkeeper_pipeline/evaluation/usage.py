@@ -23,10 +23,14 @@ import pyarrow.compute as pc
 
 from doorkeeper_pipeline.evaluation.matching import Matches, matches
 from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
     HOST,
+    LAST,
     OPERATION,
     PRINCIPAL,
     RESOURCE_NAME,
+    TIME,
     blocks,
     encoded,
     texts_of,
@@ -39,10 +43,6 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.evaluation.index import Index
     from doorkeeper_pipeline.evaluation.questions import Texts
-
-COUNT = "count"
-FIRST = "first_ts"
-LAST = "last_ts"
 
 ABOUT = "about"
 TOTAL = "total"
@@ -65,7 +65,6 @@ LISTED_MAX = 100
 BLOCK_ROWS = 1 << 17
 """How many questions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""
 
-TIME = pa.timestamp("us", tz="UTC")
 PARTS = pa.schema(
     [
         pa.field(BINDING, pa.int32(), nullable=False),

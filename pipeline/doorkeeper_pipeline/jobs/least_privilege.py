@@ -16,8 +16,8 @@ from doorkeeper_pipeline.evaluation.index import compiled, distinct
 from doorkeeper_pipeline.evaluation.needs import NEEDS, added, grants_of, logged_needs, needs_of
 from doorkeeper_pipeline.evaluation.overbroad import need_of
 from doorkeeper_pipeline.evaluation.privileges import known_of, least
-from doorkeeper_pipeline.evaluation.questions import PRINCIPAL, QUESTION
-from doorkeeper_pipeline.evaluation.usage import COUNT, LISTED_MAX
+from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, QUESTION
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.backtest import turned_by
 from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE

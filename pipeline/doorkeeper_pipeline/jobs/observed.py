@@ -9,8 +9,15 @@ import pyarrow as pa
 
 from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.evaluation.overbroad import History
-from doorkeeper_pipeline.evaluation.questions import PRINCIPAL, RESOURCE_NAME, RESOURCE_TYPE
-from doorkeeper_pipeline.evaluation.usage import COUNT, FIRST, LAST, TIME
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    LAST,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    RESOURCE_TYPE,
+    TIME,
+)
 
 if TYPE_CHECKING:
     import datetime as dt
