@@ -9,11 +9,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.lint import java_text
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.acl_texts import kafkas_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

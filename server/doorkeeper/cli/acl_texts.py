@@ -13,21 +13,18 @@ import shlex
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats import csv
+from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import (
     WILDCARD,
     AclBinding,
-    AclOperation,
-    AclPermissionType,
     PatternType,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from enum import IntEnum
 
 COLUMNS = ",".join(csv.SECURITY_MANAGER)
 """What the cells of a row are."""
@@ -35,14 +32,6 @@ COLUMNS = ",".join(csv.SECURITY_MANAGER)
 NOWHERE = ("--bootstrap-server", "HOST:PORT")
 """What stands for a server in a command of which nobody said where it shall run."""
 
-KAFKA_ACLS = "kafka-acls.sh"
-_OPTIONS = {
-    ResourceType.TOPIC: "--topic",
-    ResourceType.GROUP: "--group",
-    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
-    ResourceType.DELEGATION_TOKEN: "--delegation-token",
-    ResourceType.USER: "--user-principal",
-}
 _NOUNS = {
     ResourceType.TOPIC: "topic",
     ResourceType.GROUP: "group",
@@ -99,11 +88,6 @@ def names_words(binding: AclBinding) -> str:
     return resource_words(resource_type, name)
 
 
-def kafkas_word(member: IntEnum) -> str:
-    """Return an operation or a type as kafka-acls.sh takes it: ``DescribeConfigs``."""
-    return member.name.replace("_", " ").title().replace(" ", "")
-
-
 def kafka_acls_command(
     binding: AclBinding, *, add: bool, server: Sequence[str] = NOWHERE
 ) -> str | None:
@@ -128,25 +112,5 @@ def our_command(binding: AclBinding, *, add: bool, words: Sequence[str]) -> str 
 
 
 def _options(binding: AclBinding) -> list[str] | None:
-    (resource_type, name, pattern_type), entry = binding
-    supported = (*SUPPORTED_OPERATIONS.get(resource_type, ()), AclOperation.ALL)
-    texts = (name, entry.principal, entry.host)
-    if entry.operation not in supported:
-        return None
-    if any(text != text.strip() or not text.isprintable() for text in texts):
-        return None
-    who = "allow" if entry.permission_type is AclPermissionType.ALLOW else "deny"
-    words = [_given(f"--{who}-principal", entry.principal)]
-    if entry.host != WILDCARD:
-        words.append(_given(f"--{who}-host", entry.host))
-    words.append(["--operation", kafkas_word(entry.operation)])
-    option = _OPTIONS.get(resource_type)
-    words.append(["--cluster"] if option is None else _given(option, name))
-    if pattern_type is PatternType.PREFIXED:
-        words.append(["--resource-pattern-type", "prefixed"])
-    return [word for each in words for word in each]
-
-
-def _given(option: str, value: str) -> list[str]:
-    # A value that begins with a hyphen would be taken for an option.
-    return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]
+    texts = (binding.pattern.name, *binding.entry[:2])
+    return options_of(binding) if all(map(str.isprintable, texts)) else None

@@ -20,7 +20,6 @@ from doorkeeper.cli.acl_options import additions, entry_options, resource_option
 from doorkeeper.cli.acl_texts import (
     binding_of_row,
     kafka_acls_command,
-    kafkas_word,
     names_words,
     our_command,
     resource_words,
@@ -127,7 +126,6 @@ def test_what_the_tool_cannot_say_has_no_command(binding: AclBinding) -> None:
 
 def test_words() -> None:
     """As people read them."""
-    assert kafkas_word(AclOperation.TWO_PHASE_COMMIT) == "TwoPhaseCommit"
     assert resource_words(ResourceType.CLUSTER, CLUSTER_NAME) == "the cluster"
     assert resource_words(ResourceType.USER, "User:a") == "user User:a"
     assert names_words(allow("a", READ, topic("t"))) == "topic t"

@@ -3,6 +3,7 @@
 records   YAML and JSON of our own (schemas/records/acl_set.json)
 csv       the table that kafka-ui and Kafka Security Manager write and read
 listing   the text of ``kafka-acls.sh --list``, of today and of old releases
+commands  the options of kafka-acls.sh that add or remove a binding; written only
 znodes    version 1 JSON, which old brokers kept in ZooKeeper
 documents JSON, strictly
 choosing  which of them a text is, by its name or by its first words

@@ -1,0 +1,65 @@
+"""A binding as options of ``kafka-acls.sh --add`` and ``--remove``; ours takes the same.
+
+Source: ``AclCommand.AclCommandOptions`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import (
+    WILDCARD,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+
+if TYPE_CHECKING:
+    from enum import IntEnum
+
+    from doorkeeper.acl.model import AclBinding
+
+KAFKA_ACLS = "kafka-acls.sh"
+
+_OPTIONS = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+    ResourceType.DELEGATION_TOKEN: "--delegation-token",
+    ResourceType.USER: "--user-principal",
+}
+
+
+def options_of(binding: AclBinding) -> list[str] | None:
+    """Return the options that name a binding; None where the tool has none for it.
+
+    It has none for an operation that its type of resource does not know, and cuts blanks off.
+    """
+    (resource_type, name, pattern_type), entry = binding
+    supported = (*SUPPORTED_OPERATIONS.get(resource_type, ()), AclOperation.ALL)
+    if entry.operation not in supported:
+        return None
+    if any(text != text.strip() for text in (name, entry.principal, entry.host)):
+        return None
+    who = "allow" if entry.permission_type is AclPermissionType.ALLOW else "deny"
+    words = [_given(f"--{who}-principal", entry.principal)]
+    if entry.host != WILDCARD:
+        words.append(_given(f"--{who}-host", entry.host))
+    words.append(["--operation", kafkas_word(entry.operation)])
+    option = _OPTIONS.get(resource_type)
+    words.append(["--cluster"] if option is None else _given(option, name))
+    if pattern_type is PatternType.PREFIXED:
+        words.append(["--resource-pattern-type", "prefixed"])
+    return [word for each in words for word in each]
+
+
+def kafkas_word(member: IntEnum) -> str:
+    """Return an operation or a type as the tool takes it: ``DescribeConfigs``."""
+    return member.name.replace("_", " ").title().replace(" ", "")
+
+
+def _given(option: str, value: str) -> list[str]:
+    # A value that begins with a hyphen would be taken for an option.
+    return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]
