@@ -24,6 +24,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.model import (
+    CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
@@ -35,6 +36,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import satisfied_by
+from doorkeeper.acl.validation import check_binding
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -142,14 +144,15 @@ def grant_of(
     host: str = WILDCARD,
 ) -> AclBinding | None:
     """Return the smallest ALLOW that lets one through to a name; None where no ACL can say it."""
-    if name in ("", WILDCARD) or principal == WILDCARD_PRINCIPAL:
-        return None
-    if operation <= AclOperation.ANY or resource_type <= ResourceType.ANY:
-        return None
-    return AclBinding(
+    binding = AclBinding(
         ResourcePattern(resource_type, name, PatternType.LITERAL),
         AccessControlEntry(principal, host, operation, AclPermissionType.ALLOW),
     )
+    if name == WILDCARD or principal == WILDCARD_PRINCIPAL or not host:
+        return None
+    if resource_type is ResourceType.CLUSTER and name != CLUSTER_NAME:
+        return None
+    return binding if check_binding(binding) is None else None
 
 
 def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> list[Privilege]:

@@ -46,15 +46,11 @@ def test_bash_reads_it_back(text: str) -> None:
     assert quoted.isprintable()
 
 
-def test_many_at_once() -> None:
+@settings(max_examples=25, deadline=None)
+@given(many=st.lists(texts, min_size=1, max_size=8))
+def test_many_at_once(many: list[str]) -> None:
     """Words in a row stay apart, whatever they hold."""
-
-    @settings(max_examples=25, deadline=None)
-    @given(st.lists(texts, min_size=1, max_size=8))
-    def holds(many: list[str]) -> None:
-        assert parsed(" ".join(filter(None, map(word, many)))) == many
-
-    holds()
+    assert parsed(" ".join(filter(None, map(word, many)))) == many
 
 
 @pytest.mark.parametrize("text", ["a\0b", "half \ud83d"])

@@ -154,12 +154,24 @@ def test_literals_within_a_prefix_are_left_out() -> None:
         ("User:a", "", READ),
         ("User:*", "t", READ),
         ("User:a", "t", AclOperation.UNKNOWN),
+        ("no colon", "t", READ),
     ],
 )
 def test_what_no_acl_can_say(principal: str, name: str, operation: AclOperation) -> None:
     """Nobody is granted the literal "*", an empty name, or something for User:*."""
     assert grant_of(principal, TOPIC, name, operation) is None
     assert least([need(name, operation, principal=principal)], Known({})) == []
+
+
+def test_the_cluster_has_one_name() -> None:
+    """A grant on the cluster is on its only name; another name of it cannot be granted."""
+    cluster = ResourceType.CLUSTER
+
+    found = grant_of("User:a", cluster, "kafka-cluster", DESCRIBE)
+
+    assert found is not None
+    assert found.pattern.name == "kafka-cluster"
+    assert grant_of("User:a", cluster, "another", DESCRIBE) is None
 
 
 def test_asterisks_are_no_prefix() -> None:

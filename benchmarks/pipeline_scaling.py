@@ -1,0 +1,115 @@
+"""Does an event cost the same, whatever the length of the history?
+
+    python benchmarks/pipeline_scaling.py [--quick | --full]
+
+One world with 20,000 ACLs, histories of one, three and ten parts of it. Measured are the backtest
+of another set and the usage of every grant, on this machine without Spark and with it, each after
+the same job has run once in the session; Spark's start is told apart. Goal: at ten parts an event
+costs no more than 1.2 times what it costs at one. By default a part is 100,000 events, with --full
+a million.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.grants import usage
+from doorkeeper_pipeline.worlds.decisions import write_decisions
+from doorkeeper_pipeline.worlds.grants import proposal_of
+from doorkeeper_pipeline.worlds.shape import Shape
+from doorkeeper_pipeline.worlds.traffic import world_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.worlds.traffic import World
+
+BEGIN_MS = 1_790_000_000_000
+PARTS = (1, 3, 10)
+GOAL = 1.2
+FILES_A_PART = 2
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="parts of 20,000 events, no Spark")
+    parser.add_argument("--full", action="store_true", help="parts of a million events")
+    given = parser.parse_args()
+    part = 1_000_000 if given.full else 20_000 if given.quick else 100_000
+    acls = 2_000 if given.quick else 20_000
+    world = world_of(Shape(acls=acls, questions=min(240_000, part)))
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_decisions(
+            world, Path(folder), PARTS[-1] * part, begin_ms=BEGIN_MS, files=PARTS[-1] * FILES_A_PART
+        )
+        print(f"{len(world.bindings):,} ACLs; parts of {part:,} events; us an event")
+        print(f"{'':18}" + "".join(f"{parts * part:>13,}" for parts in PARTS) + "   ten of one")
+        measure("local", LocalEngine(), world, files, part)
+        if not given.quick:
+            engine = spark()
+            if engine is not None:
+                measure("spark", engine, world, files, part)
+                engine.close()
+
+
+def spark() -> Engine | None:
+    """Return a session that has done something, and print what that took; None without Java."""
+    # Half a second to import, and not installed everywhere.
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415
+    from doorkeeper_pipeline.errors import PipelineError  # noqa: PLC0415
+
+    begin = time.perf_counter()
+    try:
+        engine = SparkEngine("local[*]")
+    except PipelineError as error:
+        print(f"spark             not measured: {error}")
+        return None
+    engine.session.range(1).count()
+    print(f"spark's start: {time.perf_counter() - begin:.1f} s")
+    return engine
+
+
+def measure(name: str, engine: Engine, world: World, files: tuple[str, ...], part: int) -> None:
+    """Print what an event costs in each history."""
+    proposed = proposal_of(world.bindings)
+
+    def asked(parts: int) -> GoldInput:
+        return GoldInput(
+            engine=engine,
+            decisions=files[: parts * FILES_A_PART],
+            bindings=None,
+            policy=world.policy,
+        )
+
+    jobs: dict[str, Callable[[int], object]] = {
+        "backtest": lambda parts: turned_by(asked(parts), world.bindings, proposed),
+        "usage": lambda parts: usage(asked(parts), compiled(world.bindings, world.policy)),
+    }
+    for job, run in jobs.items():
+        run(1)
+        costs = []
+        for parts in PARTS:
+            begin = time.perf_counter()
+            run(parts)
+            costs.append((time.perf_counter() - begin) / (parts * part) * 1e6)
+        ratio = costs[-1] / costs[0]
+        verdict = "" if ratio <= GOAL else f"   over {GOAL}"
+        print(
+            f"{name} {job:12}"
+            + "".join(f"{each:13.2f}" for each in costs)
+            + f"{ratio:13.2f}{verdict}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""A proposal as files: commands that a person reads and a shell runs, or a set of ACLs to apply.
+
+    BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
+    doorkeeper acls apply proposal.yaml
+
+The script adds before it removes, so that nobody loses in between what they keep. What no command
+can say is a comment; the file says everything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats import choosing
+from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from doorkeeper.acl.formats.choosing import Format
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.jobs.gold import Proposal
+
+_HEAD = """\
+#!/usr/bin/env bash
+# BOOTSTRAP=host:port bash <this file> [--command-config FILE]
+#
+{summary}
+set -euo pipefail
+: "${{BOOTSTRAP:?is the address of a broker, host:port}}"
+"""
+
+
+def script_of(proposal: Proposal) -> str:
+    """Return the changes as a script of ``kafka-acls.sh`` commands; its arguments go to each."""
+    summary = "".join(f"# {line}\n" for line in summary_of(proposal)).rstrip("\n")
+    lines = [_HEAD.format(summary=summary)]
+    for title, bindings, remove in (
+        ("add", proposal.added, False),
+        ("remove", proposal.removed, True),
+    ):
+        if bindings:
+            lines.append(f"\n# {title}: {len(bindings):,}\n")
+            lines += _commands(bindings, remove=remove)
+    return "".join(lines)
+
+
+def file_of(proposal: Proposal, how: Format) -> str:
+    """Return the whole proposed set in one of the formats of ``doorkeeper.acl.formats``.
+
+    Raises:
+        FormatError: the format has no form for one of the bindings, or is only read.
+
+    """
+    return choosing.write(proposal.bindings, how)
+
+
+def summary_of(proposal: Proposal) -> list[str]:
+    """Return in a few lines what changes, and what of the history it would turn."""
+    forbids = allows = 0
+    columns = (proposal.backtest.column(name).to_pylist() for name in ("turn", "count"))
+    for turn, count in zip(*columns, strict=True):
+        if turn == ALLOW_TO_DENY:
+            forbids += count
+        else:
+            allows += count
+    return [
+        (
+            f"{len(proposal.bindings):,} ACLs: {len(proposal.added):,} added,"
+            f" {len(proposal.removed):,} removed"
+        ),
+        f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+    ]
+
+
+def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:
+    for binding in bindings:
+        command = command_of(binding, remove=remove)
+        if command:
+            yield f"{command}\n"
+        else:
+            # ascii() escapes whatever could end the comment or be obeyed by a terminal.
+            verb = "remove" if remove else "add"
+            yield f"# no command can {verb} this: {ascii(text_of(binding))}\n"

@@ -1,0 +1,139 @@
+"""A proposal as a script and as a file."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.acl.formats import choosing
+from doorkeeper.acl.formats.choosing import Format
+from doorkeeper.acl.model import AclBinding, AclOperation
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
+from doorkeeper_pipeline.jobs.gold import Proposal
+from doorkeeper_pipeline.proposals import file_of, script_of, summary_of
+from doorkeeper_pipeline.schemas import BACKTEST, LEAST_PRIVILEGE
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.histories import BEGIN
+
+ODD = 'User:it\'s $HOME; `id` "x" \u202e\x1b[2J'
+ADDED = (allow(ODD, READ, topic("orders")), allow("a", AclOperation.DESCRIBE_CONFIGS, topic("t")))
+REMOVED = (
+    allow("a", WRITE, group("g-", PREFIXED), "10.0.0.1"),
+    deny("a", AclOperation.ALL, topic("*")),
+)
+STAYING = allow("b", READ, topic("orders"))
+
+
+def proposal(
+    added: tuple[AclBinding, ...] = ADDED,
+    removed: tuple[AclBinding, ...] = REMOVED,
+    turns: tuple[str, ...] = (),
+) -> Proposal:
+    rows = [
+        {
+            **dict.fromkeys(arrow_schema(BACKTEST).names, ""),
+            "turn": turn,
+            "count": 1_000,
+            "first_ts": BEGIN,
+            "last_ts": BEGIN,
+        }
+        for turn in turns
+    ]
+    schema = arrow_schema(BACKTEST)
+    return Proposal(
+        bindings=tuple(sorted([*added, STAYING])),
+        added=added,
+        removed=removed,
+        least_privilege=arrow_schema(LEAST_PRIVILEGE).empty_table(),
+        backtest=schema.empty_table().from_pylist(rows, schema=schema),
+    )
+
+
+def run(script: str, folder: Path, **environment: str) -> tuple[int, list[list[str]], str]:
+    """Run a script with a tool that writes its arguments; return status, calls and errors."""
+    tool = folder / "kafka-acls.sh"
+    tool.write_text('#!/bin/sh\nprintf "%s\\0" "$@" "end of call"\n')
+    tool.chmod(0o755)
+    path = f"{folder}:/usr/bin:/bin"
+    ended = subprocess.run(
+        ["bash", "-s", "--", "--command-config", "my file"],
+        input=script.encode(),
+        capture_output=True,
+        check=False,
+        env={"PATH": path, "LC_ALL": "C", **environment},
+    )
+    calls: list[list[str]] = [[]]
+    for argument in ended.stdout.decode().split("\0")[:-1]:
+        if argument == "end of call":
+            calls.append([])
+        else:
+            calls[-1].append(argument)
+    return ended.returncode, calls[:-1], ended.stderr.decode()
+
+
+def test_bash_runs_the_script(tmp_path: Path) -> None:
+    """Each change is one call with just these arguments, additions first, whatever names hold."""
+    status, calls, _ = run(script_of(proposal()), tmp_path, BOOTSTRAP="host:9092 x")
+
+    server = ["--bootstrap-server", "host:9092 x", "--command-config", "my file"]
+    assert status == 0
+    assert calls == [
+        [*server, "--add", "--allow-principal", ODD, "--operation", "Read", "--topic", "orders"],
+        [
+            *server,
+            *("--add", "--allow-principal", "User:a"),
+            *("--operation", "DescribeConfigs", "--topic", "t"),
+        ],
+        [
+            *server,
+            *("--remove", "--force", "--allow-principal", "User:a", "--allow-host", "10.0.0.1"),
+            *("--operation", "Write", "--group", "g-", "--resource-pattern-type", "prefixed"),
+        ],
+        [
+            *server,
+            *("--remove", "--force", "--deny-principal", "User:a"),
+            *("--operation", "All", "--topic", "*"),
+        ],
+    ]
+
+
+def test_the_script_needs_to_know_where(tmp_path: Path) -> None:
+    """Without BOOTSTRAP nothing is called, and the script says what it lacks."""
+    status, calls, errors = run(script_of(proposal()), tmp_path)
+
+    assert (status != 0, calls) == (True, [])
+    assert "is the address of a broker, host:port" in errors
+
+
+def test_what_no_command_can_say(tmp_path: Path) -> None:
+    """A name that no argument holds is a comment that cannot be left, and the rest goes on."""
+    odd = allow("a", READ, topic("x\0\nrm -rf /"))
+    script = script_of(proposal(added=(odd, ADDED[1]), removed=()))
+
+    status, calls, _ = run(script, tmp_path, BOOTSTRAP="b")
+
+    assert (status, len(calls)) == (0, 1)
+    assert "# no command can add this: 'resourceType=TOPIC, resourceName=x\\x00\\nrm" in script
+    assert all(line.isprintable() for line in script.split("\n"))
+
+
+@pytest.mark.parametrize("how", [Format.YAML, Format.JSON, Format.CSV])
+def test_the_file_is_the_whole_set(how: Format) -> None:
+    """The file holds every proposed binding, as `doorkeeper acls apply` reads it."""
+    made = proposal()
+
+    text = file_of(made, how)
+
+    assert sorted(choosing.read(text, how)) == list(made.bindings)
+
+
+def test_summary() -> None:
+    """The summary, which the script begins with, counts ACLs and turned decisions."""
+    made = proposal(turns=(ALLOW_TO_DENY, ALLOW_TO_DENY, DENY_TO_ALLOW))
+
+    assert summary_of(made) == [
+        "3 ACLs: 2 added, 2 removed",
+        "of the whole history it newly forbids 2,000 decisions and newly allows 1,000",
+    ]
+    assert all(f"# {line}" in script_of(made) for line in summary_of(made))
