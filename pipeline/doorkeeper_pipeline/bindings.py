@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import shlex
 from typing import TYPE_CHECKING
 
+from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acl.formats.names import binding_of
-from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourceType
+from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,13 +33,8 @@ FIELDS = (
 
 ID_LENGTH = 22
 
-_RESOURCE_OPTIONS = {
-    ResourceType.TOPIC: "--topic",
-    ResourceType.GROUP: "--group",
-    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
-    ResourceType.DELEGATION_TOKEN: "--delegation-token",
-    ResourceType.USER: "--user-principal",
-}
+BOOTSTRAP = '"$BOOTSTRAP"'
+"""What stands in a command for the address of a broker: a variable of the shell."""
 
 
 def row_of(binding: AclBinding, binding_id: str | None = None) -> dict[str, str]:
@@ -95,33 +90,17 @@ def text_of(binding: AclBinding) -> str:
     )
 
 
-def command_of(binding: AclBinding, *, remove: bool = False) -> str:
+def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = "") -> str:
     """Return the kafka-acls.sh command that adds or removes a binding, or '' where none can.
 
-    A line break cannot be given in a line of a script that people read, so such names have none.
+    It is one line of bash that prints safely, whatever names hold. ``arguments`` are more words of
+    it, as the shell shall read them. The tool has no words for an operation that the type of
+    resource does not know, and would cut blanks off.
     """
-    (resource_type, name, pattern_type), entry = binding
-    texts = (name, entry.principal, entry.host)
-    if any(not character.isprintable() for text in texts for character in text):
+    options = options_of(binding)
+    words = None if options is None else [word(option) for option in options]
+    if words is None or None in words:
         return ""
-    words = ["kafka-acls.sh", "--bootstrap-server", "$BOOTSTRAP"]
-    words += ["--remove", "--force"] if remove else ["--add"]
-    side = entry.permission_type.name.lower()
-    words += [f"--{side}-principal", entry.principal]
-    if entry.host != "*":
-        words += [f"--{side}-host", entry.host]
-    words += ["--operation", _pascal(entry.operation.name)]
-    if resource_type is ResourceType.CLUSTER and name == CLUSTER_NAME:
-        words.append("--cluster")
-    else:
-        option = _RESOURCE_OPTIONS.get(resource_type)
-        if option is None:
-            return ""
-        words += [option, name]
-    if pattern_type is PatternType.PREFIXED:
-        words += ["--resource-pattern-type", "prefixed"]
-    return " ".join(word if word == "$BOOTSTRAP" else shlex.quote(word) for word in words)
-
-
-def _pascal(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    head = [KAFKA_ACLS, "--bootstrap-server", BOOTSTRAP, *([arguments] if arguments else [])]
+    head += ["--remove", "--force"] if remove else ["--add"]
+    return " ".join([*head, *filter(None, words)])

@@ -76,10 +76,10 @@ def summary_of(proposal: Proposal) -> list[str]:
 
 def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:
     for binding in bindings:
-        command = command_of(binding, remove=remove)
+        command = command_of(binding, remove=remove, arguments='"$@"')
         if command:
             yield f"{command}\n"
         else:
             # ascii() escapes whatever could end the comment or be obeyed by a terminal.
             verb = "remove" if remove else "add"
-            yield f"# no command can {verb} this: {ascii(text_of(binding))}\n"
+            yield f"# no command can {verb} this: {text_of(binding)!a}\n"

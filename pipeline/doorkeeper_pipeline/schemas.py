@@ -575,7 +575,7 @@ DENIED = Table(
         Column(
             name="reason",
             type="string",
-            meaning="NO_ACL (no binding allows it), DENY (a binding denies it), or UNKNOWN where the source does not say and no set of ACLs is given.",
+            meaning="By the set in force: DENY (a binding denies it), NO_ACL (no binding allows it), ALLOWED_NOW (granted since). Without a set what the source says, or UNKNOWN.",
         ),
         Column(
             name="denied_by",
@@ -585,7 +585,7 @@ DENIED = Table(
         Column(
             name="grant_text",
             type="string",
-            meaning="The smallest binding that would allow it; empty where a DENY stands against it.",
+            meaning="The smallest binding that would allow it; empty where a DENY stands against it, or it is granted since.",
         ),
         Column(
             name="command",
@@ -1187,7 +1187,11 @@ UNUSED_GRANTS = Table(
             type="string",
             meaning="REMOVE where all that are marked so can go together without turning a decision, else KEEP.",
         ),
-        Column(name="command", type="string", meaning="The kafka-acls.sh command that removes it."),
+        Column(
+            name="command",
+            type="string",
+            meaning="The kafka-acls.sh command that removes it; empty for KEEP.",
+        ),
     ),
     partitioned_by=(),
 )

@@ -6,6 +6,9 @@ acls       ACL sets and change logs to bindings
 gold       the list of the jobs that make gold tables, and what each is given
 drift, new_access
            gold tables that need no evaluation
+grants, denied, least_privilege
+           gold tables by the evaluator
+observed   how long a history is, its names and its principals
 run        all of it in one go: the command ``run``
 
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold

@@ -49,7 +49,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
         Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
         Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
-        Rule(name="decisive uses are uses", predicate="decisive_uses <= uses"),
         Rule(name="used agrees with uses", predicate="used = (uses > 0)"),
         Rule(name="decisive agrees with its uses", predicate="decisive = (decisive_uses > 0)"),
     ),
@@ -76,7 +75,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "denied": (
         Rule(name="counts are positive", predicate="count > 0"),
-        Rule(name="reason is known", predicate="reason IN ('NO_ACL', 'DENY', 'UNKNOWN')"),
+        Rule(
+            name="reason is known",
+            predicate="reason IN ('NO_ACL', 'DENY', 'ALLOWED_NOW', 'UNKNOWN')",
+        ),
     ),
     "drift": (
         Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),

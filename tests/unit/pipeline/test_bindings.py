@@ -104,7 +104,7 @@ def test_the_text_is_kafkas() -> None:
 )
 def test_commands(changed: dict[str, str], words: str) -> None:
     """A command adds exactly the binding, and a shell reads its names as they are."""
-    head = "kafka-acls.sh --bootstrap-server $BOOTSTRAP "
+    head = 'kafka-acls.sh --bootstrap-server "$BOOTSTRAP" '
 
     assert command_of(binding(**changed)) == head + words
     assert shlex.split(command_of(binding(**changed)))[-1] == shlex.split(words)[-1]
@@ -115,7 +115,34 @@ def test_a_removal_asks_nothing() -> None:
     assert "--remove --force" in command_of(binding(), remove=True)
 
 
-@pytest.mark.parametrize("name", ["two\nlines", "bell\x07", "\u202eright to left"])
-def test_names_that_no_line_can_show(name: str) -> None:
-    """A name that would break or twist the line has no command."""
-    assert command_of(binding(name=name, resource="GROUP")) == ""
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("two\nlines", "$'two\\nlines'"),
+        ("bell\x07", "$'bell\\x07'"),
+        ("\u202eright to left", "$'\\xe2\\x80\\xaeright to left'"),
+    ],
+)
+def test_names_that_would_break_the_line(name: str, words: str) -> None:
+    """A name that would break or twist the line is escaped, as bash reads it."""
+    assert command_of(binding(name=name, resource="GROUP", does="READ")).endswith(
+        f"--group {words}"
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "a\0b"},
+        {"name": " orders"},
+        {"resource": "GROUP", "does": "WRITE"},
+    ],
+)
+def test_what_no_command_can_say(changed: dict[str, str]) -> None:
+    """A NUL, blanks at the ends and an operation that the type does not know have no command."""
+    assert command_of(binding(**changed)) == ""
+
+
+def test_more_arguments() -> None:
+    """More words of the command stand before what it does, as the shell shall read them."""
+    assert ' "$BOOTSTRAP" "$@" --add ' in command_of(binding(), arguments='"$@"')

@@ -13,13 +13,13 @@ from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.jobs.gold import Proposal
 from doorkeeper_pipeline.proposals import file_of, script_of, summary_of
 from doorkeeper_pipeline.schemas import BACKTEST, LEAST_PRIVILEGE
-from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 from testkit.histories import BEGIN
 
 ODD = 'User:it\'s $HOME; `id` "x" \u202e\x1b[2J'
 ADDED = (allow(ODD, READ, topic("orders")), allow("a", AclOperation.DESCRIBE_CONFIGS, topic("t")))
 REMOVED = (
-    allow("a", WRITE, group("g-", PREFIXED), "10.0.0.1"),
+    allow("a", READ, group("g-", PREFIXED), "10.0.0.1"),
     deny("a", AclOperation.ALL, topic("*")),
 )
 STAYING = allow("b", READ, topic("orders"))
@@ -88,7 +88,7 @@ def test_bash_runs_the_script(tmp_path: Path) -> None:
         [
             *server,
             *("--remove", "--force", "--allow-principal", "User:a", "--allow-host", "10.0.0.1"),
-            *("--operation", "Write", "--group", "g-", "--resource-pattern-type", "prefixed"),
+            *("--operation", "Read", "--group", "g-", "--resource-pattern-type", "prefixed"),
         ],
         [
             *server,
