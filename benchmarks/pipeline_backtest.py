@@ -29,9 +29,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
+import pyarrow.parquet as pq
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.formats import records
@@ -40,9 +41,9 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.jobs.backtest import turned_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.worlds.decisions import write_decisions
 from doorkeeper_pipeline.worlds.grants import SUPER_USER, proposal_of
 from doorkeeper_pipeline.worlds.shape import Shape
+from doorkeeper_pipeline.worlds.tables import decisions_of
 from doorkeeper_pipeline.worlds.traffic import world_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
 
 POLICY = Policy(super_users=frozenset({SUPER_USER}))
-BEGIN_MS = 1_790_000_000_000
 FILES = 24
 KAFKA_SAMPLE = 4_000
 SAMPLED_S = 0.2
@@ -147,11 +147,12 @@ SORTED_BY = ("principal", "host", "operation", "resource_type", "resource_name")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One way: seconds of Spark's start, the first job, the same again; all as the process saw."""
+    """One way: seconds of the start, of the first job and of the same again; CPU of the first."""
 
     way: str
     start_s: float
     cold_s: float
+    cold_cpu_s: float
     warm_s: float
     peak_mb: int
     wall_s: float
@@ -184,7 +185,11 @@ def make(folder: Path, shape: Shape, count: int) -> None:
     """Write the history and both sets."""
     world = world_of(shape)
     (folder / "decisions").mkdir()
-    write_decisions(world, folder / "decisions", count, begin_ms=BEGIN_MS, files=FILES)
+    table = decisions_of(world, count)
+    size = -(-table.num_rows // FILES)
+    for number in range(FILES):
+        part = table.slice(number * size, size)
+        pq.write_table(part, folder / "decisions" / f"{number:02}.parquet")
     proposed = proposal_of(world.bindings)
     versions = []
     for version, bindings in (("before", world.bindings), ("after", proposed)):
@@ -193,8 +198,8 @@ def make(folder: Path, shape: Shape, count: int) -> None:
         versions.append(acls.with_columns(pl.lit(version).alias("version")))
     pl.concat(versions).write_parquet(folder / "acls.parquet")
     print(
-        f"{len(world.bindings):,} ACLs, {len(proposed):,} proposed; {count:,} events,"
-        f" {world.questions.num_rows:,} distinct questions"
+        f"{len(world.bindings):,} ACLs, {len(proposed):,} proposed; {count:,} events in"
+        f" {table.num_rows:,} rows, {world.questions.num_rows:,} distinct questions"
     )
 
 
@@ -204,12 +209,13 @@ def measured(way: str, folder: Path) -> Measured | None:
     command = [sys.executable, __file__, "--child", way, str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     peak = 0
-    while True:
+    output: tuple[str, str] | None = None
+    while output is None:
         try:
-            told, failed = process.communicate(timeout=SAMPLED_S)
-            break
+            output = process.communicate(timeout=SAMPLED_S)
         except subprocess.TimeoutExpired:
-            peak = max(peak, tree_bytes(process.pid))
+            peak = max(peak, tree(process.pid).resident_bytes)
+    told, failed = output
     wall_s = time.perf_counter() - begin
     if process.returncode:
         last = (failed.strip().splitlines() or ["it failed"])[-1]
@@ -219,29 +225,43 @@ def measured(way: str, folder: Path) -> Measured | None:
     return Measured(wall_s=wall_s, peak_mb=peak >> 20, **numbers)
 
 
-def tree_bytes(root: int) -> int:
-    """Return the resident memory of a process and of all below it, Spark's JVM and workers too."""
-    parents, sizes = {}, {}
+class Tree(NamedTuple):
+    """What a process and all below it hold and have used, Spark's JVM and workers too."""
+
+    resident_bytes: int
+    cpu_s: float
+
+
+def tree(root: int) -> Tree:
+    """Look at a process and all below it, as /proc tells it."""
+    parents, found = {}, {}
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             _, _, rest = (folder / "stat").read_text().rpartition(")")
-            sizes[int(folder.name)] = int((folder / "statm").read_text().split()[1])
+            pages = int((folder / "statm").read_text().split()[1])
         except OSError:
             continue
-        parents[int(folder.name)] = int(rest.split()[1])
+        fields = rest.split()
+        parents[int(folder.name)] = int(fields[1])
+        # Of children that have ended, too.
+        found[int(folder.name)] = Tree(pages * page, sum(map(int, fields[11:15])) / ticks)
     below = {root}
     while more := {each for each, parent in parents.items() if parent in below} - below:
         below |= more
-    return sum(sizes.get(each, 0) for each in below) * os.sysconf("SC_PAGE_SIZE")
+    there = [found[each] for each in below if each in found]
+    return Tree(sum(each.resident_bytes for each in there), sum(each.cpu_s for each in there))
 
 
 def child(way: str, folder: Path) -> None:
     """Measure one way, keep its answer, and print the numbers as JSON."""
     begin = time.perf_counter()
     run, close = WAYS[way](folder)
+    used = tree(os.getpid()).cpu_s
     started = time.perf_counter()
     answer = run()
     cold = time.perf_counter()
+    used = tree(os.getpid()).cpu_s - used
     # The raw join takes minutes: once is enough.
     if way != "spark raw":
         run()
@@ -252,6 +272,7 @@ def child(way: str, folder: Path) -> None:
         "way": way,
         "start_s": started - begin,
         "cold_s": cold - started,
+        "cold_cpu_s": used,
         "warm_s": warm - cold,
     }
     print(json.dumps(numbers))
@@ -337,16 +358,21 @@ WAYS: dict[str, Callable[[Path], Way]] = {
 
 
 def report(found: list[Measured]) -> None:
-    """Print a table; ratios are to the job of the pipeline on Spark."""
-    reference = next((each.cold_s for each in found if each.way == "spark index"), None)
-    print(f"{'':16}{'start s':>9}{'cold s':>9}{'warm s':>9}{'wall s':>9}{'MB':>7}{'of index':>10}")
+    """Print a table; ratios are to the job of the pipeline on Spark, by its first run."""
+    reference = next((each for each in found if each.way == "spark index"), None)
+    columns = ("start s", "cold s", "CPU s", "warm s", "wall s")
+    print(f"{'':16}" + "".join(f"{each:>9}" for each in columns) + "     MB  of index, by CPU")
     for each in found:
         start = f"{each.start_s:9.1f}" if each.way.startswith("spark") else f"{'':9}"
         warm = f"{each.warm_s:9.1f}" if each.way != "spark raw" else f"{'':9}"
-        ratio = f"{each.cold_s / reference:9.1f}x" if reference else ""
-        print(
-            f"{each.way:16}{start}{each.cold_s:9.1f}{warm}{each.wall_s:9.1f}{each.peak_mb:7}{ratio}"
+        line = (
+            f"{each.way:16}{start}{each.cold_s:9.1f}{each.cold_cpu_s:9.1f}{warm}{each.wall_s:9.1f}"
         )
+        line += f"{each.peak_mb:7}"
+        if reference is not None:
+            line += f"{each.cold_s / reference.cold_s:9.1f}x"
+            line += f"{each.cold_cpu_s / reference.cold_cpu_s:7.1f}x"
+        print(line)
 
 
 def compare(folder: Path) -> None:

@@ -17,14 +17,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
+
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.index import compiled
 from doorkeeper_pipeline.jobs.backtest import turned_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import usage
-from doorkeeper_pipeline.worlds.decisions import write_decisions
 from doorkeeper_pipeline.worlds.grants import proposal_of
 from doorkeeper_pipeline.worlds.shape import Shape
+from doorkeeper_pipeline.worlds.tables import decisions_of
 from doorkeeper_pipeline.worlds.traffic import world_of
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.worlds.traffic import World
 
-BEGIN_MS = 1_790_000_000_000
 PARTS = (1, 3, 10)
 GOAL = 1.2
 FILES_A_PART = 2
@@ -49,9 +50,7 @@ def main() -> None:
     acls = 2_000 if given.quick else 20_000
     world = world_of(Shape(acls=acls, questions=min(240_000, part)))
     with tempfile.TemporaryDirectory() as folder:
-        files = write_decisions(
-            world, Path(folder), PARTS[-1] * part, begin_ms=BEGIN_MS, files=PARTS[-1] * FILES_A_PART
-        )
+        files = written(world, PARTS[-1] * part, Path(folder))
         print(f"{len(world.bindings):,} ACLs; parts of {part:,} events; us an event")
         print(f"{'':18}" + "".join(f"{parts * part:>13,}" for parts in PARTS) + "   ten of one")
         measure("local", LocalEngine(), world, files, part)
@@ -60,6 +59,16 @@ def main() -> None:
             if engine is not None:
                 measure("spark", engine, world, files, part)
                 engine.close()
+
+
+def written(world: World, count: int, folder: Path) -> tuple[str, ...]:
+    """Write so many events as files of the same size, in the order of time."""
+    table = decisions_of(world, count)
+    files = PARTS[-1] * FILES_A_PART
+    size = -(-table.num_rows // files)
+    for number in range(files):
+        pq.write_table(table.slice(number * size, size), folder / f"{number:02}.parquet")
+    return tuple(str(folder / f"{number:02}.parquet") for number in range(files))
 
 
 def spark() -> Engine | None:

@@ -83,7 +83,7 @@ def asked_of(
 ) -> GoldInput:
     """Return what jobs are given: a file for each row; ACLs only where they are known."""
     policy = policy or Policy()
-    files = []
+    files: list[str] = []
     for row in decisions(asking, bindings, policy):
         path = folder / f"{len(files):05}.parquet"
         pq.write_table(pa.Table.from_pylist([row], schema=arrow_schema(DECISIONS)), path)
