@@ -53,13 +53,13 @@ def sql_between(
     ``versions`` are folders with more migrations than ours. ``new_schema`` says whether the first
     one makes the schema ``doorkeeper`` too.
     """
+    # It tells of each of its own plug-ins, from its import on.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     from alembic import command  # noqa: PLC0415 - takes half a second, and is needed once
     from alembic.config import Config  # noqa: PLC0415
 
     if before == after:
         return ""
-    # It tells of each plug-in of its own.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
     written = StringIO()
     here = Path(str(files("doorkeeper.storage.postgres"))) / "migrations"
     config = Config(output_buffer=written, stdout=StringIO())
