@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
+from doorkeeper.net.spec import IN_CLEAR
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -31,9 +33,11 @@ from testkit.edge import (
     until,
     versions,
 )
+from testkit.tls import client_context, connected, door
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding
 
@@ -217,3 +221,62 @@ async def test_ipv6_clients_have_eight_groups() -> None:
             client = await running.client(host=host)
             told = await client.call(describe("principal"), DescribeAclsResponse, 3)
             assert told.error_message == f"User:ANONYMOUS@{text}"
+
+
+async def test_a_server_knows_whether_it_is_open() -> None:
+    """Only when every listener lets clients in, and no longer when it drains."""
+    async with edge(listener("A"), listener("B"), opened=["A"]) as running:
+        seen = [running.server.is_open]
+        await running.server.open("B")
+        seen.append(running.server.is_open)
+        await running.server.drain(0.1)
+        seen.append(running.server.is_open)
+
+        assert seen == [False, True, False]
+        assert running.server.listener_names == ["A", "B"]
+
+
+async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path) -> None:
+    """Of a listener in clear the first only; a handshake that fails is told apart."""
+    async with edge(door(tmp_path), listener("CLEAR")) as running:
+        server = running.server
+        await connected(running, client_context())
+        with pytest.raises(ssl.SSLError):
+            await connected(running, ssl.create_default_context())
+        clear = await running.client("CLEAR")
+        await clear.call(describe("x"), DescribeAclsResponse, 3)
+        await until(lambda: server.handshakes_on("DOOR") == (1, 1))
+
+        assert (server.accepted_on("DOOR"), server.accepted_on("CLEAR")) == (2, 1)
+        assert server.encrypted_listener_names == ["DOOR"]
+        assert server.handshakes_on("CLEAR") == (0, 0)
+
+
+async def test_a_listener_without_its_certificate_is_seen(tmp_path: Path) -> None:
+    """One that speaks TLS must have something to show."""
+    async with edge(door(tmp_path), listener("CLEAR")) as running:
+        assert running.server.are_keys_loaded
+        running.server.use_offers("DOOR", IN_CLEAR)
+
+        assert not running.server.are_keys_loaded
+
+
+async def test_what_waits_is_told_by_operation() -> None:
+    """Before it is bound nothing does; then updates and their items."""
+    pending: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        pending.extend(asyncio.get_running_loop().create_future() for _ in bindings)
+        return pending
+
+    async with edge(authorizer=HandAuthorizer(created)) as running:
+        client = await running.client()
+        await client.send(create(["a", "b"]))
+        await until(lambda: len(pending) == 2)
+
+        updates, items = running.server.waiting()
+        assert (updates["acl-update"], items["acl-update"]) == (1, 2)
+        for each in pending:
+            each.set_result(AclCreateResult())
+        await client.frame()
+        assert sum(running.server.waiting()[1].values()) == 0
