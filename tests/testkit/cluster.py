@@ -54,10 +54,11 @@ _NOTHING_CHANGED: Final = "The ACLs are as they were"
 
 
 class Cluster:
-    """So many nodes of one database; all is closed with the context."""
+    """So many nodes of one database, with one catalog; all is closed with the context."""
 
-    def __init__(self, database: Database, nodes: int) -> None:
+    def __init__(self, database: Database, nodes: int, catalog: str | None = None) -> None:
         self.database = database
+        self._catalog = catalog
         self._stack = ExitStack()
         self.proxies = [TcpProxy(database.server.port) for _ in range(nodes)]
         self.ports = [free_port() for _ in range(nodes)]
@@ -67,7 +68,9 @@ class Cluster:
         with ExitStack() as undo:
             for number, (proxy, port) in enumerate(zip(self.proxies, self.ports, strict=True), 1):
                 undo.enter_context(proxy)
-                server = DoorkeeperServer(self._properties(number, proxy, port), ports=(port,))
+                server = DoorkeeperServer(
+                    self._properties(number, proxy, port), ports=(port,), catalog=self._catalog
+                )
                 undo.callback(server.close)
                 self.servers.append(server)
                 server.start()

@@ -1,4 +1,4 @@
-"""What a configuration names, looked at without starting: authorizer, catalog, doors.
+"""What a configuration names, looked at without starting: authorizer, catalog, doors, store.
 
 It is looked at where keys are wrong too, as far as it can be: all errors are told at once.
 """
@@ -19,6 +19,7 @@ from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
+from doorkeeper.storage.contract import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +44,7 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     told, warnings = of_doors(loaded.settings)
     problems += unsaid(told, problems)
     problems += unsaid(of_operations_port(loaded.settings), problems)
+    problems += unsaid(of_shared_store(loaded.settings), problems)
     if problems:
         raise StartError(*problems)
     return Loaded(loaded.settings, (*loaded.warnings, *warnings))
@@ -118,6 +120,20 @@ def of_operations_port(settings: Settings) -> list[str]:
 
     problems = check_files(settings.http, Warnings())
     return [placed(settings.entries, ValueError(each)) for each in problems]
+
+
+def of_shared_store(settings: Settings) -> list[str]:
+    """Return what is wrong with the driver and the files of a shared store; nobody connects."""
+    if settings.store is None:
+        return []
+    # Who has no shared store need not have its driver.
+    from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
+
+    try:
+        connector(settings.store)
+    except StorageError as error:
+        return [placed(settings.entries, ValueError(str(error)))]
+    return []
 
 
 def with_others(error: ConfigError) -> list[str]:

@@ -174,3 +174,20 @@ def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
     (warning,) = checked(file, ()).warnings
 
     assert warning.startswith("tokens without a signature are taken: anybody can be anybody (")
+
+
+def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
+    """Files of TLS that are none stop the start; a database that is away does not matter yet."""
+    file, ca = tmp_path / "F", tmp_path / "ca.pem"
+    ca.write_text("nothing")
+    url = "postgresql://u:s3cret@127.0.0.1:1/d"
+
+    (told,) = problems(
+        file, f"node.id=1\ndoorkeeper.store={url}?sslmode=verify-ca&sslrootcert={ca}\n"
+    )
+    file.write_text(f"node.id=1\ndoorkeeper.store={url}\n")
+
+    assert told.startswith("F line 2: doorkeeper.store: sslrootcert: ")
+    assert "expected is PEM" in told
+    assert "s3cret" not in told
+    assert checked(file, ()).settings.store is not None

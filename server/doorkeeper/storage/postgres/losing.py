@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import asyncpg
@@ -24,9 +25,17 @@ LOST: Final = (
 """What may be over in a moment: we connect again and go on."""
 
 
+_CLOSING_S: Final = 1.0
+
+
 async def ended(connection: asyncpg.Connection) -> None:
-    """Close a connection; one that does not answer is cut."""
+    """Close a connection; one that does not answer is cut.
+
+    asyncpg's own limit does not count while a statement that was given up is being cancelled,
+    which on a connection that leads nowhere lasts for ever.
+    """
     try:
-        await connection.close(timeout=1)
+        async with asyncio.timeout(2 * _CLOSING_S):
+            await connection.close(timeout=_CLOSING_S)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         connection.terminate()

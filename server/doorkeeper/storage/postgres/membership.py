@@ -135,9 +135,9 @@ class Membership:
         """Beat no more, and tell the others, if the store is there."""
         if self._task is None:
             return
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        while not self._task.done():
+            self._task.cancel()
+            await asyncio.wait((self._task,), timeout=LOOK_S)
         self._task = None
         with suppress(*LOST, asyncpg.PostgresError):
             connection = await self._connect()
@@ -167,16 +167,21 @@ class Membership:
         back_off = BackOff()
         while True:
             try:
-                connection = await self._connect()
+                # A connection that leads nowhere must not cost the node its place.
+                async with asyncio.timeout(self._timeout_s / 3):
+                    connection = await self._connect()
                 try:
                     await connection.add_listener(CHANNEL, self._ring)
                     while True:
-                        await self._beat(connection)
+                        async with asyncio.timeout(self._timeout_s / 3):
+                            await self._beat(connection)
                         back_off.reset()
+                        # Before Python 3.12 wait_for may swallow a cancellation.
                         with suppress(TimeoutError):
-                            await asyncio.wait_for(self._bell.wait(), self._interval_s)
+                            async with asyncio.timeout(self._interval_s):
+                                await self._bell.wait()
                 finally:
-                    await ended(connection)
+                    connection.terminate()  # to part politely takes time that a beat has not
             except (*LOST, asyncpg.PostgresError) as error:
                 # The store itself tells that it is away.
                 self._log.debug("no heartbeat", cause=reason(error))

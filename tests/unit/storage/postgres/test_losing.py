@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import asyncpg
+import asyncio
+from typing import TYPE_CHECKING
 
-from doorkeeper.storage.postgres.losing import LOST
+import asyncpg
+import pytest
+
+from doorkeeper.storage.postgres.losing import LOST, ended
+from testkit.tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from testkit.postgres import Database
 
 
 def test_what_passes_is_told_apart() -> None:
@@ -13,3 +21,18 @@ def test_what_passes_is_told_apart() -> None:
     assert issubclass(asyncpg.AdminShutdownError, LOST)
     assert issubclass(asyncpg.exceptions.DiskFullError, LOST)
     assert not issubclass(asyncpg.UniqueViolationError, LOST)
+
+
+@pytest.mark.interop
+async def test_a_connection_that_leads_nowhere_is_cut(database: Database) -> None:
+    """Also while a statement on it is being cancelled, and nobody takes the cancellation."""
+    with TcpProxy(database.server.port) as proxy:
+        connection = await asyncpg.connect(database.url(port=proxy.port))
+        proxy.black_hole()
+        with pytest.raises(TimeoutError):
+            await connection.fetchval("SELECT 1", timeout=0.05)
+
+        async with asyncio.timeout(10):
+            await ended(connection)
+
+        assert connection.is_closed()

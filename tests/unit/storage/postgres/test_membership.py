@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
-BEAT_S, TIMEOUT_S = 0.05, 0.6
+BEAT_S, TIMEOUT_S = 0.1, 1.5
 
 
 def member(node_id: int, secret: str = "") -> Member:
@@ -167,6 +167,30 @@ async def test_without_the_store_the_last_list_stays(database: Database) -> None
 
             await becomes(near.ids, [1, 2])
             assert far.ids() == [1, 2]
+
+
+async def test_a_connection_that_leads_nowhere_is_given_up(database: Database) -> None:
+    """A path that swallows everything is left for another one before the node's time is up."""
+    await prepared(database)
+    with TcpProxy(database.server.port) as proxy:
+        ways = [database.url(port=proxy.port), database.url()]
+        async with entered(database.url(), member(1)) as (near,):
+            far = Seen(ways[0], member(2))
+            await far.membership.enter()
+            await becomes(near.ids, [1, 2])
+            beats = (
+                "SELECT count(*) FROM doorkeeper.node WHERE node_id = 2 AND seen_at > started_at"
+            )
+            await becomes(lambda: database.execute(beats), "1")
+            lists = near.lists
+
+            far.membership._connect = connecting(ways[1])
+            proxy.black_hole()
+            await asyncio.sleep(2 * TIMEOUT_S)
+
+            assert near.ids() == [1, 2]
+            assert near.lists == lists
+            await far.membership.leave()
 
 
 async def test_a_store_that_is_away_refuses_the_start() -> None:

@@ -1,0 +1,156 @@
+"""Kafka's tools and AdminClient with two nodes: one cluster, whichever node they begin with."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from testkit.cluster import Cluster
+from testkit.kafka_jars import VERSIONS
+from testkit.kafka_tools import Done, KafkaTools
+from testkit.postgres import Postgres
+
+REFERENCE = VERSIONS[0]
+WITHIN_S = 5.0
+"""What is milliseconds on a quiet machine."""
+
+CATALOG = """\
+groups:
+  - id: payments
+    state: Stable
+    protocol: range
+    members:
+      - member_id: reader-1-5a2f
+        client_id: orders-reader
+        host: /127.0.0.1
+"""
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def cluster(postgres_server: Postgres) -> Iterator[Cluster]:
+    """Two nodes with one catalog."""
+    database = postgres_server.create_database()
+    with Cluster(database, 2, CATALOG) as running:
+        yield running
+    database.drop()
+
+
+@pytest.fixture
+def run(tools: KafkaTools, cluster: Cluster) -> Run:
+    """Run a tool, beginning with one node: 0 or 1."""
+
+    def command(node: int, tool: str, line: str) -> Done:
+        address = f"127.0.0.1:{cluster.ports[node]}"
+        done = tools.run(tool, "--bootstrap-server", address, *line.split())
+        assert done.status == 0, done
+        return done
+
+    return command
+
+
+def config(cluster: Cluster, node: int) -> dict[str, str]:
+    return {"bootstrap.servers": f"127.0.0.1:{cluster.ports[node]}"}
+
+
+def becomes(read: Callable[[], Any], expected: Any) -> None:
+    """Wait until something is as it shall be."""
+    until_s = time.monotonic() + WITHIN_S
+    while read() != expected and time.monotonic() < until_s:
+        time.sleep(0.02)
+    assert read() == expected
+
+
+def test_each_node_tells_of_both(tools: KafkaTools, cluster: Cluster) -> None:
+    """Nodes, addresses, cluster id and controller are the same, whoever is asked."""
+    first, second = [tools.call("describeCluster", config(cluster, node)) for node in (0, 1)]
+
+    assert first["clusterId"] == second["clusterId"]
+    assert first["controller"] == second["controller"] == 1
+    expected = [[number, "127.0.0.1", port] for number, port in enumerate(cluster.ports, 1)]
+    assert sorted(first["nodes"]) == sorted(second["nodes"]) == expected
+
+
+def test_every_node_is_asked_for_its_versions(run: Run, cluster: Cluster) -> None:
+    """kafka-broker-api-versions.sh reaches both by the addresses that one tells."""
+    shown = run(1, "kafka-broker-api-versions", "").stdout
+
+    assert all(f"127.0.0.1:{port} (id: " in shown for port in cluster.ports)
+
+
+def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None:
+    """Added by way of one node, listed and removed by way of the other."""
+    topic = f"orders-{tools.version}"
+    line = f"--allow-principal User:alice --operation Read --topic {topic}"
+
+    run(0, "kafka-acls", f"--add {line}")
+    for node in (0, 1):
+        listed = f"--list --topic {topic}"
+        becomes(lambda: "User:alice" in run(node, "kafka-acls", listed).stdout, expected=True)  # noqa: B023
+    run(1, "kafka-acls", f"--remove --force {line}")
+    for node in (0, 1):
+        becomes(lambda: "User:alice" in run(node, "kafka-acls", listed).stdout, expected=False)  # noqa: B023
+
+
+def test_a_client_of_one_node_reads_its_own_writes(tools: KafkaTools, cluster: Cluster) -> None:
+    """What AdminClient created is described by both, and deleted once."""
+    row = ["TOPIC", "payments", "PREFIXED", "User:bob", "*", "WRITE", "ALLOW"]
+    both = [config(cluster, node) for node in (0, 1)]
+
+    tools.call("createAcls", both[0], bindings=[row])
+    for each in both:
+        becomes(lambda: tools.call("describeAcls", each, filter=row), [row])  # noqa: B023
+    assert tools.call("deleteAcls", both[1], filters=[row]) == [row]
+    becomes(lambda: tools.call("describeAcls", both[0], filter=row), [])
+    assert tools.call("deleteAcls", both[0], filters=[row]) == []
+
+
+def test_groups_are_counted_once(run: Run, cluster: Cluster) -> None:
+    """One node lists them; each finds it as the coordinator."""
+    for node in (0, 1):
+        assert run(node, "kafka-consumer-groups", "--list").stdout.split() == ["payments"]
+        state = "--describe --group payments --state"
+        shown = run(node, "kafka-consumer-groups", state).stdout.split("\n")
+        coordinator = f"127.0.0.1:{cluster.ports[0]}"
+        assert shown[2].split() == ["payments", coordinator, "(1)", "range", "Stable", "1"]
+
+
+def test_keys_of_a_node_go_to_that_node(run: Run) -> None:
+    """kafka-configs.sh sends what is for one broker there, by whomever it begins with."""
+    broker = "--entity-type brokers --entity-name 2"
+    run(0, "kafka-configs", f"--alter {broker} --add-config max.connections=777")
+
+    for node in (0, 1):
+        shown = run(node, "kafka-configs", f"--describe {broker}").stdout
+        assert "max.connections=777" in shown
+    other = "--describe --entity-type brokers --entity-name 1"
+    assert "777" not in run(1, "kafka-configs", other).stdout
+    run(1, "kafka-configs", f"--alter {broker} --delete-config max.connections")
+
+
+def test_when_the_controller_stops_the_other_takes_over(
+    kafka_tools: Callable[[str], KafkaTools], postgres_server: Postgres
+) -> None:
+    """It is off the list at once; groups and changes go on at the node that is left."""
+    tools = kafka_tools(REFERENCE)
+    database = postgres_server.create_database()
+    with Cluster(database, 2, CATALOG) as cluster:
+        left = config(cluster, 1)
+        assert tools.call("describeCluster", left)["controller"] == 1
+
+        cluster.servers[0].stop()
+
+        found = tools.call("describeCluster", left)
+        assert [node[0] for node in found["nodes"]] == [2]
+        assert found["controller"] == 2
+        address = left["bootstrap.servers"]
+        words = ("--bootstrap-server", address, "--list")
+        assert tools.run("kafka-consumer-groups", *words).stdout.split() == ["payments"]
+        row = ["TOPIC", "t", "LITERAL", "User:bob", "*", "WRITE", "ALLOW"]
+        tools.call("createAcls", left, bindings=[row])
+        cluster.servers[0].start()
+        becomes(lambda: tools.call("describeCluster", left)["controller"], 1)
+        assert tools.call("describeAcls", config(cluster, 0), filter=row) == [row]
+    database.drop()
