@@ -7,6 +7,7 @@ from base64 import b64encode
 import pytest
 
 from doorkeeper.authn.scram_messages import (
+    BYTES_MAX,
     ClientFinal,
     ClientFirst,
     Malformed,
@@ -103,12 +104,25 @@ def test_a_malformed_final_message_is_refused(token: bytes) -> None:
 
 
 def test_a_long_message_is_read_in_one_pass() -> None:
-    """Half a megabyte of extensions, and a fault at the end, cost no time."""
-    token = b"n,,n=alice,r=a" + b",x=y" * 130_000
+    """As many extensions as there may be, and a fault at the end, cost no time."""
+    token = b"n,,n=alice,r=a" + b",x=y" * ((BYTES_MAX - 20) // 4)
 
     assert client_first(token).bare == "n=alice,r=a,x=y"
     with pytest.raises(Malformed):
         client_first(token + b",")
+
+
+def test_an_overlong_message_is_malformed() -> None:
+    """One byte more than there may be; who sends it has proved nothing yet."""
+    longest = b"n,,n=" + b"a" * (BYTES_MAX - 9) + b",r=b"
+    proof = b"c=biws,r=" + b"a" * (BYTES_MAX - 16) + b",p=AAAA"
+
+    assert len(client_first(longest).name) == BYTES_MAX - 9
+    assert client_final(proof).proof == bytes(3)
+    with pytest.raises(Malformed):
+        client_first(longest.replace(b"n=", b"n=a", 1))
+    with pytest.raises(Malformed):
+        client_final(proof.replace(b"r=", b"r=a", 1))
 
 
 def test_our_messages_are_kafkas() -> None:

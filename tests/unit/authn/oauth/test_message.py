@@ -76,3 +76,14 @@ def test_a_long_message_costs_little() -> None:
     for data in parts:
         with pytest.raises(InvalidMessage):
             parse(data)
+
+
+def test_a_message_has_a_thousand_pairs_at_most() -> None:
+    """One more is malformed, and costs no more than a look at the first thousand."""
+
+    def message(pairs: int) -> bytes:
+        return first_message("t", *("a" * number + "=b" for number in range(1, pairs)))
+
+    assert len(parse(message(1000)).extensions) == 999
+    with pytest.raises(InvalidMessage):
+        parse(message(1001))
