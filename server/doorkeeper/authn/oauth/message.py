@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 AUTH: Final = "auth"
 """The pair that holds the token; no extension may have its name."""
 
-# No more than a thousand pairs: Kafka takes as many as half a megabyte has room for, which costs the
-# loop a tenth of a second, before anybody has proved anything.
+# No more than a thousand pairs: Kafka takes as many as half a megabyte has room for, which costs
+# the loop a tenth of a second, before anybody has proved anything.
 _MESSAGE: Final = re.compile(
     rb"n,(?:a=((?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++))?,\x01"
     rb"((?:[A-Za-z]++=[\x21-\x7e \t\r\n]++\x01){0,1000}+)\x01"
