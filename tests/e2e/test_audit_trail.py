@@ -1,0 +1,258 @@
+"""The audit trail of a real server: killed under load, on a full disk, led back to a request."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.audit.verifying import verified
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from testkit.serving import Conversation, Serving, creation
+from testkit.trails import lines_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PROPERTIES = """\
+listeners=PLAINTEXT://localhost:0
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+"""
+EVERYTHING = DescribeAclsRequest(
+    resource_type_filter=1,
+    resource_name_filter=None,
+    pattern_type_filter=1,
+    principal_filter=None,
+    host_filter=None,
+    operation=1,
+    permission_type=1,
+)
+CLIENTS = 4
+
+
+def started(folder: Path, audit: Path, text: str = "super.users=User:ANONYMOUS\n") -> Serving:
+    file = folder / "server.properties"
+    file.write_text(f"{PROPERTIES}doorkeeper.audit.dir={audit}\n{text}")
+    return Serving(folder, "--config", str(file))
+
+
+def added(audit: Path) -> list[str]:
+    """Return the principals of all ACLs that the trail says were made, in order."""
+    changes = [event for event in lines_in(audit) if event["kind"] == "change"]
+    return [acl["principal"] for event in changes for acl in event["added"]]
+
+
+def ask_until_the_end(port: int, name: str, acknowledged: list[str]) -> None:
+    """Make an ACL, and another one, until the server is gone; note those that it answered."""
+    with Conversation(port) as conversation:
+        number = 0
+        while True:
+            number += 1
+            principal = f"User:{name}-{number}"
+            try:
+                answer = conversation.call(creation(principal), CreateAclsResponse, 3)
+            except (EOFError, OSError):
+                return
+            if answer.results[0].error_code == 0:
+                acknowledged.append(principal)
+
+
+@pytest.mark.parametrize("sync", ["strict", "interval", "none"])
+def test_killed_under_load(tmp_path: Path, sync: str) -> None:
+    """After kill -9 every change that was answered is in the trail, once, and the trail is whole:
+    an answer leaves when its event is in the file."""
+    audit = tmp_path / "audit"
+    text = f"super.users=User:ANONYMOUS\ndoorkeeper.audit.sync={sync}\n"
+    acknowledged: list[str] = []
+    with started(tmp_path, audit, f"{text}doorkeeper.audit.file.bytes=20000\n") as server:
+        port = server.port()
+        threads = [
+            threading.Thread(target=ask_until_the_end, args=(port, f"c{n}", acknowledged))
+            for n in range(CLIENTS)
+        ]
+        for thread in threads:
+            thread.start()
+        deadline_s = time.monotonic() + 20
+        while len(acknowledged) < 200 and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGKILL)
+        for thread in threads:
+            thread.join(20)
+    with started(tmp_path, audit, text) as server:
+        server.port()
+        assert server.stop() == 0
+
+    found = added(audit)
+    verdict = verified(audit)
+    assert len(acknowledged) >= 200
+    assert len(set(found)) == len(found)
+    assert set(acknowledged) <= set(found)
+    assert verdict.is_whole, verdict.problems
+    assert (verdict.events["start"], verdict.events["stop"], verdict.open_files) == (2, 1, 0)
+    assert verdict.files > 2
+    assert list(audit.glob("*.open")) == []
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a file system of this size."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+        check=False,
+        capture_output=True,
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(file: Path) -> None:
+    """Write until nothing more goes."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
+    try:
+        for size in (1 << 20, 1 << 12, 1):
+            while os.write(descriptor, b"x" * size) == size:
+                pass
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def outcomes(server: Serving, name: str, count: int) -> dict[str, tuple[int, str | None]]:
+    """Make ACLs one by one; return what came of each."""
+    found = {}
+    with server.connect() as conversation:
+        for number in range(count):
+            principal = f"User:{name}-{number}"
+            answer = conversation.call(creation(principal), CreateAclsResponse, 3)
+            (result,) = answer.results
+            found[principal] = (result.error_code, result.error_message)
+    return found
+
+
+def principals(server: Serving) -> set[str]:
+    with server.connect() as conversation:
+        answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
+    return {acl.principal for resource in answer.resources for acl in resource.acls}
+
+
+def test_a_full_disk_with_strict(tmp_path: Path) -> None:
+    """What was answered is in the trail; then changes are refused before anything is done, with
+    the reason, until there is room again."""
+    with small_disk(tmp_path / "disk", "12m") as disk:
+        text = "super.users=User:ANONYMOUS\ndoorkeeper.audit.sync=strict\n"
+        with started(tmp_path, disk / "audit", text) as server:
+            server.port()
+            fill(disk / "filler")
+            full = outcomes(server, "full", 40)
+            done = {name for name, (code, _) in full.items() if code == 0}
+            codes = [code for code, _ in full.values()]
+            there = principals(server)
+            (disk / "filler").unlink()
+            server.line("the audit trail is written again")
+            later = outcomes(server, "later", 2)
+            assert server.stop() == 0
+        found, verdict = added(disk / "audit"), verified(disk / "audit")
+
+    assert codes == sorted(codes)
+    assert codes[-1] == 56
+    assert there == done
+    (text_of_refusal,) = {text for code, text in full.values() if code}
+    assert text_of_refusal is not None
+    assert text_of_refusal.startswith("Nothing was changed: the audit trail cannot be written")
+    assert "No space left on device" in text_of_refusal
+    assert [code for code, _ in later.values()] == [0, 0]
+    assert set(found) == done | set(later)
+    assert verdict.is_whole, verdict.problems
+
+
+def test_a_full_disk_otherwise(tmp_path: Path) -> None:
+    """Changes go on, and what is missing is counted in the trail when there is room again."""
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        with started(tmp_path, disk / "audit") as server:
+            server.port()
+            fill(disk / "filler")
+            full = outcomes(server, "full", 40)
+            (disk / "filler").unlink()
+            server.line("the audit trail is written again")
+            assert server.stop() == 0
+        events, verdict = lines_in(disk / "audit"), verified(disk / "audit")
+
+    dropped = [event for event in events if event["kind"] == "dropped"]
+    changes = [event for event in events if event["kind"] == "change"]
+    assert {code for code, _ in full.values()} == {0}
+    assert len(changes) + sum(event["changes"] for event in dropped) == 40
+    assert {event["reason"] for event in dropped} == {"disk"}
+    assert verdict.is_whole, verdict.problems
+
+
+def test_from_the_trail_to_the_request(tmp_path: Path) -> None:
+    """The event of a refusal has the correlation id and the client under which the log of requests
+    has the request; the two agree in everything that both tell."""
+    text = "super.users=User:root\ndoorkeeper.log.levels=kafka.request.logger=DEBUG\n"
+    with started(tmp_path, tmp_path / "audit", text) as server:
+        with server.connect() as conversation:
+            conversation.send(EVERYTHING, 3, correlation_id=4711)
+            assert conversation.answer(DescribeAclsResponse, 3).error_code == 31
+        line = server.line("completed request")
+        assert server.stop() == 0
+
+    (event,) = (event for event in lines_in(tmp_path / "audit") if event["kind"] == "decision")
+    assert (event["outcome"], event["rule"], event["correlation_id"]) == (
+        "DENIED",
+        "DefaultDeny",
+        4711,
+    )
+    shared = ("api", "api_key", "correlation_id", "client_id", "client_software", "principal")
+    shared += ("host", "listener", "security_protocol")
+    assert {name: event[name] for name in shared} == {name: line[name] for name in shared}
+    assert (event["api_version"], line["errors"]) == (
+        line["version"],
+        "CLUSTER_AUTHORIZATION_FAILED",
+    )
+    assert line["logger"] == "kafka.request.logger"
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    """tail follows a server from file to file, and verify says that nothing is missing."""
+    audit = tmp_path / "audit"
+    text = "super.users=User:ANONYMOUS\ndoorkeeper.audit.file.bytes=1500\n"
+    program = [sys.executable, "-m", "doorkeeper", "audit"]
+    with started(tmp_path, audit, text) as server:
+        server.port()
+        following = subprocess.Popen(
+            [*program, "tail", str(audit), "--from-start", "--kind", "change", "--output", "json"],
+            stdout=subprocess.PIPE,
+        )
+        assert following.stdout is not None
+        try:
+            outcomes(server, "a", 12)
+            seen: list[Any] = [json.loads(following.stdout.readline()) for _ in range(12)]
+        finally:
+            following.send_signal(signal.SIGINT)
+            following.stdout.close()
+        assert following.wait(20) == 130
+        assert server.stop() == 0
+
+    names = [event["added"][0]["principal"] for event in seen]
+    checked = subprocess.run(
+        [*program, "verify", str(audit), "--output", "json"], capture_output=True, check=False
+    )
+    assert names == [f"User:a-{number}" for number in range(12)]
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)["files"] > 2
