@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Self
 from doorkeeper import registry
 from doorkeeper.acl_rows import AclRows
 from doorkeeper.app.answer_truth import AnswerTruth
-from doorkeeper.app.auditing import trail_of, watch
+from doorkeeper.app.auditing import audit_sink, trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
     placed,
@@ -69,12 +69,18 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.operating import Operating
     from doorkeeper.audit.trail import Trail
+    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.spec import Offers
     from doorkeeper.storage.contract import Store
+
+
+CLOSE_TIMEOUT_S = 2.0
+"""How long the end waits for the disk of the authorizer's log."""
 
 
 class Assembly:
@@ -321,13 +327,20 @@ class Assembly:
         meter = StoreMeter(self.meters)
         return await opened_store(self._settings, now_ms=self._now_ms, meter=meter)
 
+    def _audit_sink(self, settings: Settings) -> AuditSink:
+        def opened(file: AuthorizerFile) -> None:
+            self._opened.callback(file.close, CLOSE_TIMEOUT_S)
+
+        path = settings.authorizer_log_file
+        return audit_sink(path, self._logs.audit, self._log, opened)
+
     def _make_authorizer(
         self, settings: Settings, store: Store, problems: list[str]
     ) -> Catalog | None:
         """Make the authorizer, and return the catalog; note what is wrong with both."""
         catalog = None
         try:
-            self.authorizer = authorizer_of(settings.entries, store, self._logs.audit)
+            self.authorizer = authorizer_of(settings.entries, store, self._audit_sink(settings))
         except StartError as error:
             problems += error.problems
         if self.authorizer is not None:

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.contract import KeepsInStore
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
+    from pathlib import Path
 
     from doorkeeper.audit.trail import Meter, Trail
+    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.audit import AuditSettings
@@ -59,6 +63,33 @@ def trail_of(
         return Trail.open(options, loop, clocks=clocks, logger=logger, meter=meter)
     except TrailError as error:
         raise StartError(f"doorkeeper.audit.dir: {error}") from error
+
+
+def audit_sink(
+    path: Path | None,
+    usual: AuditSink,
+    logger: Logger,
+    opened: Callable[[AuthorizerFile], object],
+) -> AuditSink:
+    """Return where Kafka's audit lines go: the log, or the file that the configuration names.
+
+    Raises:
+        StartError: the file cannot be opened.
+
+    """
+    if path is None:
+        return usual
+
+    def failed(error: OSError) -> None:
+        logger.error("authorizer log not written", file=str(path), cause=error.strerror)
+
+    try:
+        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=failed)
+    except OSError as error:
+        text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
+        raise StartError(text) from error
+    opened(file)
+    return file
 
 
 def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:

@@ -357,6 +357,15 @@ _OURS = (
         applies=Applies.DYNAMIC,
     ),
     Key(
+        name="doorkeeper.authorizer.log.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "A file for the lines of kafka.authorizer.logger, as a broker's kafka-authorizer.log:"
+            " rolled every hour. They leave the server's own log then."
+        ),
+    ),
+    Key(
         name="doorkeeper.log.format",
         type=KeyType.STRING,
         default="auto",

@@ -221,6 +221,7 @@ def _settings(
 ) -> Settings:
     listeners = listeners_of(given, jaas)
     catalog = given.text("doorkeeper.catalog.file")
+    authorizer_log = given.text("doorkeeper.authorizer.log.file")
     return Settings(
         node_id=_node_id(given),
         broker_rack=given.text("broker.rack") or None,
@@ -259,6 +260,7 @@ def _settings(
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
         authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
+        authorizer_log_file=Path(authorizer_log) if authorizer_log else None,
         clients_withhold=client_rules_of(
             given, "doorkeeper.clients.withhold", "highest resource type", "highest operation"
         ),

@@ -111,6 +111,7 @@ class Settings:
     update_timeout_ms: int
     update_waiting_max: int
     authorizer_slow_ms: int
+    authorizer_log_file: Path | None
     clients_withhold: tuple[ClientRule, ...]
     clients_answer_max_bytes: tuple[ClientRule, ...]
     clients_join_group: bool
