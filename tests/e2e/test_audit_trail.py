@@ -218,8 +218,10 @@ def test_from_the_trail_to_the_request(tmp_path: Path) -> None:
         "DefaultDeny",
         4711,
     )
-    shared = ("api", "api_key", "correlation_id", "client_id", "client_software", "principal")
-    shared += ("host", "listener", "security_protocol")
+    shared = (
+        *("api", "api_key", "correlation_id", "client_id", "client_software"),
+        *("principal", "host", "listener", "security_protocol"),
+    )
     assert {name: event[name] for name in shared} == {name: line[name] for name in shared}
     assert (event["api_version"], line["errors"]) == (
         line["version"],

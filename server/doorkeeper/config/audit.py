@@ -28,9 +28,8 @@ class AuditSettings:
 
 def audit_of(given: Given) -> AuditSettings:
     """Return what is given for the trail; what is wrong is noted."""
-    folder = given.text("doorkeeper.audit.dir")
     return AuditSettings(
-        folder=Path(folder) if folder else None,
+        folder=given.path("doorkeeper.audit.dir"),
         sync=given.text("doorkeeper.audit.sync"),
         decisions=given.text("doorkeeper.audit.decisions"),
         merge_ms=given.number("doorkeeper.audit.merge.ms"),

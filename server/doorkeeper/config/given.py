@@ -6,6 +6,7 @@ A listener's value of a key is the first of ``listener.name.<name>.<mechanism>.<
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.errors import Problem
@@ -87,6 +88,11 @@ class Given:
         """Return a text of the server; empty where there is none."""
         value = self.value(Place(name))
         return value if isinstance(value, str) else ""
+
+    def path(self, name: str) -> Path | None:
+        """Return a path of the server; None where there is none."""
+        text = self.text(name)
+        return Path(text) if text else None
 
     def number(self, name: str, listener: str | None = None, mechanism: str | None = None) -> int:
         """Return a whole number."""

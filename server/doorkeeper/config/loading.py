@@ -220,8 +220,6 @@ def _settings(
     given: Given, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
     listeners = listeners_of(given, jaas)
-    catalog = given.text("doorkeeper.catalog.file")
-    authorizer_log = given.text("doorkeeper.authorizer.log.file")
     return Settings(
         node_id=_node_id(given),
         broker_rack=given.text("broker.rack") or None,
@@ -255,12 +253,12 @@ def _settings(
         store=shared_store_of(given),
         broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
         broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
-        catalog_file=Path(catalog) if catalog else None,
+        catalog_file=given.path("doorkeeper.catalog.file"),
         change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
         authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
-        authorizer_log_file=Path(authorizer_log) if authorizer_log else None,
+        authorizer_log_file=given.path("doorkeeper.authorizer.log.file"),
         clients_withhold=client_rules_of(
             given, "doorkeeper.clients.withhold", "highest resource type", "highest operation"
         ),

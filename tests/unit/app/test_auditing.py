@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.audit.trail import Trail
+    from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 
 def opened(settings: AuditSettings) -> Trail | None:
@@ -81,7 +82,8 @@ async def test_a_plug_ins_decisions_have_no_rule(tmp_path: Path) -> None:
 def test_where_audit_lines_go(tmp_path: Path) -> None:
     """To the log, or to the file that is named, or nowhere: one that cannot be opened stops the
     start."""
-    usual, log, files = CollectedAudit(), Log(), []
+    usual, log = CollectedAudit(), Log()
+    files: list[AuthorizerFile] = []
     path = tmp_path / "authorizer.log"
 
     assert audit_sink(None, usual, log, files.append) is usual  # type: ignore[arg-type]
