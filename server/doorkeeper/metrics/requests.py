@@ -12,6 +12,7 @@ together, and have one time. All times are seconds of one steady clock.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter as Counted
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.errors import ErrorCode
@@ -84,17 +85,26 @@ class RequestMeter:
         ``waited`` is for requests that waited; what did not, is local altogether. Histograms are
         written here and not by their ``observe``: this is the path of every request.
         """
-        bucket = bisect_left(FAST_S, total_s)
-        for each in answered:
-            try:
-                counter, total, changes = self._answered[each]
-            except KeyError:
-                counter, total, changes = self._bound(*each)
-            counter.value += 1
-            total.counts[bucket] += 1
-            total.sum += total_s
-            if changes is not None:
-                local_s, remote_s = waited or (total_s, 0.0)
+        first, count = answered[0], len(answered)
+        if count > 1 and answered.count(first) != count:
+            for each, times in Counted(answered).items():
+                self._count(each, times, total_s, waited)
+        else:
+            self._count(first, count, total_s, waited)
+
+    def _count(
+        self, answered: tuple[int, int], times: int, total_s: float, waited: Waited | None
+    ) -> None:
+        try:
+            counter, total, changes = self._answered[answered]
+        except KeyError:
+            counter, total, changes = self._bound(*answered)
+        counter.value += times
+        total.counts[bisect_left(FAST_S, total_s)] += times
+        total.sum += total_s * times
+        if changes is not None:
+            local_s, remote_s = waited or (total_s, 0.0)
+            for _ in range(times):
                 changes.local.observe(local_s)
                 changes.remote.observe(remote_s)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import CHANGING, RequestMeter, Waited, api_name, error_name
 from doorkeeper.metrics.series import Histogram, Meters
@@ -94,6 +96,13 @@ def test_the_latency_is_where_a_histogram_would_put_it() -> None:
     for value in values:
         meter.answered([(29, 0)], value)
         expected.observe(value)
+    for value in values:
+        meter.answered([(29, 0)] * 3, value)
+        meter.answered([(29, 0), (29, 31), (29, 0)], value)
+        for _ in range(6):
+            expected.observe(value)
 
     found = meters.histogram(table.REQUEST_SECONDS, "DescribeAcls")
-    assert (found.counts, found.sum) == (expected.counts, expected.sum)
+    assert found.counts == expected.counts
+    assert found.sum == pytest.approx(expected.sum)
+    assert meters.counter(table.REQUESTS, "DescribeAcls", "none").value == 6 * len(values)
