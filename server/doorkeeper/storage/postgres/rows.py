@@ -86,8 +86,14 @@ _INSERT: Final = (
     f" SELECT * FROM unnest({_PARAMETERS})"
 )
 
+# Columns are named everywhere: a statement that is prepared must outlive a migration that adds one.
 _READ: Final = """
-SELECT log.*, salt, stored_key, server_key, iterations
+SELECT log.revision, item, kind, time_ms,
+       author_principal, author_host, author_listener, author_client_id,
+       binding_id, resource_type, name, pattern_type,
+       principal, host, operation, permission_type,
+       topic, config_key, config_value, log.mechanism, record, node_id, batch,
+       salt, stored_key, server_key, iterations
 FROM doorkeeper.change_log AS log
 LEFT JOIN doorkeeper.credential
 ON kind = 8

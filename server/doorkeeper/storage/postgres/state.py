@@ -49,12 +49,17 @@ async def read_state(connection: asyncpg.Connection) -> StoredState:
             bindings = await _bindings(connection)
         except KeyError as error:
             raise StorageError(f"the store holds a binding with the code {error}") from error
-        topics = await connection.fetch("SELECT * FROM doorkeeper.topic ORDER BY name")
-        configs = await connection.fetch("SELECT * FROM doorkeeper.config ORDER BY broker, key")
-        credentials = await connection.fetch(
-            "SELECT * FROM doorkeeper.credential ORDER BY user_name, mechanism"
+        topics = await connection.fetch("SELECT name, topic FROM doorkeeper.topic ORDER BY name")
+        configs = await connection.fetch(
+            "SELECT broker, key, value FROM doorkeeper.config ORDER BY broker, key"
         )
-        tokens = await connection.fetch("SELECT * FROM doorkeeper.token ORDER BY token_id")
+        credentials = await connection.fetch(
+            "SELECT user_name, mechanism, salt, stored_key, server_key, iterations"
+            " FROM doorkeeper.credential ORDER BY user_name, mechanism"
+        )
+        tokens = await connection.fetch(
+            "SELECT token_id, token FROM doorkeeper.token ORDER BY token_id"
+        )
     return StoredState(
         revision=revision,
         bindings=tuple(bindings),

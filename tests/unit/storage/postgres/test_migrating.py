@@ -44,7 +44,10 @@ def versions(tmp_path: Path) -> tuple[Path, ...]:
             from alembic import op
             revision, down_revision = "{NEXT:04}", "{VERSION:04}"
             def upgrade():
-                op.execute("ALTER TABLE doorkeeper.acl ADD COLUMN note text NOT NULL DEFAULT ''")
+                for table in ("acl", "topic", "config", "credential", "token", "change_log",
+                              "head", "node", "meta"):
+                    op.execute(f"ALTER TABLE doorkeeper.{{table}}"
+                               " ADD COLUMN note text NOT NULL DEFAULT ''")
                 op.execute("UPDATE doorkeeper.meta SET value = '{NEXT}'"
                            " WHERE key = 'schema_version'")
             """
@@ -137,6 +140,10 @@ async def test_old_and_new_write_one_schema(database: Database, versions: tuple[
     """After a migration that only adds, what runs goes on, on connections that were open."""
     old = await made(database)
     await write(old, adding(1))
+    # Statements are prepared by now; in a transaction, asyncpg cannot prepare one anew.
+    await read_state(old)
+    async with old.transaction():
+        await rows.read_log(old, 0, 100)
     new = await asyncpg.connect(database.url())
 
     await migrate(new, cluster_id=given_id, salt_key=given_key, version=NEXT, versions=versions)
@@ -147,6 +154,8 @@ async def test_old_and_new_write_one_schema(database: Database, versions: tuple[
     assert state is not None
     check_usable(state, version=VERSION)
     check_usable(state, version=NEXT)
+    async with old.transaction():
+        assert len(await rows.read_log(old, 0, 100)) == 3
     for each in (old, new):
         assert len((await read_state(each)).bindings) == 3
         assert [found.revision for found in await rows.read_log(each, 0, 100)] == [1, 2, 3]
