@@ -1,0 +1,310 @@
+"""How fast does ``kafka-authorizer.log`` become ``decisions``, and in how much memory?
+
+    python benchmarks/pipeline_log.py [--lines N] [--full] [--quick] [--keep FOLDER]
+
+A made-up day of era E (see docs/decisions/0201) is read four ways, each in a process of its own:
+
+    ours, Spark     doorkeeper-pipeline run: tasks that own byte ranges and parse distinct messages
+    ours, local     the same without a JVM
+    Spark SQL       the text source, one split by the words between the fields, a GROUP BY
+    Polars          string cuts and a group_by, on one machine
+
+All four write Parquet and must agree row for row. Ours also keeps what it cannot read, remembers
+files, and leaves old tables whole when it dies; the other two would give wrong rows for names that
+hold the log's own words, so the world has none of them. ``wall`` is the whole process, ``job`` is
+without the start of Python and Spark, memory is the sum of all processes without counting shared
+pages twice. Goals, with 10 million lines (``--full``, 4.5 GB, minutes): 2.5 times as fast as Spark
+SQL, at most twice the time of bare Polars, under 3 GB.
+"""
+
+# ruff: noqa: PLC0415  a process imports what its method needs: others' start is not its own
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LINES, LINES_FULL, LINES_QUICK = 1_000_000, 10_000_000, 100_000
+FILES = 24
+KEYS = (
+    *("minute", "principal", "host", "operation", "resource_type", "resource_name", "outcome"),
+    *("api", "rule", "rule_binding"),
+)
+WORDS = (
+    *(" operation = ", " from host = ", " on resource = ", " for request = "),
+    *(" with resourceRefCount = ", " based on rule "),
+)
+TYPES = {
+    "Topic": "TOPIC",
+    "Group": "GROUP",
+    "Cluster": "CLUSTER",
+    "TransactionalId": "TRANSACTIONAL_ID",
+}
+SAMPLE_S = 0.2
+JOB = "job seconds: "
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=LINES)
+    parser.add_argument("--full", action="store_true", help=f"{LINES_FULL:,} lines")
+    parser.add_argument("--quick", action="store_true", help=f"{LINES_QUICK:,} lines")
+    parser.add_argument("--rounds", type=int, default=1, help="the least time of so many counts")
+    parser.add_argument("--method", choices=METHODS, help=argparse.SUPPRESS)
+    parser.add_argument("--logs", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.method:
+        print(f"{JOB}{METHODS[chosen.method](chosen.logs, chosen.out):.3f}")
+        return
+    lines = LINES_FULL if chosen.full else LINES_QUICK if chosen.quick else chosen.lines
+    with tempfile.TemporaryDirectory() as folder:
+        measured(Path(folder), lines, chosen.rounds)
+
+
+def measured(folder: Path, lines: int, rounds: int) -> None:
+    """Write a log, read it by each method, compare, print."""
+    logs = folder / "logs"
+    begin_s = time.perf_counter()
+    size = made(logs, lines)
+    print(f"{lines:,} lines, {size / 1e9:.2f} GB, {FILES} files, written in", end=" ")
+    print(f"{time.perf_counter() - begin_s:.0f} s")
+    print(f"{'':14} {'wall s':>8} {'job s':>8} {'peak MB':>8}   of ours, wall and job")
+    found: dict[str, tuple[float, float, float]] = {}
+    answer: tuple[int, int, int] | None = None
+    for _ in range(rounds):
+        for name in METHODS:
+            out = folder / "out"
+            run = timed(name, logs, out)
+            result = fingerprint(out)
+            answer = answer or result
+            if result != answer:
+                raise SystemExit(f"{name}: rows, decisions, digest {result}; expected {answer}")
+            shutil.rmtree(out)
+            found[name] = min(found.get(name, run), run)
+    for name, (wall, job, peak) in found.items():
+        ours = found["ours, Spark"]
+        ratios = f"{wall / ours[0]:5.2f} {job / ours[1]:5.2f}"
+        print(f"{name:14} {wall:8.1f} {job:8.1f} {peak:8.0f}   {ratios}")
+    assert answer is not None
+    print(f"all agree on {answer[0]:,} rows of decisions")
+
+
+def made(logs: Path, lines: int) -> int:
+    """Write the log; return its bytes."""
+    from doorkeeper_pipeline.worlds.shape import Shape
+    from doorkeeper_pipeline.worlds.traffic import world_of
+    from doorkeeper_pipeline.worlds.writing import Log, write_log
+
+    questions = min(240_000, max(1_000, lines // 4))
+    world = world_of(Shape(odd_names=False, questions=questions))
+    return write_log(world, logs, Log(lines=lines, files=FILES, days=1)).size_bytes
+
+
+def timed(name: str, logs: Path, out: Path) -> tuple[float, float, float]:
+    """Run a method in a process of its own; return wall and job seconds and the peak in MB."""
+    begin_s = time.perf_counter()
+    arguments = ["--method", name, "--logs", str(logs), "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    peak = Peak(process.pid)
+    peak.start()
+    told, failed = process.communicate()
+    wall_s = time.perf_counter() - begin_s
+    peak.stop()
+    if process.returncode:
+        raise SystemExit(f"{name}: {failed.decode()[-4000:]}")
+    job = next(line for line in told.decode().splitlines() if line.startswith(JOB))
+    return wall_s, float(job.removeprefix(JOB)), peak.mb
+
+
+class Peak(threading.Thread):
+    """Looks at the memory of a process and all below it now and then."""
+
+    def __init__(self, pid: int) -> None:
+        """Take the process."""
+        super().__init__(daemon=True)
+        self._pid = pid
+        self._over = threading.Event()
+        self.mb = 0.0
+
+    def run(self) -> None:
+        """Look until it is over."""
+        while not self._over.wait(SAMPLE_S):
+            self.mb = max(self.mb, sum(map(memory_mb, family(self._pid))))
+
+    def stop(self) -> None:
+        """End."""
+        self._over.set()
+        self.join()
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all below it."""
+    parents: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        parents.setdefault(parent, []).append(int(stat.parent.name))
+    found = [pid]
+    for each in found:
+        found += parents.get(each, [])
+    return found
+
+
+def memory_mb(pid: int) -> float:
+    """Return the memory of a process; pages that several share are divided among them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+def fingerprint(out: Path) -> tuple[int, int, int]:
+    """Return rows, decisions and a digest of what a method wrote, in whatever order."""
+    files = sorted(str(each) for each in out.rglob("*.parquet") if "decisions" in each.parts)
+    frame = pl.read_parquet(files, hive_partitioning=False).select(
+        *(pl.col(name).cast(pl.String) for name in KEYS if name != "minute"),
+        pl.col("minute").dt.epoch("s"),
+        pl.col("count").cast(pl.Int64),
+        pl.col("first_ts").dt.epoch("ms"),
+        pl.col("last_ts").dt.epoch("ms"),
+    )
+    digest = frame.hash_rows(seed=1).sum()
+    return len(frame), int(frame["count"].sum()), int(digest)
+
+
+def ours(engine_name: str) -> Callable[[Path, Path], float]:
+    """Return the method that is ours, on an engine."""
+
+    def job(logs: Path, out: Path) -> float:
+        from doorkeeper_pipeline.cli import starting
+        from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+
+        with starting.engine(engine_name, "local[*]", lambda _: None) as engine:
+            begin_s = time.perf_counter()
+            around = Surroundings(
+                engine=engine,
+                now=lambda: dt.datetime.now(dt.UTC),  # noqa: TID251  the outermost place
+                run_id="benchmark",
+                version="benchmark",
+                tell=lambda _: None,
+            )
+            run(RunRequest(out=out, inputs=(str(logs),)), around)
+            return time.perf_counter() - begin_s
+
+    return job
+
+
+def spark_sql(logs: Path, out: Path) -> float:
+    """Read lines as text, split them, group."""
+    from pyspark.sql import functions as F  # noqa: N812  what everybody calls it
+
+    from doorkeeper_pipeline.engines.session import start
+
+    spark = start("local[*]", "baseline")
+    begin_s = time.perf_counter()
+    part = F.split("value", "|".join(WORDS))
+    lines = spark.read.text(str(logs)).withColumn("part", part)
+    head, resource = F.col("part")[0], F.split(F.col("part")[3], ":", 3)
+    rule = F.substring_index(F.col("part")[6], " (kafka", 1)
+    types: Any = F.create_map(*(F.lit(each) for pair in TYPES.items() for each in pair))
+    (
+        lines.select(
+            F.to_timestamp(F.substring("value", 2, 23), "yyyy-MM-dd HH:mm:ss,SSS").alias("ts"),
+            F.regexp_extract(head, "Principal = (.*) is (?:Allowed|Denied)$", 1).alias("principal"),
+            F.when(head.endswith(" is Allowed"), "ALLOWED").otherwise("DENIED").alias("outcome"),
+            F.col("part")[1].alias("operation"),
+            F.col("part")[2].alias("host"),
+            types[resource[0]].alias("resource_type"),
+            resource[2].alias("resource_name"),
+            F.col("part")[4].alias("api"),
+            F.substring_index(rule, "(", 1).alias("rule"),
+            F.regexp_extract(rule, r"StandardAcl\[(.*)\]\)$", 1).alias("rule_binding"),
+        )
+        .withColumn("minute", F.date_trunc("minute", "ts"))
+        .groupBy(*KEYS)
+        .agg(
+            F.count("*").alias("count"), F.min("ts").alias("first_ts"), F.max("ts").alias("last_ts")
+        )
+        .withColumn("day", F.to_date("minute"))
+        .write.partitionBy("day")
+        .parquet(str(out / "decisions"))
+    )
+    seconds = time.perf_counter() - begin_s
+    spark.stop()
+    return seconds
+
+
+def bare_polars(logs: Path, out: Path) -> float:
+    """Read lines, cut them at the words between the fields, group."""
+    begin_s = time.perf_counter()
+    frame = pl.scan_lines(sorted(logs.iterdir()), name="rest")
+    for number, word in enumerate(WORDS):
+        cut = pl.col("rest").str.splitn(word, 2).struct
+        frame = frame.with_columns(
+            cut.field("field_0").alias(f"part_{number}"), cut.field("field_1").alias("rest")
+        )
+    head, rule = pl.col("part_0"), pl.col("rest").str.splitn(" (kafka", 2).struct.field("field_0")
+    person = head.str.splitn(" Principal = ", 2).struct.field("field_1")
+    resource = pl.col("part_3").str.splitn(":", 3).struct
+    acl = rule.str.splitn("StandardAcl[", 2).struct.field("field_1").str.strip_suffix("])")
+    decisions = (
+        frame.select(
+            head.str.slice(1, 23).str.to_datetime("%Y-%m-%d %H:%M:%S,%3f").alias("ts"),
+            person.str.strip_suffix(" is Allowed")
+            .str.strip_suffix(" is Denied")
+            .alias("principal"),
+            pl.when(head.str.ends_with(" is Allowed"))
+            .then(pl.lit("ALLOWED"))
+            .otherwise(pl.lit("DENIED"))
+            .alias("outcome"),
+            pl.col("part_1").alias("operation"),
+            pl.col("part_2").alias("host"),
+            resource.field("field_0").replace(TYPES).alias("resource_type"),
+            resource.field("field_2").alias("resource_name"),
+            pl.col("part_4").alias("api"),
+            rule.str.splitn("(", 2).struct.field("field_0").alias("rule"),
+            acl.fill_null("").alias("rule_binding"),
+        )
+        .with_columns(pl.col("ts").dt.truncate("1m").alias("minute"))
+        .group_by(KEYS)
+        .agg(
+            pl.len().alias("count"),
+            pl.col("ts").min().alias("first_ts"),
+            pl.col("ts").max().alias("last_ts"),
+        )
+    )
+    (out / "decisions").mkdir(parents=True)
+    decisions.sink_parquet(out / "decisions" / "decisions.parquet")
+    return time.perf_counter() - begin_s
+
+
+METHODS: dict[str, Callable[[Path, Path], float]] = {
+    "ours, Spark": ours("spark"),
+    "ours, local": ours("local"),
+    "Spark SQL": spark_sql,
+    "Polars": bare_polars,
+}
+
+
+if __name__ == "__main__":
+    main()
