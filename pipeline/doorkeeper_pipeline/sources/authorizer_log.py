@@ -30,7 +30,6 @@ from doorkeeper_pipeline.sources.parsed import (
     QUARANTINE,
     TEXT_MAX,
     Parsed,
-    joined,
     quarantined,
     summed,
 )
@@ -64,8 +63,8 @@ REST_AT = 26
 MESSAGE, IGNORED, BAD = 0, 1, 2
 """The kinds of what a rest of a line says."""
 
+_MINUTE = pl.col("time").str.slice(0, 16)
 _CUTS = {
-    "minute": pl.col("line").str.slice(TIME_AT, 16),
     "time": pl.col("line").str.slice(TIME_AT, TIME_LENGTH),
     "rest": pl.col("line").str.slice(REST_AT).str.strip_suffix(END_TEXT),
 }
@@ -112,10 +111,12 @@ class _Frame(NamedTuple):
 
 
 def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Return what the log says between two offsets, which must be beginnings of records."""
-    return joined(
-        _parse(_columns(offset, block), zone) for offset, block in whole(path, how, start, end)
-    )
+    """Return what the log says between two offsets, which must be beginnings of records.
+
+    Blocks are only grouped by what their lines say; that is parsed once, for all of them.
+    """
+    blocks = [_said(_columns(offset, block)) for offset, block in whole(path, how, start, end)]
+    return _parse(_together(blocks), zone) if blocks else Parsed()
 
 
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
@@ -220,54 +221,67 @@ def _grouped(
     return pieces
 
 
+def _said(frame: _Frame) -> _Frame:
+    """Return a block with one row for each text: the times of its lines and their offsets."""
+    lines = frame.lines.lazy().with_columns(**_CUTS).group_by("rest").agg("time", "offset")
+    return frame._replace(lines=lines.collect())
+
+
+def _together(blocks: list[_Frame]) -> _Frame:
+    """Return the blocks of a range as one."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return _Frame(
+        lines=pl.concat([each.lines for each in blocks])
+        .group_by("rest")
+        .agg(pl.col("time").explode(), pl.col("offset").explode()),
+        odd=[piece for each in blocks for piece in each.odd],
+        physical=sum(each.physical for each in blocks),
+    )
+
+
 def _parse(frame: _Frame, zone: str) -> Parsed:
-    """Return what the records of a block say."""
-    grouped = (
-        frame.lines.lazy()
-        .with_columns(**_CUTS)
-        .group_by("minute", "rest")
+    """Return what the records of a range say."""
+    read_ones = frame.lines.join(_messages(frame.lines.select("rest")), on="rest")
+    messages = read_ones.filter(pl.col("kind") == MESSAGE)
+    # Several messages may say the same decision: they differ in the reference count alone.
+    distinct = messages.select(list(_FIELDS)).unique().with_row_index("said")
+    times = (
+        messages.join(distinct, on=list(_FIELDS), nulls_equal=True)
+        .select("said", "time")
+        .explode("time")
+        .group_by("said", minute=_MINUTE)
         .agg(
             lines=pl.len().cast(pl.Int64),
             first=pl.col("time").min(),
             last=pl.col("time").max(),
         )
-        .collect()
     )
-    read_ones = grouped.join(_messages(grouped.select(pl.col("rest").unique())), on="rest")
-    # Several messages may say the same decision: they differ in the reference count alone.
-    said = _summed_texts(read_ones.filter(pl.col("kind") == MESSAGE))
-    decisions = _decisions(said, zone)
+    decisions = _decisions(times.join(distinct, on="said"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null()).select(
         minute="local_minute", reason=pl.lit(f"there is no such time in the zone {zone}")
     )
-    bad = read_ones.filter(pl.col("kind") == BAD)
     broken = [
-        _quarantine(frame.lines, bad.select("rest", "reason"), "rest"),
-        _quarantine(frame.lines, untimed, "minute"),
+        _quarantine(_lines(read_ones.filter(pl.col("kind") == BAD))),
+        _quarantine(
+            _lines(messages.drop("reason") if len(untimed) else messages.clear().drop("reason"))
+            .with_columns(minute=_MINUTE)
+            .join(untimed.unique().lazy(), on="minute")
+        ),
     ]
     odd = _odd(frame.odd, zone)
     timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
+    ignored = read_ones.filter(pl.col("kind") == IGNORED)["time"].list.len().sum()
     return Parsed(
         decisions=summed(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
         quarantine=pl.concat([*broken, odd.quarantine]).unique("byte_offset").sort("byte_offset"),
         lines=frame.physical,
-        ignored=int(read_ones.filter(pl.col("kind") == IGNORED)["lines"].sum()) + odd.ignored,
-    )
-
-
-def _summed_texts(read_ones: pl.DataFrame) -> pl.DataFrame:
-    """Sum what says the same in a minute, by a number for each distinct decision."""
-    distinct = read_ones.select(list(_FIELDS)).unique().with_row_index("said")
-    return (
-        read_ones.join(distinct, on=list(_FIELDS))
-        .group_by("minute", "said")
-        .agg(pl.col("lines").sum(), pl.col("first").min(), pl.col("last").max())
-        .join(distinct, on="said")
+        ignored=int(ignored) + odd.ignored,
     )
 
 
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
-    """Return what each distinct rest of a line says, with its kind, and why it is bad."""
+    """Return what each rest of a line says, with its kind, and why it is bad."""
     groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
     plain = groups.filter(pl.col("principal").is_not_null())
     rows = []
@@ -321,20 +335,24 @@ def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
     )
 
 
-def _quarantine(lines: pl.DataFrame, wanted: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the lines that have one of these, each with its place and reason."""
-    if wanted.is_empty():
-        return quarantined(())
+def _lines(said: pl.DataFrame) -> pl.LazyFrame:
+    """Return a row for each line of these texts."""
+    return said.lazy().explode("time", "offset")
+
+
+def _quarantine(said: pl.LazyFrame) -> pl.DataFrame:
+    """Return lines, as they stood in the file, each with its place and reason."""
+    line = pl.format("[{}] {}{}", "time", "rest", pl.lit(END_TEXT))
     return (
-        lines.with_columns(**_CUTS)
-        .join(wanted.unique(by), on=by)
+        said.select("reason", byte_offset="offset", line=line)
         .select(
-            byte_offset="offset",
+            "byte_offset",
             byte_length=pl.col("line").str.len_bytes().cast(pl.Int64),
             reason="reason",
             text=pl.col("line").str.slice(0, TEXT_MAX),
         )
         .select(list(QUARANTINE))
+        .collect()
     )
 
 
