@@ -1,6 +1,6 @@
 """How fast does ``kafka-authorizer.log`` become ``decisions``, and in how much memory?
 
-    python benchmarks/pipeline_log.py [--lines N] [--full] [--quick] [--keep FOLDER]
+    python benchmarks/pipeline_log.py [--lines N] [--full] [--quick] [--rounds N]
 
 A made-up day of era E (see docs/decisions/0201) is read four ways, each in a process of its own:
 
@@ -14,8 +14,8 @@ files, and leaves old tables whole when it dies; the other two would give wrong 
 hold the log's own words, so the world has none of them. ``wall`` is the whole process, ``job`` is
 without the start of Python and Spark, ``cpu`` the processor seconds of all processes: they say more
 than the others on a machine that does something else too. Memory is the sum of all processes
-without counting shared pages twice. Goals, with 10 million lines (``--full``, 4.5 GB, minutes): 2.5 times as fast as Spark
-SQL, at most twice the time of bare Polars, under 3 GB.
+without counting shared pages twice. Goals, with 10 million lines (``--full``, 4.5 GB, minutes): 2.5
+times as fast as Spark SQL, at most twice the time of bare Polars, under 3 GB.
 """
 
 # ruff: noqa: PLC0415  a process imports what its method needs: others' start is not its own
