@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
+LOOK_S: Final = 0.05
+"""How often what is beyond its time is looked at, at most."""
+
 POLL_S: Final = 1.0
 """Without a ring the head is read so often: what a lost bell costs at most."""
 
@@ -245,9 +248,15 @@ class PostgresStore(Store):
         self._expire_later()
 
     def _expire_later(self) -> None:
-        if self._expiry is None:
-            wait_s = max(0.05, min(self._timeout_s, 1.0))
-            self._expiry = self._loop.call_later(wait_s, self._expire)
+        """Come back when the oldest change has waited long enough: its request ends soon after."""
+        if self._expiry is not None:
+            return
+        deadlines_s = [] if self._batch is None else [self._batch.items[0].deadline_s]
+        if self._queue:
+            deadlines_s.append(self._queue.first_deadline_s)
+        # What is on its way may go on beyond its time: it is looked at again and again then.
+        earliest_s = self._loop.time() + LOOK_S
+        self._expiry = self._loop.call_at(max(earliest_s, min(deadlines_s)), self._expire)
 
     def _expire(self) -> None:
         """Withdraw what has waited too long; give up on a batch that is in doubt for too long."""

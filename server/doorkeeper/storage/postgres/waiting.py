@@ -74,6 +74,11 @@ class Queue:
     def __len__(self) -> int:
         return len(self._items)
 
+    @property
+    def first_deadline_s(self) -> float:
+        """Return when the time of the first is over: that of the others is not over before."""
+        return self._items[0].deadline_s
+
     def put(self, item: Waiting) -> None:
         """Put a change at the end."""
         self._items.append(item)

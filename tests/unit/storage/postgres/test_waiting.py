@@ -79,6 +79,18 @@ def test_only_those_whose_time_is_over_are_withdrawn() -> None:
     assert queue.withdraw_first() is items[2]
 
 
+def test_the_first_is_over_first() -> None:
+    """Whatever was taken out and put back: nobody's time is over before that of the first."""
+    queue, _ = queued(adding(1), adding(2), adding(3))
+    taken = queue.plan(0).items
+    queue.put(Waiting(plan(adding(4)), lambda _: None, 13.0))
+    assert queue.first_deadline_s == 13.0
+
+    queue.put_back(taken)
+
+    assert queue.first_deadline_s == 10.0
+
+
 def test_a_planner_that_fails_changes_nothing() -> None:
     """Its item has the error; the next one has the revision."""
     queue, items = queued(adding(1), adding(2))
