@@ -69,7 +69,8 @@ async def network_parts(cluster: Cluster, chance: random.Random) -> None:
     proxy = chance.choice(cluster.proxies)
     part = chance.choice([proxy.cut, proxy.black_hole, proxy.pause])
     await asyncio.to_thread(part)
-    await asyncio.sleep(chance.uniform(0.2, 1.5))
+    # Some are over before a statement's time is, some last longer than a node's session.
+    await asyncio.sleep(chance.choice((0.3, 1.5, 4.0)))
     await asyncio.to_thread(proxy.heal)
 
 
