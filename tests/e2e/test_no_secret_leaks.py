@@ -346,6 +346,8 @@ super.users=User:ANONYMOUS
 connections.max.reauth.ms=3600000
 connection.failed.authentication.delay.ms=0
 doorkeeper.log.levels=root=TRACE
+doorkeeper.audit.dir=audit
+doorkeeper.audit.compression=none
 ssl.key.password={key_password}
 unknown.plugin.password={key_password}
 """
@@ -530,9 +532,11 @@ def test_no_output_holds_a_secret(folder: Path, row: Row) -> None:
     outputs["repr"] = values_in_print(file)
     outputs["stdout"] = json.dumps(server.lines, ensure_ascii=False).encode()
     outputs |= files_of(folder / "data")
+    outputs["trail"] = trail = b"".join(files_of(folder / "audit").values())
 
     assert refused >= len(row.tokens)
     assert len(server.of("failed authentication")) >= refused
     assert len(server.of("not reloaded")) >= 3
+    assert trail.count(b'"outcome":"FAILED"') >= 3
     assert all(outputs[name] for name in outputs if name != "stderr")
     assert leaks(secrets, outputs) == []
