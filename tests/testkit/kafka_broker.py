@@ -57,12 +57,14 @@ class KafkaBroker:
         users: Mapping[str, str],
         overrides: Mapping[str, str],
         audit_level: str = "warn",
+        options: tuple[str, ...] = (),
     ) -> None:
         self.plain_port = free_port()
         self.controller_port = free_port()
         self.sasl_port = free_port()
         self._jars = jars
         self._audit_level = audit_level
+        self._options = options
         self._folder = Path(tempfile.mkdtemp(prefix="kafka-broker-"))
         self.log = self._folder / "log.txt"
         self.properties = self._folder / "server.properties"
@@ -85,7 +87,7 @@ class KafkaBroker:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    *("java", "-Xmx512M", "-Xms512M", "-XX:+UseG1GC"),
+                    *("java", "-Xmx512M", "-Xms512M", "-XX:+UseG1GC", *self._options),
                     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                     "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=" + self._audit_level,
                     *("-cp", self._jars.classpath, "kafka.Kafka", str(properties)),

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -47,11 +47,14 @@ class Jars:
     version: str
     lib: Path
     classes: Path
+    first: Path | None = None
+    """More jars, whose classes come before those of Kafka's."""
 
     @property
     def classpath(self) -> str:
         """What ``java -cp`` takes: our classes, then Kafka's jars."""
-        return f"{self.classes}:{self.lib}/*"
+        first = "" if self.first is None else f"{self.first}/*:"
+        return f"{self.classes}:{first}{self.lib}/*"
 
 
 def jars(version: str, program: Path = SOURCES) -> Jars:
@@ -71,6 +74,18 @@ def jars(version: str, program: Path = SOURCES) -> Jars:
         lib = _fetched(home, version)
         classes = _compiled(home, lib, program)
     return Jars(version=version, lib=lib, classes=classes)
+
+
+def logging_by_log4j(jars: Jars) -> Jars:
+    """Return the same jars with the logging of Kafka's distribution.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    home = CACHE / "log4j2"
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        return replace(jars, first=_fetched(home, "log4j2"))
 
 
 @contextmanager

@@ -1,0 +1,220 @@
+"""The pipeline on the log that a real broker wrote: each line counts, and says what it says.
+
+The broker logs through log4j as Kafka's distribution does. The lines are read again here, one by
+one, by an expression that knows nothing of the pipeline; and every decision is made again by the
+evaluator, from the ACLs that kafka-acls.sh listed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.formats.listing import read as read_listed
+from doorkeeper_pipeline.evaluation.deciding import decided
+from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from testkit.kafka_broker import KafkaBroker
+from testkit.kafka_jars import Unavailable, cannot, jars, logging_by_log4j
+from testkit.kafka_tools import KafkaTools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+LOG4J = """
+<Configuration status="error">
+  <Appenders>
+    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
+    <File name="authorizer" fileName="{log}"><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
+  </Appenders>
+  <Loggers>
+    <Root level="warn"><AppenderRef ref="out"/></Root>
+    <Logger name="kafka.authorizer.logger" level="trace" additivity="false">
+      <AppenderRef ref="authorizer"/>
+    </Logger>
+  </Loggers>
+</Configuration>
+"""
+LINE = re.compile(
+    r"\[([\d-]+ \d\d:\d\d):[\d,]+\] [A-Z]+ Principal = (\S+) is (Allowed|Denied) operation = (\w+)"
+    r" from host = (\S+) on resource = (\w+):LITERAL:(.*) for request = (\w+)"
+    r" with resourceRefCount = (\d+) based on rule (.*) \(kafka\.authorizer\.logger\)"
+)
+KINDS = {
+    "Cluster": "CLUSTER",
+    "Topic": "TOPIC",
+    "Group": "GROUP",
+    "TransactionalId": "TRANSACTIONAL_ID",
+}
+GRANTS = (
+    "--allow-principal User:alice --operation Read --operation Write --topic orders",
+    "--allow-principal User:alice --operation All --topic pay --resource-pattern-type prefixed",
+    "--deny-principal User:bob --operation Read --topic orders",
+    "--allow-principal User:* --operation Describe --topic *",
+    "--allow-principal User:alice --operation Read --group readers",
+)
+ASKED = (
+    "--topic orders --partitions 1",
+    "--topic payments --partitions 1",
+    "--topic hidden --partitions 1",
+)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Give the log of a broker that real clients have used, and its list of ACLs."""
+    folder = tmp_path_factory.mktemp("broker")
+    file, config = folder / "kafka-authorizer.log", folder / "log4j2.xml"
+    config.write_text(LOG4J.format(log=file))
+    try:
+        release = logging_by_log4j(jars("4.3.1"))
+    except Unavailable as missing:
+        cannot(str(missing))
+    users = {"alice": "alice-secret", "bob": "bob-secret", "admin": "admin-secret"}
+    broker = KafkaBroker(
+        release,
+        users=users,
+        overrides={},
+        options=(f"-Dlog4j2.configurationFile={config}", "-Duser.timezone=UTC"),
+    )
+    try:
+        broker.start()
+        listed = use(broker, KafkaTools(jars("4.3.1")))
+    finally:
+        # While it runs it writes on, of its own heartbeats.
+        broker.stop()
+    return file, listed
+
+
+def use(broker: KafkaBroker, tools: KafkaTools) -> str:
+    """Make topics and ACLs, use them as several principals; return what kafka-acls.sh lists."""
+    plain = f"localhost:{broker.plain_port}"
+
+    def run(tool: str, line: str) -> str:
+        done = tools.run(tool, "--bootstrap-server", plain, *line.split())
+        assert done.status == 0, done
+        return done.stdout
+
+    try:
+        for topic in ASKED:
+            run("kafka-topics", f"--create {topic}")
+        for grant in GRANTS:
+            run("kafka-acls", f"--add {grant}")
+        for user in ("alice", "bob", "admin"):
+            for topic in ("orders", "payments", "hidden"):
+                one_user(f"localhost:{broker.sasl_port}", user, topic)
+        return run("kafka-acls", "--list")
+    finally:
+        tools.close()
+
+
+def one_user(address: str, user: str, topic: str) -> None:
+    """Write to a topic, read from it in a group, and ask about it; most of it is refused."""
+    with warnings.catch_warnings():
+        # kafka-python reads its own schemas the old way.
+        warnings.simplefilter("ignore")
+        from kafka import KafkaConsumer, KafkaProducer  # noqa: PLC0415
+        from kafka.admin import KafkaAdminClient, NewTopic  # noqa: PLC0415
+        from kafka.errors import KafkaError  # noqa: PLC0415
+    login: dict[str, Any] = {
+        "bootstrap_servers": address,
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": user,
+        "sasl_plain_password": f"{user}-secret",
+    }
+    producer = KafkaProducer(**login, max_block_ms=5_000, acks=1, retries=0)
+    for number in range(3):
+        with suppress(KafkaError):
+            producer.send(topic, b"%d" % number).get(timeout=5)
+    producer.close(timeout=2)
+    consumer = KafkaConsumer(
+        topic, **login, group_id="readers", auto_offset_reset="earliest", consumer_timeout_ms=500
+    )
+    with suppress(KafkaError):
+        for _ in consumer:
+            pass
+    consumer.close(autocommit=False)
+    admin = KafkaAdminClient(**login)
+    with suppress(KafkaError):
+        admin.describe_topics([topic])
+    with suppress(KafkaError):
+        admin.create_topics([NewTopic(f"{user}-new", 1, 1)])
+    admin.close()
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_the_tables_say_what_the_lines_say(
+    log: tuple[Path, str], tmp_path: Path, engine: str
+) -> None:
+    """Minute by minute, with api and rule; none is lost, and none is in quarantine."""
+    file, listed = log
+    read = [LINE.fullmatch(line) for line in file.read_text().splitlines()]
+    assert None not in read
+    expected = Counter(found.groups() for found in read if found)
+    assert len(expected) > 30
+    assert {outcome for _, _, outcome, *_ in expected} == {"Allowed", "Denied"}
+
+    acls, out = tmp_path / "acls.txt", tmp_path / "out"
+    acls.write_text(listed)
+    command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", engine]
+    words = ["--audit", str(file), "--acls", str(acls), "--out", str(out)]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    table = decisions_of(out)
+    found: Counter[tuple[str, ...]] = Counter()
+    for row in table.iter_rows(named=True):
+        found[row["minute"], row["principal"], row["outcome"], row["operation"], row["host"],
+              row["resource_type"], row["resource_name"], row["api"]] += row["count"]  # fmt: skip
+    lines: Counter[tuple[str, ...]] = Counter()
+    for (minute, who, outcome, operation, host, kind, name, api, _, _), count in expected.items():
+        key = (minute, who, outcome.upper(), operation, host, KINDS[kind], name, api)
+        lines[key] += count
+    assert {k: v for k, v in lines.items() if found.get(k) != v} == {}
+    assert found == lines
+
+
+def decisions_of(out: Path) -> pl.DataFrame:
+    files = sorted(out.rglob("decisions/**/*.parquet"))
+    assert files
+    table = pl.concat([pl.read_parquet(each, hive_partitioning=False) for each in files])
+    return table.with_columns(pl.col("minute").dt.strftime("%Y-%m-%d %H:%M"))
+
+
+def test_the_evaluator_decides_as_the_broker_did(log: tuple[Path, str], tmp_path: Path) -> None:
+    """Every distinct question of the log, from the ACLs as they were listed."""
+    file, listed = log
+    asked: dict[tuple[str, ...], str] = {}
+    for line in file.read_text().splitlines():
+        found = LINE.fullmatch(line)
+        assert found is not None
+        _, who, outcome, operation, host, kind, name, *_ = found.groups()
+        # The grants were made while the log was written; all users came afterwards.
+        if who != "User:ANONYMOUS":
+            asked[who, host, operation, KINDS[kind], name] = outcome.upper()
+    columns = ("principal", "host", "operation", "resource_type", "resource_name")
+    table = pa.table(dict(zip(columns, map(list, zip(*asked, strict=True)), strict=True)))
+    policy = Policy(super_users=frozenset({"User:ANONYMOUS", "User:admin"}))
+
+    made = decided(compiled(distinct(read_listed(listed)), policy), table)
+
+    outcomes = ["ALLOWED" if each else "DENIED" for each in made.column("allowed").to_pylist()]
+    wrong = [
+        (question, outcome, expected)
+        for (question, expected), outcome in zip(asked.items(), outcomes, strict=True)
+        if outcome != expected
+    ]
+    assert len(asked) > 20
+    assert wrong == []
