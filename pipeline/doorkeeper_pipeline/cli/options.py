@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -111,6 +112,17 @@ def inputs(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def out(function: F) -> F:
+    """Add --out, of a folder that is there."""
+    option = click.option(
+        "--out",
+        required=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="The folder of the tables, made by run.",
+    )
+    return option(function)
 
 
 def policy(function: F) -> F:

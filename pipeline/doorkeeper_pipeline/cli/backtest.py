@@ -1,0 +1,112 @@
+"""``doorkeeper-pipeline backtest``: who would lose access, and who would gain it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli.failures import LOSES, STATUSES, printable
+from doorkeeper_pipeline.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROWS_SHOWN = 50
+
+
+@click.command("backtest", epilog=STATUSES)
+@options.out
+@click.option(
+    "--proposal",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The proposed set of ACLs, whole, in any format that --acls of run takes.",
+)
+@click.option(
+    "--acls",
+    multiple=True,
+    metavar="PATH",
+    help="The set in force; that of the last run where it is not given.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=ROWS_SHOWN,
+    show_default=True,
+    help="So many rows are printed; all are in the table backtest.",
+)
+@options.policy
+@options.engine
+@click.pass_context
+def command(  # noqa: PLR0913  one for each option
+    context: click.Context,
+    *,
+    out: Path,
+    proposal: Path,
+    acls: tuple[str, ...],
+    rows: int,
+    super_users: tuple[str, ...],
+    allow_everyone: bool,
+    engine_name: str,
+    master: str,
+    quiet: bool,
+) -> None:
+    r"""Ask the whole history what it would have been under another set of ACLs.
+
+    Every decision that would turn is a row of the table backtest. The exit status is 1 when
+    something that was allowed would be denied.
+
+    \b
+    Examples:
+      doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
+      doorkeeper-pipeline backtest --engine local --out access --proposal acls.csv || echo no
+    """
+    from doorkeeper_pipeline.jobs.backtest import backtest  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.sources.acl_sets import read_bindings  # noqa: PLC0415  heavy
+
+    tell = Progress(time.monotonic, quiet=quiet)
+    proposed = read_bindings(proposal)
+    policy = starting.policy(super_users, allow_everyone=allow_everyone)
+    with starting.engine(engine_name, master, tell) as engine:
+        tell(f"asking the history about {len(proposed):,} proposed ACLs")
+        found = backtest(history(out, engine, policy, acls), proposed)
+    keep(out, starting.run_id(starting.now()), {"backtest": found})
+    turned = found.to_pylist()
+    click.echo(text_of(turned, rows))
+    if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
+        context.exit(LOSES)
+
+
+def text_of(turned: Sequence[dict[str, Any]], rows: int) -> str:
+    """Return what people read: how many lose and gain, and the most frequent rows."""
+    lines = []
+    for turn, words in (
+        ("ALLOW_TO_DENY", "would be denied that was allowed"),
+        ("DENY_TO_ALLOW", "would be allowed that was denied"),
+    ):
+        found = sorted(
+            (row for row in turned if row["turn"] == turn),
+            key=lambda row: (-row["count"], row["principal"], row["resource_name"]),
+        )
+        count = sum(row["count"] for row in found)
+        who = len({row["principal"] for row in found})
+        lines.append(
+            f"{count:,} decisions ({len(found):,} distinct, {who:,} principals) {words}"
+        )
+        lines += [f"  {_row(row)}" for row in found[:rows]]
+        if len(found) > rows > 0:
+            lines.append(f"  and {len(found) - rows:,} more")
+    return "\n".join(lines)
+
+
+def _row(row: dict[str, Any]) -> str:
+    text = (
+        f"{row['count']:>9,}  {row['principal']} from {row['host']}: {row['operation']}"
+        f" {row['resource_type']} {row['resource_name']}, last {row['last_ts']:%Y-%m-%d %H:%M}"
+    )
+    return printable(text)
