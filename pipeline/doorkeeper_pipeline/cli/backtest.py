@@ -95,9 +95,7 @@ def text_of(turned: Sequence[dict[str, Any]], rows: int) -> str:
         )
         count = sum(row["count"] for row in found)
         who = len({row["principal"] for row in found})
-        lines.append(
-            f"{count:,} decisions ({len(found):,} distinct, {who:,} principals) {words}"
-        )
+        lines.append(f"{count:,} decisions ({len(found):,} distinct, {who:,} principals) {words}")
         lines += [f"  {_row(row)}" for row in found[:rows]]
         if len(found) > rows > 0:
             lines.append(f"  and {len(found) - rows:,} more")

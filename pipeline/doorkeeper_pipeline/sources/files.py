@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 IDENTITY_BYTES = 4096
 """How much of a file's beginning tells it from others: some twenty lines of a log."""
 
-UNFINISHED = (".open", ".tmp", ".part", ".swp")
-"""Ends of names of files that somebody is still writing under that name."""
+UNFINISHED = (".open", ".tmp", ".part", ".swp", ".lock", ".reserve")
+"""Ends of names of what somebody is still writing, and of what a server keeps for itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,15 @@
-"""What keeps the newest decisions up to date while the audit trail is being written."""
+"""What keeps decisions up to date while the audit trail is being written.
+
+batches  files of the trail as batches: staged, then one rename; written again they change nothing
+views    denied and new_access, made anew from all batches
+following
+         the loop without a JVM: what is in batches is what was read
+structured
+         Spark's Structured Streaming over the names of files, with a checkpoint
+
+    stream/batches/batch=00000042/decisions/part-<file>.parquet
+    stream/batches/batch=00000042/quarantine/part-<file>.parquet
+    stream/batches/batch=00000042/files.json
+    stream/denied/denied.parquet       stream/new_access/new_access.parquet
+    stream/checkpoint/                 Spark's
+"""

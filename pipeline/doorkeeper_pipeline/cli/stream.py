@@ -1,0 +1,95 @@
+"""``doorkeeper-pipeline stream``: decisions, refusals and new access within a minute."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli.failures import STATUSES
+from doorkeeper_pipeline.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@click.command("stream", epilog=STATUSES)
+@click.option(
+    "--audit",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of Doorkeeper's audit trail: doorkeeper.audit.dir.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the tables; the stream has its own folder in it.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds from one look at the folder to the next.",
+)
+@click.option("--once", is_flag=True, help="Read what is there, and end.")
+@options.policy
+@options.engine
+def command(  # noqa: PLR0913  one for each option
+    *,
+    audit: Path,
+    out: Path,
+    interval: float,
+    once: bool,
+    super_users: tuple[str, ...],
+    allow_everyone: bool,
+    engine_name: str,
+    master: str,
+    quiet: bool,
+) -> None:
+    r"""Follow the audit trail: read each file once, as soon as the server has finished it.
+
+    Killed at any moment and started again, it loses nothing and counts nothing twice.
+
+    \b
+    Examples:
+      doorkeeper-pipeline stream --audit data/audit --out access
+      doorkeeper-pipeline stream --engine local --audit data/audit --out access --interval 5
+    """
+    from doorkeeper_pipeline.streaming.following import (  # noqa: PLC0415  heavy
+        StreamRequest,
+        follow,
+    )
+
+    tell = Progress(time.monotonic, quiet=quiet)
+    request = StreamRequest(
+        trail=audit,
+        out=out,
+        interval_s=interval,
+        once=once,
+        policy=starting.policy(super_users, allow_everyone=allow_everyone),
+    )
+    wait = waiting()
+    with starting.engine(engine_name, master, tell) as engine:
+        if engine_name == "local":
+            follow(request, engine, tell, wait)
+            return
+        from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
+        from doorkeeper_pipeline.streaming.structured import stream  # noqa: PLC0415  heavy
+
+        assert isinstance(engine, SparkEngine)
+        stream(request, engine, tell, wait)
+
+
+def waiting() -> Callable[[float], bool]:
+    """Return a function that sleeps, and says no more once the process was told to end."""
+    ending = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ending.set())
+    return lambda seconds: not ending.wait(seconds)

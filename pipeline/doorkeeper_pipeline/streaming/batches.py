@@ -1,0 +1,194 @@
+"""Batches: some finished files of the trail, read together, there whole or not at all.
+
+A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. When it
+is there already, it is left as it is: Spark's checkpoint gives the same files for the same number
+again after a crash, so nothing is lost and nothing stands twice, wherever a driver is killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.sources import trail
+from doorkeeper_pipeline.sources.parsed import Parsed, quarantined
+from doorkeeper_pipeline.sources.reading import compression
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper_pipeline.engines.contract import Engine
+
+STREAM = "stream"
+LEDGER = "files.json"
+FINISHED = (".jsonl", ".jsonl.zst", ".jsonl.gz")
+"""Names of files of the trail that are finished: ``.open`` and temporary names are not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTask:
+    """A file of the trail, and the folder in which what it says is staged."""
+
+    path: str
+    staging: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResult:
+    """What a file says, counted."""
+
+    path: str
+    lines: int
+    decisions: int
+    quarantined: int
+    missing: int
+
+
+class Batches:
+    """The batches of an output folder."""
+
+    def __init__(self, out: Path) -> None:
+        """Look at an output folder; nothing is written yet."""
+        self.root = out / STREAM
+        self._folder = self.root / "batches"
+        self._staging = self.root / ".staging"
+
+    def folder_of(self, number: int) -> Path:
+        """Return where a batch is."""
+        return self._folder / f"batch={number:08d}"
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the batches that are there."""
+        return sorted(int(path.name.partition("=")[2]) for path in self._folder.glob("batch=*"))
+
+    def seen(self) -> set[str]:
+        """Return the names of all files in batches, as ``name_of`` gives them."""
+        found: set[str] = set()
+        for path in self._folder.glob(f"batch=*/{LEDGER}"):
+            found.update(json.loads(path.read_text(encoding="utf-8")))
+        return found
+
+    def decisions(self) -> list[str]:
+        """Return the Parquet files of all decisions in batches."""
+        return sorted(str(path) for path in self._folder.glob("batch=*/decisions/*.parquet"))
+
+    def quarantine(self) -> list[str]:
+        """Return the Parquet files of what could not be read."""
+        return sorted(str(path) for path in self._folder.glob("batch=*/quarantine/*.parquet"))
+
+    def add(
+        self,
+        number: int,
+        paths: Sequence[str],
+        engine: Engine,
+        checkpoint: Callable[[str], None] = lambda _: None,
+    ) -> list[FileResult]:
+        """Read files as a batch, unless it is there. ``checkpoint`` is told the steps, for tests.
+
+        Raises:
+            PipelineError: the file system is full, or a task could not write.
+
+        """
+        final = self.folder_of(number)
+        staging = self._staging / final.name
+        shutil.rmtree(staging, ignore_errors=True)
+        if final.exists():
+            return []
+        staging.mkdir(parents=True)
+        seen = self.seen()
+        new = [path for path in paths if name_of(path) not in seen]
+        tasks = [FileTask(path=path, staging=str(staging.absolute())) for path in new]
+        results = list(engine.map(read_file, tasks, None))
+        ledger = staging / LEDGER
+        ledger.write_text(json.dumps(sorted(map(name_of, new))), encoding="utf-8")
+        checkpoint("staged")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in (*staging.rglob("*"), staging):
+            _sync(path)
+        staging.rename(final)
+        _sync(self._folder)
+        checkpoint("renamed")
+        return results
+
+
+def read_file(_: None, task: FileTask) -> FileResult:
+    """Read a file and stage its rows; the function of the tasks. A damaged file is quarantined."""
+    path = _where(Path(task.path))
+    name = hashlib.sha256(name_of(task.path).encode()).hexdigest()[:16]
+    try:
+        parsed = trail.read(path, compression(path))
+    except Unreadable as error:
+        parsed = Parsed(quarantine=quarantined([(0, 0, str(error), "")]))
+    lines = contents.as_frame("lines", parsed.decisions.with_columns(file_id=pl.lit(name)))
+    contents.check("lines", lines)
+    staging = Path(task.staging)
+    try:
+        contents.write(lines.drop("lines", "file_id"), staging / f"decisions/part-{name}.parquet")
+        if not parsed.quarantine.is_empty():
+            rows = parsed.quarantine.with_columns(
+                file_id=pl.lit(name), file=pl.lit(task.path), source=pl.lit(trail.SOURCE)
+            )
+            contents.write(
+                contents.as_frame("quarantine", rows), staging / f"quarantine/part-{name}.parquet"
+            )
+    except OSError as error:
+        raise PipelineError(f"{staging}: {error.strerror}") from error
+    return FileResult(
+        path=task.path,
+        lines=parsed.lines,
+        decisions=int(lines["count"].sum()),
+        quarantined=len(parsed.quarantine),
+        missing=parsed.missing,
+    )
+
+
+def finished(folder: Path) -> list[Path]:
+    """Return the finished files of the trail in a folder, the oldest name first.
+
+    Raises:
+        Unreadable: the folder is not there.
+
+    """
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208  names are what is needed
+    except OSError as error:
+        raise Unreadable(f"{folder}: {error.strerror}") from error
+    return [folder / name for name in names if is_finished(name)]
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file of the trail without that of its compression.
+
+    A file is finished before it is compressed, so it may be listed under both names.
+    """
+    return Path(path).name.removesuffix(".zst").removesuffix(".gz")
+
+
+def _where(path: Path) -> Path:
+    """Return where a file is now: it may have been compressed since it was listed."""
+    if path.exists():
+        return path
+    packed = [path.with_name(f"{path.name}{end}") for end in (".zst", ".gz")]
+    return next((each for each in packed if each.exists()), path)
+
+
+def is_finished(name: str) -> bool:
+    """Say whether a file of that name will not change any more."""
+    return name.endswith(FINISHED) and not name.startswith(".")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,84 @@
+"""The stream without a JVM: look, read what is new, wait. What is in batches is what was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.streaming.batches import Batches, FileResult, finished, name_of
+from doorkeeper_pipeline.streaming.views import refresh
+from doorkeeper_pipeline.tables.staging import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper_pipeline.engines.contract import Engine
+
+FILES_MAX = 1000
+"""Files of one batch: after a long pause the first answers come before all is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRequest:
+    """What a stream is asked for.
+
+    Attributes:
+        trail: The folder of the audit trail.
+        out: The output folder.
+        interval_s: Seconds from one look at the folder to the next.
+        once: Whether to end when all files that are there have been read.
+        policy: What decides beside the ACLs.
+
+    """
+
+    trail: Path
+    out: Path
+    policy: Policy
+    interval_s: float = 10.0
+    once: bool = False
+
+
+def follow(
+    request: StreamRequest,
+    engine: Engine,
+    tell: Callable[[str], None],
+    wait: Callable[[float], bool],
+    checkpoint: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Read finished files as they come. ``wait`` sleeps, and says whether to go on.
+
+    Raises:
+        Busy: another process streams into the folder.
+        Unreadable: the folder of the trail is not there.
+
+    """
+    batches = Batches(request.out)
+    with locked(batches.root):
+        while True:
+            seen = batches.seen()
+            new = [path for path in finished(request.trail) if name_of(path.name) not in seen]
+            for start in range(0, len(new), FILES_MAX):
+                paths = [str(path) for path in new[start : start + FILES_MAX]]
+                number = max(batches.numbers(), default=-1) + 1
+                results = batches.add(number, paths, engine, checkpoint)
+                rows = refresh(request.out, batches, request.policy)
+                tell(told(number, results, rows))
+            if request.once or not wait(request.interval_s):
+                return
+
+
+def told(number: int, results: Sequence[FileResult], rows: dict[str, int]) -> str:
+    """Return a line about a batch."""
+    sums = {
+        name: sum(getattr(result, name) for result in results)
+        for name in ("decisions", "quarantined", "missing")
+    }
+    parts = [
+        f"batch {number}: {len(results)} files, {sums['decisions']:,} decisions",
+        f"{sums['quarantined']:,} pieces in quarantine" if sums["quarantined"] else "",
+        f"{sums['missing']:,} missing by the trail's own word" if sums["missing"] else "",
+        ", ".join(f"{table} {count:,}" for table, count in rows.items()),
+    ]
+    return "; ".join(part for part in parts if part)

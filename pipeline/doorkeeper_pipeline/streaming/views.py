@@ -1,0 +1,48 @@
+"""The tables that a person looks at while the stream runs: made anew from all batches.
+
+Made anew, a crash cannot leave them counting a batch twice; a file is replaced by one rename.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper_pipeline.streaming.batches import Batches
+
+VIEWS = {
+    "denied": "doorkeeper_pipeline.jobs.denied:denied",
+    "new_access": "doorkeeper_pipeline.jobs.new_access:new_access",
+}
+"""The tables, and the gold jobs that make them."""
+
+
+def refresh(out: Path, batches: Batches, policy: Policy) -> dict[str, int]:
+    """Write the views; return how many rows each has."""
+    asked = GoldInput(
+        engine=LocalEngine(),
+        decisions=tuple(batches.decisions()),
+        bindings=contents.read(out, "bindings").to_arrow(),
+        policy=policy,
+    )
+    rows = {}
+    for table, job in VIEWS.items():
+        module, _, function = job.partition(":")
+        frame = contents.as_frame(
+            table, getattr(importlib.import_module(module), function)(asked)[table]
+        )
+        contents.check(table, frame)
+        target = batches.root / table / f"{table}.parquet"
+        new = target.with_suffix(".new")
+        contents.write(frame, new)
+        new.replace(target)
+        rows[table] = len(frame)
+    return rows

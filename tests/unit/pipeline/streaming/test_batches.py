@@ -1,0 +1,119 @@
+"""Batches of files of the trail."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.streaming.batches import Batches, finished, name_of
+from testkit.trails import write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def names(batches: Batches) -> list[str]:
+    """Return the resources of all decisions, sorted."""
+    return sorted(pl.read_parquet(batches.decisions())["resource_name"].to_list())
+
+
+def test_a_batch_is_there_once(tmp_path: Path) -> None:
+    """A batch that is given again, with whatever files, is left as it is."""
+    batches = Batches(tmp_path)
+    first = str(write_file(tmp_path, 1, 2))
+
+    results = batches.add(0, [first], LocalEngine())
+
+    assert [(result.lines, result.decisions) for result in results] == [(2, 2)]
+    assert batches.add(0, [first], LocalEngine()) == []
+    assert names(batches) == ["t1", "t2"]
+    assert batches.numbers() == [0]
+
+
+def test_a_file_is_read_once_whatever_it_is_called(tmp_path: Path) -> None:
+    """A file that was compressed after it was read is not read again, in no batch."""
+    batches = Batches(tmp_path)
+    plain = write_file(tmp_path, 1, 2)
+    batches.add(0, [str(plain)], LocalEngine())
+    packed = write_file(tmp_path, 1, 2, compressed=True)
+
+    assert batches.add(1, [str(packed)], LocalEngine()) == []
+    assert names(batches) == ["t1", "t2"]
+    assert name_of(str(packed)) == name_of(str(plain)) == plain.name
+
+
+def test_a_file_that_is_compressed_in_between(tmp_path: Path) -> None:
+    """A file that was listed plain and is there compressed is read there."""
+    write_file(tmp_path, 1, 2, compressed=True)
+    listed = str(tmp_path / "audit-1-000000000001-000000000002.jsonl")
+
+    Batches(tmp_path).add(0, [listed], LocalEngine())
+
+    assert names(Batches(tmp_path)) == ["t1", "t2"]
+
+
+def test_bad_lines_and_damaged_files(tmp_path: Path) -> None:
+    """What cannot be read is in the quarantine of the batch, and stops no stream."""
+    good = write_file(tmp_path, 1, 2)
+    with good.open("ab") as file:
+        file.write(b'{"kind": "decision", "torn')
+    damaged = tmp_path / "b.jsonl.zst"
+    damaged.write_bytes(b"\x28\xb5\x2f\xfd" + b"no" * 20)
+    batches = Batches(tmp_path)
+
+    results = batches.add(0, [str(good), str(damaged)], LocalEngine())
+
+    assert [result.quarantined for result in results] == [1, 1]
+    assert names(batches) == ["t1", "t2"]
+    reasons = pl.read_parquet(batches.quarantine())["reason"].to_list()
+    assert any("damaged zst" in reason for reason in reasons)
+
+
+def test_finished_files(tmp_path: Path) -> None:
+    """Files that are being written, and what else is in the folder, are left alone."""
+    for name in ("b.jsonl", "a.jsonl.zst", "c.jsonl.open", "d.jsonl.tmp", "audit-1.lock", ".e.jsonl"):
+        (tmp_path / name).touch()
+
+    assert [path.name for path in finished(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
+    with pytest.raises(Unreadable, match="nowhere"):
+        finished(tmp_path / "nowhere")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.streaming.batches import Batches
+
+out, file, step = sys.argv[1:]
+
+def checkpoint(reached):
+    if reached == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Batches(Path(out)).add(0, [file], LocalEngine(), checkpoint)
+"""
+
+
+@pytest.mark.parametrize("step", ["staged", "renamed"])
+def test_a_killed_batch(tmp_path: Path, step: str) -> None:
+    """Killed before the rename or after it, given again it is there once."""
+    file = str(write_file(tmp_path, 1, 3))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), file, step], check=False, timeout=60
+    )
+    assert killed.returncode == -signal.SIGKILL
+    batches = Batches(tmp_path)
+    assert batches.numbers() == ([] if step == "staged" else [0])
+
+    batches.add(0, [file], LocalEngine())
+
+    assert names(batches) == ["t1", "t2", "t3"]
+    assert batches.seen() == {name_of(file)}

@@ -1,0 +1,70 @@
+"""The stream without a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import Busy
+from doorkeeper_pipeline.streaming.batches import Batches, FileResult
+from doorkeeper_pipeline.streaming.following import StreamRequest, follow, told
+from doorkeeper_pipeline.tables.staging import locked
+from testkit.trails import write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def asked(folder: Path, *, once: bool = False) -> StreamRequest:
+    """Return a request for the trail in a folder."""
+    (folder / "trail").mkdir(exist_ok=True)
+    return StreamRequest(
+        trail=folder / "trail", out=folder / "out", policy=Policy(), interval_s=1, once=once
+    )
+
+
+def test_files_as_they_come(tmp_path: Path) -> None:
+    """Each look reads what is new; views follow; a restart reads nothing again."""
+    request = asked(tmp_path)
+    write_file(request.trail, 1, 3)
+    looks = iter([True, True, False])
+
+    def wait(_: float) -> bool:
+        go_on = next(looks)
+        if go_on and len(list(request.trail.iterdir())) == 1:
+            write_file(request.trail, 4, 3, compressed=True)
+        return go_on
+
+    lines: list[str] = []
+    follow(request, LocalEngine(), lines.append, wait)
+
+    batches = Batches(request.out)
+    names = pl.read_parquet(batches.decisions())["resource_name"].to_list()
+    assert sorted(names) == [f"t{number}" for number in range(1, 7)]
+    assert batches.numbers() == [0, 1]
+    assert len(lines) == 2
+    denied = pl.read_parquet(request.out / "stream" / "denied" / "denied.parquet")
+    assert denied["count"].sum() == 4
+    assert (request.out / "stream" / "new_access" / "new_access.parquet").exists()
+    follow(asked(tmp_path, once=True), LocalEngine(), lines.append, wait)
+    assert len(lines) == 2
+
+
+def test_one_stream_at_a_time(tmp_path: Path) -> None:
+    """A second stream into the same folder is refused."""
+    request = asked(tmp_path, once=True)
+    with locked(request.out / "stream"), pytest.raises(Busy):
+        follow(request, LocalEngine(), print, lambda _: False)
+
+
+def test_what_is_told_of_a_batch() -> None:
+    """A line has the counts, and what is odd only where it is."""
+    result = FileResult(path="a", lines=5, decisions=4, quarantined=0, missing=0)
+    odd = FileResult(path="a", lines=5, decisions=4, quarantined=1, missing=9)
+
+    assert told(3, [result], {"denied": 2}) == "batch 3: 1 files, 4 decisions; denied 2"
+    assert "1 pieces in quarantine; 9 missing" in told(3, [odd], {})
