@@ -78,7 +78,14 @@ def test_bad_lines_and_damaged_files(tmp_path: Path) -> None:
 
 def test_finished_files(tmp_path: Path) -> None:
     """Files that are being written, and what else is in the folder, are left alone."""
-    for name in ("b.jsonl", "a.jsonl.zst", "c.jsonl.open", "d.jsonl.tmp", "audit-1.lock", ".e.jsonl"):
+    for name in (
+        "b.jsonl",
+        "a.jsonl.zst",
+        "c.jsonl.open",
+        "d.jsonl.tmp",
+        "audit-1.lock",
+        ".e.jsonl",
+    ):
         (tmp_path / name).touch()
 
     assert [path.name for path in finished(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
