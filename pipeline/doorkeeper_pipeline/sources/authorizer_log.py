@@ -6,7 +6,8 @@ A record begins with its time and ends with the logger's name at the end of a li
 line breaks, so a record may have several lines; those are put together here. A line that begins
 like a record inside of one that has not ended is a torn record or a forged one: no reading of it is
 certain, and the piece goes to quarantine as it is. (A name that holds the end of a record, a line
-break and a whole second record cannot be told from two records: Kafka escapes nothing.)
+break and a whole second record cannot be told from two records: Kafka escapes nothing.) Where the
+open record stops at a place in which no name can be, it is torn for certain, and alone is bad.
 
 The time has no zone; who reads the log says in which it was written.
 
@@ -51,6 +52,8 @@ BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
 _BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 _OTHER = re.compile(_BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
 _INNER = re.compile(r"\n" + _BEGIN.pattern)
+_DECIDED = re.compile(r"Principal = .*? is (?:Allowed|Denied) [Oo]peration = ", re.DOTALL)
+_NAMED = re.compile(_DECIDED.pattern + r"\w+ from host = \S+ on resource = \w+:", re.DOTALL)
 _RECORD = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
     re.DOTALL,
@@ -208,6 +211,8 @@ def _grouped(
     for index in map(int, indexes):
         line = block[starts[index] : ends[index]].decode("utf-8", "replace").rstrip("\r")
         begins = _BEGIN.match(line) is not None
+        if begins and in_record and first >= 0:
+            in_record = _may_go_on(block[starts[first] : ends[last]])
         if first >= 0 and (last + 1 != index or (begins and not in_record)):
             close()
             first = -1
@@ -238,6 +243,14 @@ def _together(blocks: list[_Frame]) -> _Frame:
         odd=[piece for each in blocks for piece in each.odd],
         physical=sum(each.physical for each in blocks),
     )
+
+
+def _may_go_on(piece: bytes) -> bool:
+    """Say whether a record that has not ended stopped inside of a name, which may have lines."""
+    text = _BEGIN.sub("", piece.decode("utf-8", "replace"), count=1)
+    if _DECIDED.match(text):
+        return _NAMED.match(text) is not None
+    return text.startswith(("Principal = ", *authorizer_message.NOTES))
 
 
 def _parse(frame: _Frame, zone: str) -> Parsed:

@@ -77,7 +77,7 @@ _ACL = re.compile(
     re.DOTALL,
 )
 _SIMPLE_RULES = {"SuperUser", "DefaultAllow", "DefaultDeny"}
-_NOTES = ("No acl found for resource ", "principal = ", "operation = ")
+NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 """How the lines at DEBUG begin that tell the way to a decision, not the decision (A to C)."""
 
 
@@ -86,7 +86,7 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
     """Return what a message says. ``level`` tells probes: Kafka logs them at TRACE."""
     head = _HEAD.match(text)
     if head is None:
-        if text.startswith(_NOTES):
+        if text.startswith(NOTES):
             return Ignored("a note on the way to a decision")
         return Bad("no message of an authorizer: expected is 'Principal = ... on resource = ...'")
     principal, outcome, letter, operation, host, resource_type = head.groups()

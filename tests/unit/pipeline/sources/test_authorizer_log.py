@@ -108,13 +108,25 @@ def test_a_name_with_line_breaks(tmp_path: Path) -> None:
 
 def test_a_record_inside_of_another(tmp_path: Path) -> None:
     """A record that begins before the last one ended is torn or forged: both go to quarantine."""
-    torn = record("torn")[:120]
+    torn = record("torn")[:-100]
     text = record("a") + "\n" + torn + "\n" + record("b") + "\n" + record("c") + "\n"
     found = parsed(tmp_path, text)
 
     assert names(found) == ["a", "c"]
     assert found.quarantine["byte_offset"].to_list() == [len(record("a")) + 1]
     assert "torn" in found.quarantine["reason"][0]
+
+
+@pytest.mark.parametrize("size", [30, 45, 90, 105, 120])
+def test_a_record_that_is_torn_for_certain(tmp_path: Path, size: int) -> None:
+    """A record that stops where no name can be costs itself alone, not the record behind it."""
+    torn = record("torn")[:size]
+    assert "Topic:" not in torn
+    found = parsed(tmp_path, record("a") + "\n" + torn + "\n" + record("b") + "\n")
+
+    in_a_name = "Principal = " in torn and " is " not in torn
+    assert names(found) == (["a"] if in_a_name else ["a", "b"])
+    assert len(found.quarantine) == 1
 
 
 def test_a_torn_end(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""The same run on a standalone cluster: two workers, the packages sent to them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import world_of
+from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
+from testkit.checkout import ROOT
+from testkit.spark_cluster import environment, standalone
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+
+LINES = 200_000
+DRIVER_PATH = ":".join(str(ROOT / name) for name in ("server", "pipeline"))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a folder of logs and a file of ACLs."""
+    folder = tmp_path_factory.mktemp("world")
+    made = world_of(SMALL)
+    write_log(made, folder / "logs", Log(lines=LINES, files=4, days=2, bad_every=1000))
+    return folder / "logs", write_acls(made, folder)["yaml"]
+
+
+def ran(world: tuple[Path, Path], out: Path, *options: str) -> float:
+    """Run the command and return its seconds; our packages are on the driver's path alone."""
+    logs, acls = world
+    begin = time.monotonic()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--audit", str(logs)),
+            *("--acls", str(acls), "--out", str(out), "--output", "json", *options),
+        ],
+        env={**environment(), "PYTHONPATH": DRIVER_PATH},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout)["run"]["decisions"] == LINES
+    return time.monotonic() - begin
+
+
+def tables(out: Path) -> dict[str, bytes]:
+    """Return the bytes of silver and gold."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for layer in ("silver", "gold")
+        for path in sorted((out / layer).rglob("*.parquet"))
+    }
+
+
+WHERE = """
+import sys
+from doorkeeper_pipeline.engines.spark import SparkEngine
+
+def where(_, task):
+    import doorkeeper_pipeline
+    return doorkeeper_pipeline.__file__
+
+if __name__ == "__main__":
+    engine = SparkEngine(sys.argv[1])
+    print(*engine.map(where, [1, 2], None), sep="\\n")
+    engine.close()
+"""
+
+
+def test_workers_use_what_was_sent(tmp_path: Path) -> None:
+    """The packages on the workers are those of the zip, wherever else there may be some."""
+    (tmp_path / "where.py").write_text(WHERE)
+    with standalone(tmp_path, 1) as master:
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "where.py"), master],
+            env={**environment(), "PYTHONPATH": DRIVER_PATH},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(done.stdout.splitlines()) == 2
+    assert all("doorkeeper_packages.zip" in line for line in done.stdout.splitlines())
+
+
+def test_a_cluster_gives_what_one_process_gives(
+    world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One worker and two give the tables of the engine without a JVM, to the byte."""
+    seconds = {}
+    for workers in (1, 2):
+        folder = tmp_path / f"cluster{workers}"
+        folder.mkdir()
+        with standalone(folder, workers) as master:
+            seconds[workers] = ran(world, tmp_path / f"out{workers}", "--master", master)
+    ran(world, tmp_path / "local", "--engine", "local")
+
+    with capsys.disabled():
+        sys.stdout.write(f"\nrun on 1 worker {seconds[1]:.1f} s, on 2 workers {seconds[2]:.1f} s\n")
+    assert tables(tmp_path / "out1") == tables(tmp_path / "local")
+    assert tables(tmp_path / "out2") == tables(tmp_path / "local")
+    assert len(contents.read(tmp_path / "out2", "quarantine")) > 0
