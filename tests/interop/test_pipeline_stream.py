@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.streaming.batches import Batches
-from testkit.trails import write_file
+from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

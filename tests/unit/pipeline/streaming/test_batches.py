@@ -13,7 +13,7 @@ import pytest
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.streaming.batches import Batches, finished, name_of
-from testkit.trails import write_file
+from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path

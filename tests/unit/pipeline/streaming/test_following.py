@@ -13,7 +13,7 @@ from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.streaming.batches import Batches, FileResult
 from doorkeeper_pipeline.streaming.following import StreamRequest, follow, told
 from doorkeeper_pipeline.tables.staging import locked
-from testkit.trails import write_file
+from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path

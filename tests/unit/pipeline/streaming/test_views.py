@@ -10,7 +10,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.streaming.views import VIEWS, refresh
-from testkit.trails import write_file
+from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
