@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import STATUSES
 
-COMMANDS = ("run", "report")
+COMMANDS = ("run", "backtest", "propose", "report", "stream")
 
 
 class Lazy(click.Group):
@@ -42,4 +42,8 @@ def pipeline() -> None:
     Examples:
       doorkeeper-pipeline run --audit /var/log/kafka --acls acls.txt --out access
       doorkeeper-pipeline run --engine local --audit 'logs/*.gz' --zone Europe/Prague --out access
+      doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
+      doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
+      doorkeeper-pipeline report --out access --to report.html
+      doorkeeper-pipeline stream --audit data/audit --out access
     """  # noqa: D205, D301  click's own form: \b keeps the lines

@@ -1,0 +1,84 @@
+"""Who would lose access, as a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACL = "- {{resourceType: TOPIC, name: {name}, principal: 'User:a', operation: READ}}\n"
+
+
+def record(name: str, outcome: str) -> str:
+    """Return a line of a log."""
+    return (
+        f"[2026-11-22 07:10:00,000] DEBUG Principal = User:a is {outcome} Operation = Read from"
+        f" host = h on resource = Topic:LITERAL:{name} (kafka.authorizer.logger)\n"
+    )
+
+
+def acls(path: Path, *names: str) -> Path:
+    """Write a set of ACLs that lets User:a read these topics."""
+    rows = "".join(ACL.format(name=name) for name in names)
+    path.write_text("version: 1\nacls:" + (f"\n{rows}" if rows else " []\n"))
+    return path
+
+
+def called(*arguments: object) -> tuple[int, str]:
+    """Return status and output of a command without a JVM."""
+    name, *options = map(str, arguments)
+    result = CliRunner().invoke(pipeline, [name, "--engine", "local", "--quiet", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Return the tables of a history in which t1 was read and t2 was refused."""
+    (tmp_path / "a.log").write_text(record("t1", "Allowed") * 3 + record("t2", "Denied"))
+    current = acls(tmp_path / "current.yaml", "t1")
+    status, output = called(
+        "run", "--audit", tmp_path / "a.log", "--acls", current, "--out", tmp_path / "out"
+    )
+    assert status == 0, output
+    return tmp_path / "out"
+
+
+def test_someone_would_lose(out: Path, tmp_path: Path) -> None:
+    """The exit status is 1, the table has the row, the text says who."""
+    proposal = acls(tmp_path / "new.yaml")
+
+    status, text = called("backtest", "--out", out, "--proposal", proposal)
+
+    assert status == 1
+    assert "3 decisions (1 distinct, 1 principals) would be denied that was allowed" in text
+    assert "User:a from h: READ TOPIC t1" in text
+    assert contents.read(out, "backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
+
+
+def test_nobody_would_lose(out: Path, tmp_path: Path) -> None:
+    """Who only gains does no harm: status 0."""
+    proposal = acls(tmp_path / "new.yaml", "t1", "t2")
+
+    status, text = called("backtest", "--out", out, "--proposal", proposal, "--rows", 0)
+
+    assert status == 0
+    assert "1 decisions (1 distinct, 1 principals) would be allowed that was denied" in text
+    assert "User:a" not in text
+
+
+def test_a_set_that_is_not_in_the_tables(out: Path, tmp_path: Path) -> None:
+    """Another set may stand for the one in force."""
+    proposal = acls(tmp_path / "new.yaml", "t1")
+    nothing = acls(tmp_path / "none.yaml", "t1", "t2")
+
+    status, _ = called("backtest", "--out", out, "--proposal", proposal, "--acls", nothing)
+
+    assert status == 1
