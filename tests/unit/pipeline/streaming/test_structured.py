@@ -1,0 +1,59 @@
+"""The stream on Spark; ``tests/interop/test_pipeline_stream.py`` kills it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.streaming.batches import Batches
+from doorkeeper_pipeline.streaming.following import StreamRequest
+from doorkeeper_pipeline.streaming.structured import LOCK, path_of, stream
+from testkit.trail_files import write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("file:/a/b.jsonl", "/a/b.jsonl"),
+        ("file:///a/with%20blank%25.jsonl", "/a/with blank%.jsonl"),
+        ("/plain", "/plain"),
+    ],
+)
+def test_what_spark_calls_a_file(url: str, path: str) -> None:
+    """Spark writes paths as addresses."""
+    assert path_of(url) == path
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_once_and_alone(tmp_path: Path) -> None:
+    """All files are read, once, also in a second go, and the lock is given back."""
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+
+    trail = tmp_path / "with blank"
+    trail.mkdir()
+    request = StreamRequest(trail=trail, out=tmp_path / "out", policy=Policy(), once=True)
+    batches = Batches(request.out)
+    engine = SparkEngine("local[2]")
+    told: list[str] = []
+    try:
+        for number in range(2):
+            write_file(trail, number * 5 + 1, 5, compressed=number == 1)
+            stream(request, engine, told.append, lambda _: True)
+        java = engine.session.sparkContext._jvm.java.io.RandomAccessFile(
+            str(batches.root / LOCK), "rw"
+        )
+        lock = java.getChannel().tryLock()
+        assert lock is not None, "the lock was not given back"
+    finally:
+        engine.close()
+
+    names = pl.read_parquet(batches.decisions())["resource_name"].to_list()
+    assert sorted(names) == sorted(f"t{number}" for number in range(1, 11))
+    assert [line[:17] for line in told] == ["batch 0: 1 files,", "batch 1: 1 files,"]
