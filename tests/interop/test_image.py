@@ -97,11 +97,14 @@ def base_folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def buildah(tmp_path_factory: pytest.TempPathFactory) -> Buildah:
+def buildah(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Buildah]:
+    """Give buildah; its storage has a gigabyte, and goes with the last test."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"needs root and {', '.join(NEEDED)}; not here: {', '.join(missing)}")
-    return Buildah(tmp_path_factory.mktemp("buildah"))
+    folder = tmp_path_factory.mktemp("buildah")
+    yield Buildah(folder)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
