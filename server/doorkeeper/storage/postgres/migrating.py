@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.storage.contract import StorageError
+from doorkeeper.storage.postgres.connecting import INSTALL
 from doorkeeper.storage.postgres.schema import (
     SCHEMA,
     VERSION,
@@ -52,25 +53,40 @@ def sql_between(
 
     ``versions`` are folders with more migrations than ours. ``new_schema`` says whether the first
     one makes the schema ``doorkeeper`` too.
+
+    Raises:
+        StorageError: alembic is not installed.
+
     """
     # It tells of each of its own plug-ins, from its import on.
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    from alembic import command  # noqa: PLC0415 - takes half a second, and is needed once
-    from alembic.config import Config  # noqa: PLC0415
+    try:
+        from alembic import command  # noqa: PLC0415 - takes half a second, and is needed once
+        from alembic.config import Config  # noqa: PLC0415
+    except ImportError as error:
+        raise StorageError(
+            f"the tables of a shared store are made by the extra postgres: {INSTALL}"
+            f" ({error.name or error} is missing)"
+        ) from error
 
     if before == after:
         return ""
     written = StringIO()
     here = Path(str(files("doorkeeper.storage.postgres"))) / "migrations"
     config = Config(output_buffer=written, stdout=StringIO())
-    config.set_main_option("script_location", str(here))
+    config.set_main_option("script_location", _escaped(here))
     config.set_main_option("path_separator", "os")
     locations = (here / "versions", *versions)
-    config.set_main_option("version_locations", os.pathsep.join(map(str, locations)))
+    config.set_main_option("version_locations", os.pathsep.join(map(_escaped, locations)))
     span = f"{after:04}" if before == 0 else f"{before:04}:{after:04}"
     command.upgrade(config, span, sql=True)
     makes_schema = before == 0 and new_schema
     return (f"{_MAKE_SCHEMA};\n\n" if makes_schema else "") + written.getvalue()
+
+
+def _escaped(path: Path) -> str:
+    """Return a path as a value in alembic's configuration, where % begins a name."""
+    return str(path).replace("%", "%%")
 
 
 async def planned(

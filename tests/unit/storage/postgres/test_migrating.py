@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ def given_key() -> bytes:
 @pytest.fixture
 def versions(tmp_path: Path) -> tuple[Path, ...]:
     """Two made-up migrations: one that only adds, and one that takes away."""
+    tmp_path = tmp_path / "100% made up"
+    tmp_path.mkdir()
     (tmp_path / "next_1.py").write_text(
         textwrap.dedent(
             f"""
@@ -244,3 +247,13 @@ async def test_a_role_needs_no_more_than_its_rights(database: Database) -> None:
     await owner.close()
     database.drop()
     database.server.execute("DROP ROLE plain")
+
+
+def test_without_alembic_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A half-installed extra is told in one line, with what to install."""
+    monkeypatch.setitem(sys.modules, "alembic", None)
+
+    with pytest.raises(StorageError, match=r"pip install 'doorkeeper\[postgres\]'") as caught:
+        sql_between(0, VERSION)
+
+    assert "\n" not in str(caught.value)
