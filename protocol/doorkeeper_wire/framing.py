@@ -41,6 +41,15 @@ class FrameBuffer:
             InvalidFrame: for a size that is negative or above the cap.
         """
         if data:
+            size = len(data) - _PREFIX_BYTES
+            if (
+                not self.buffered
+                and 0 <= size <= self.size_max
+                and self._size < 0
+                and int.from_bytes(data[:_PREFIX_BYTES], "big", signed=True) == size
+            ):
+                # Nearly always one frame arrives, and nothing else.
+                return [data[_PREFIX_BYTES:]]
             self._keep(data)
         if self.buffered < self._needed:
             return []

@@ -158,6 +158,11 @@ class Connection:
         return bool(self._frames) or (self._fault is not None and not self._ended)
 
     @property
+    def is_empty(self) -> bool:
+        """Say whether everything that was received has been handled."""
+        return not self._frames and not self._input.buffered and self._fault is None
+
+    @property
     def buffered(self) -> int:
         """Return how many bytes are held here: complete frames and the beginning of the next."""
         return self._queued + self._input.buffered

@@ -52,6 +52,7 @@ class LiveNode:
         self.acl_rows: AclRows | None = None
         """Rows of ACLs that are kept encoded, where somebody keeps them."""
         self._others: tuple[Member, ...] = ()
+        self._lowest_id = settings.node_id
 
     @property
     def node_id(self) -> int:
@@ -66,7 +67,7 @@ class LiveNode:
     @property
     def controller_id(self) -> int:
         """Return the lowest id of all nodes that live."""
-        return min((self.node_id, *(each.node_id for each in self._others)))
+        return self._lowest_id
 
     @property
     def coordinator_id(self) -> int:
@@ -117,6 +118,7 @@ class LiveNode:
     def use_others(self, others: Iterable[Member]) -> None:
         """Take the other nodes that live."""
         self._others = tuple(each for each in others if each.node_id != self.node_id)
+        self._lowest_id = min((self.node_id, *(each.node_id for each in self._others)))
         self._brokers = {name: self._listed(name, own) for name, own in self._own.items()}
 
     def _listed(self, listener_name: str, own: Broker) -> tuple[Broker, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.authn.contract import Failure, Step
+from doorkeeper.authn.contract import Step
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Login, Refused
@@ -24,7 +24,7 @@ from doorkeeper.metrics.requests import RequestMeter, Waited
 from doorkeeper.net.beginning import SERVED, begun, count_of
 from doorkeeper.net.spec import Accepted
 from doorkeeper.net.transports import is_encrypted, peer_certificates
-from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
+from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay, step_of
 from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Shell(Accepted):
         "_around",
         "_authenticating",
         "_connection",
+        "_counted",
         "_delayed",
         "_draining",
         "_end",
@@ -103,6 +104,7 @@ class Shell(Accepted):
         self._end: Closed | Refused | None = None
         self._write_full = False
         self._reading = True
+        self._counted = False
         self._stranger = True
         self._draining = False
         self.last_active_s = around.clock()
@@ -226,16 +228,23 @@ class Shell(Accepted):
             or self._end is not None
         )
 
+    @property
+    def _is_calm(self) -> bool:
+        """Say whether nothing is under way: behind a plain answer there is nothing to settle."""
+        return self._reading and not (
+            self._held or self._counted or self._draining or self._stranger
+        )
+
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
-        limits, advance = self._around.limits, self._connection.advance
+        limits, connection = self._around.limits, self._connection
         logged, began_s = self._is_logged(), now_s
         answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
         if self._stranger:
             left = 1
         while left and room > 0 and not self._held:
-            result = advance(now_s)
+            result = connection.advance(now_s)
             if result is None:
                 break
             left -= 1
@@ -245,17 +254,25 @@ class Shell(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
-        if answers:
-            self._write(answers)
-        if self._connection.answered:
-            self._count_answered(now_s)
-        if self._connection.notes:
-            self._tell_notes()
+            if connection.is_empty:
+                break
+        self._told(answers, now_s)
+        if self._is_calm and connection.is_empty:
+            return
         turn_over = not left or room <= 0
         if self._stranger:
             self._stranger = not self._connection.session.is_open
             turn_over = turn_over and self._connection.buffered > 0
         self._settle(turn_over=turn_over)
+
+    def _told(self, answers: list[bytes], began_s: float) -> None:
+        """Write what was answered, count it, and tell what there is to tell."""
+        if answers:
+            self._write(answers)
+        if self._connection.answered:
+            self._count_answered(began_s)
+        if self._connection.notes:
+            self._tell_notes()
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count what was answered since; the answers of one turn leave, and end, together."""
@@ -467,6 +484,7 @@ class Shell(Accepted):
             transport.close()
             return
         held = self._connection.buffered
+        self._counted = held > 0
         self._read(transport, wanted=idle or (more and self._stranger and held <= STRANGER_BYTES))
         if self._around.incoming.hold(self, held):
             self._relieve(self._around.incoming, "bytes received and not yet answered")
@@ -575,13 +593,3 @@ def _bounded(reason: str) -> str:
     if len(reason) <= REASON_CHARACTERS_MAX:
         return reason
     return f"{reason[:REASON_CHARACTERS_MAX]}... ({len(reason)} characters)"
-
-
-def step_of(done: asyncio.Future[Step]) -> Step:
-    """Return what a mechanism's awaitable gave; one that raised refuses the client."""
-    if done.cancelled():
-        return Failure(None, "the authentication was cancelled")
-    error = done.exception()
-    if error is not None:
-        return Failure(None, f"the mechanism failed: {type(error).__name__}")
-    return done.result()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaiting import as_future, forget
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import (
@@ -27,6 +28,7 @@ from doorkeeper.node import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from doorkeeper.authn.contract import Step
     from doorkeeper.authorizer.contract import Eventually
 
 T = TypeVar("T")
@@ -206,3 +208,13 @@ class UnderWay:
         while self._operations:
             self._none.clear()
             await self._none.wait()
+
+
+def step_of(done: asyncio.Future[Step]) -> Step:
+    """Return what a mechanism's awaitable gave; one that raised refuses the client."""
+    if done.cancelled():
+        return Failure(None, "the authentication was cancelled")
+    error = done.exception()
+    if error is not None:
+        return Failure(None, f"the mechanism failed: {type(error).__name__}")
+    return done.result()

@@ -714,3 +714,20 @@ def test_an_answer_that_a_client_would_not_survive_is_refused() -> None:
     assert (large.error_code, large.resources) == (ErrorCode.POLICY_VIOLATION, ())
     assert large.error_message.startswith("The answer has 30")
     assert "test may get 20100" in large.error_message
+
+
+def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:
+    """The beginning of a frame, a whole one and a wrong size are something."""
+    client = connection()
+    frame = describe("a")
+    seen = [client.is_empty]
+
+    for data in (frame[:3], frame[3:]):
+        client.receive(data)
+        seen.append(client.is_empty)
+    client.advance(0)
+    seen.append(client.is_empty)
+    client.receive(b"\xff\xff\xff\xff")
+    seen.append(client.is_empty)
+
+    assert seen == [True, False, False, True, False]

@@ -92,3 +92,16 @@ def test_a_promise_allocates_nothing() -> None:
         assert tracemalloc.get_traced_memory()[1] < 10_000
     finally:
         tracemalloc.stop()
+
+
+def test_one_whole_frame_leaves_nothing_behind() -> None:
+    """It is not even kept: the next begins anew, also behind the beginning of another."""
+    buffer = FrameBuffer(10)
+
+    assert buffer.receive(b"\0\0\0\x02ab") == [b"ab"]
+    assert buffer.buffered == 0
+    assert buffer.receive(b"\0\0\0\0") == [b""]
+    assert buffer.receive(b"\0\0") == []
+    assert buffer.receive(b"\0\x04\0\0\0\0") == [b"\0\0\0\0"]
+    with pytest.raises(InvalidFrame):
+        buffer.receive(b"\0\0\0\x0b" + bytes(11))
