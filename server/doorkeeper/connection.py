@@ -39,7 +39,7 @@ from doorkeeper.exchange import (
 )
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
-from doorkeeper.remembering import Recollection
+from doorkeeper.remembering import recollection
 from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
@@ -127,11 +127,7 @@ class Connection:
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
-        self._recollection = (
-            None
-            if memory is None
-            else Recollection(memory, peer, self._session, self._client, counts)
-        )
+        self._recollection = recollection(memory, peer, self._session, self._client, counts)
         self.notes: list[Note | Login] = []
         self.answered: list[tuple[int, int]] = []
         """What was answered: the key of each API, and the error code that stands for the answer.
@@ -269,9 +265,8 @@ class Connection:
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session
         if self._recollection is not None and self.answers is None:
-            remembered = self._recollection.find(frame)
-            if remembered is not None and session.admit(remembered.api_key, now_s) is Action.SERVE:
-                self._recollection.repeat(remembered, frame)
+            remembered = self._recollection.repeated(frame, now_s)
+            if remembered is not None:
                 self.answered.append(remembered.answered)
                 return remembered.size + frame[4:8] + remembered.body
         if session.takes_bare_frames:
@@ -332,8 +327,8 @@ class Connection:
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
             return self._unsupported(api, header)
-        recollection = self._recollection
-        watch = None if recollection is None else recollection.watch(api.key, self.notes)
+        recall = self._recollection
+        watch = None if recall is None else recall.watch(api.key, self.notes)
         request = self._decoded(api, header, body)
         context = self._context(header)
         try:
@@ -347,8 +342,8 @@ class Connection:
             change: Any = outcome
             return Update(change, context, api, request, header)
         answer = self._answer(api, request, header, outcome)
-        if watch is not None and recollection is not None:
-            recollection.keep(watch, body.frame, answer, self.answered[-1], self.notes)
+        if watch is not None and recall is not None:
+            recall.keep(watch, body.frame, answer, self.answered[-1], self.notes)
         return answer
 
     def _api(self, header: RequestHeader) -> Api:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from doorkeeper.authorizer.guard import Told
+from doorkeeper.session import Action
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -178,6 +179,14 @@ class Recollection:
         """Note that the connection may have become somebody else's, or other software's."""
         self._shelf = None
 
+    def repeated(self, frame: bytes, now_s: float) -> Remembered | None:
+        """Return the answer to a frame that is admitted, having left behind what it left before."""
+        found = self.find(frame)
+        if found is None or self._session.admit(found.api_key, now_s) is not Action.SERVE:
+            return None
+        self.repeat(found, frame)
+        return found
+
     def find(self, frame: bytes) -> Remembered | None:
         """Return the answer to a frame, if there is one that is still true."""
         if frame[:2] not in _PREFIXES or not self._session.is_open:
@@ -278,6 +287,17 @@ class Recollection:
         )
         self._shelf = shelf = self._memory.shelf(asker)
         return shelf
+
+
+def recollection(
+    memory: AnswerMemory | None,
+    peer: Peer,
+    session: Session,
+    limits: ClientLimits,
+    counts: Counts,
+) -> Recollection | None:
+    """Return a connection's part in the memory; None where nothing is remembered."""
+    return None if memory is None else Recollection(memory, peer, session, limits, counts)
 
 
 class Watch(NamedTuple):

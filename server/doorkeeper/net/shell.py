@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.authn.contract import Step
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, Closed, Login, Refused
@@ -30,6 +29,7 @@ from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.authn.contract import Step
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.connection import Connection
     from doorkeeper.exchange import Advance, Update
