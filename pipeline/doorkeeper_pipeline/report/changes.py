@@ -15,6 +15,7 @@ from doorkeeper_pipeline.report.frames import (
     counts_by,
     first_of,
     permission_of,
+    place_of,
     resource_of,
 )
 from doorkeeper_pipeline.report.model import Column, Kind, Resource, Section, Table, Tag, Value
@@ -76,6 +77,8 @@ def _new_sentence(frame: pl.LazyFrame) -> str:
 
 def _drift_sentence(frame: pl.LazyFrame) -> str:
     counts = counts_by(frame, "change")
+    if not counts:
+        return "No ACL is known to have been added or removed."
     return (
         f"Of the ACLs, {counted(counts.get('ADDED', 0), 'was added', 'were added')} and"
         f" {counted(counts.get('REMOVED', 0), 'removed', 'removed')} between the two sets."
@@ -103,7 +106,7 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_new_row(row) for row in first_of(frame, order, about.rows_max)),
         total=count_of(frame),
-        whole=f"{about.tables}/new_access" if about.tables else "new_access",
+        whole=place_of(about, "new_access"),
         empty="Nobody and nothing was new.",
     )
 
@@ -128,7 +131,7 @@ def _drift(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_drift_row(row) for row in first_of(frame, order, about.rows_max)),
         total=count_of(frame),
-        whole=f"{about.tables}/drift" if about.tables else "drift",
+        whole=place_of(about, "drift"),
         empty="No grant changed.",
     )
 

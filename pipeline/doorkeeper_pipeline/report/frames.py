@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper_pipeline.report.model import Names, Resource, Tag
+from doorkeeper_pipeline.schemas import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from doorkeeper_pipeline.report.model import About
 
 Frames = Mapping[str, pl.LazyFrame]
 """Tables by name; one that was not made is not there."""
@@ -37,6 +40,12 @@ def counts_by(frame: pl.LazyFrame, column: str) -> dict[str, int]:
     """Return how many rows have each value of a column."""
     found = frame.group_by(column).agg(pl.len().alias("rows")).collect()
     return {str(row[column]): int(row["rows"]) for row in found.to_dicts()}
+
+
+def place_of(about: About, table: str) -> str:
+    """Return where all rows of a table are."""
+    folder = f"{TABLES[table].layer}/{table}"
+    return f"{about.tables}/{folder}" if about.tables else folder
 
 
 def resource_of(row: Row) -> Resource:

@@ -16,6 +16,7 @@ from doorkeeper_pipeline.report.frames import (
     first_of,
     names_of,
     permission_of,
+    place_of,
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
@@ -97,7 +98,7 @@ def unused_of(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_unused_row(row) for row in first_of(unused, order, about.rows_max)),
                 total=total,
-                whole=_place(about, "unused_grants"),
+                whole=place_of(about, "unused_grants"),
                 empty="Every grant was needed.",
             ),
         ),
@@ -144,7 +145,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_overbroad_row(row) for row in first_of(wide, order, about.rows_max)),
                 total=total,
-                whole=_place(about, "overbroad_grants"),
+                whole=place_of(about, "overbroad_grants"),
             ),
         ),
     )
@@ -180,10 +181,6 @@ _IDENTITY = (
     *("principal", "resource_type", "resource_name", "pattern_type", "operation", "host"),
     "permission_type",
 )
-
-
-def _place(about: About, table: str) -> str:
-    return f"{about.tables}/{table}" if about.tables else table
 
 
 def _unused_row(row: Row) -> tuple[Value, ...]:

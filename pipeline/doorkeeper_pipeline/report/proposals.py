@@ -14,6 +14,7 @@ from doorkeeper_pipeline.report.frames import (
     count_of,
     first_of,
     names_of,
+    place_of,
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
@@ -84,7 +85,7 @@ def least_privilege_of(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_least_row(row) for row in first_of(frame, order, about.rows_max)),
                 total=total,
-                whole=_place(about, "least_privilege"),
+                whole=place_of(about, "least_privilege"),
                 empty="Nothing was allowed, so nothing is needed.",
             ),
         ),
@@ -143,7 +144,7 @@ def backtest_of(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_turn_row(row) for row in first_of(frame, order, about.rows_max)),
                 total=lost[0] + won[0],
-                whole=_place(about, "backtest"),
+                whole=place_of(about, "backtest"),
                 empty="Not one decision of the history would turn.",
             ),
         ),
@@ -155,10 +156,6 @@ def _least_lead(grants: int, principals: int, allows: int, forbids: int) -> str:
         f"{counted(grants, 'grant')} for {counted(principals, 'principal')} would allow all that"
         f" was used. Over the whole history they would turn {_turned(allows, forbids)}."
     )
-
-
-def _place(about: About, table: str) -> str:
-    return f"{about.tables}/{table}" if about.tables else table
 
 
 def _turned(allows: int, forbids: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import counted, day, number
-from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of
+from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of, place_of
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
             for row in first_of(frame, ["file", "byte_offset"], about.rows_max)
         ),
         total=count_of(frame),
-        whole=f"{about.tables}/quarantine" if about.tables else "quarantine",
+        whole=place_of(about, "quarantine"),
         empty="Everything was understood.",
     )
 
@@ -133,7 +133,7 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_file_row(row) for row in first_of(frame, ["first_ts", "path"], about.rows_max)),
         total=count_of(frame),
-        whole=f"{about.tables}/files" if about.tables else "files",
+        whole=place_of(about, "files"),
         empty=f"{number(0)} files were read.",
     )
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import counted, number, percent
-from doorkeeper_pipeline.report.frames import Frames, Order, Row, count_of, first_of, names_of
+from doorkeeper_pipeline.report.frames import (
+    Frames,
+    Order,
+    Row,
+    count_of,
+    first_of,
+    names_of,
+    place_of,
+)
 from doorkeeper_pipeline.report.model import (
     Column,
     Commands,
@@ -71,7 +79,7 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
                 ),
                 rows=tuple(_row(row) for row in rows),
                 total=total,
-                whole=f"{about.tables}/denied" if about.tables else "denied",
+                whole=place_of(about, "denied"),
                 empty="Nothing was refused.",
             ),
         ),

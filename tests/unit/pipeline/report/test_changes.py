@@ -40,6 +40,14 @@ def test_new_principals_come_before_new_hosts_and_resources() -> None:
     assert new_principals_of(frames) == 1
 
 
+def test_nothing_changed() -> None:
+    """Without a change it is said that none is known."""
+    section = changes_of({"drift": table_of("drift", [])}, ABOUT)
+
+    assert section.lead == ("No ACL is known to have been added or removed.",)
+    assert section.tables[0].empty == "No grant changed."
+
+
 def test_the_newest_change_comes_first() -> None:
     """Changes of unknown time are last."""
     rows: list[dict[str, object]] = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import polars as pl
 
 from doorkeeper_pipeline.report.frames import (
@@ -10,9 +12,10 @@ from doorkeeper_pipeline.report.frames import (
     first_of,
     names_of,
     permission_of,
+    place_of,
     resource_of,
 )
-from doorkeeper_pipeline.report.model import Names, Resource
+from doorkeeper_pipeline.report.model import About, Names, Resource
 
 FRAME = pl.LazyFrame({"name": ["b", "a", "c"], "size": [1, 2, 2]})
 
@@ -28,6 +31,14 @@ def test_rows_are_counted() -> None:
     """All of them, and by the values of a column."""
     assert count_of(FRAME) == 3
     assert counts_by(FRAME, "size") == {"1": 1, "2": 2}
+
+
+def test_tables_are_where_the_run_put_them() -> None:
+    """The folder of a table is that of its layer."""
+    made = datetime(2026, 11, 8, tzinfo=UTC)
+
+    assert place_of(About(made=made, tables="out"), "denied") == "out/gold/denied"
+    assert place_of(About(made=made), "quarantine") == "bronze/quarantine"
 
 
 def test_values_of_rows() -> None:

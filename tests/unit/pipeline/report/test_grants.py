@@ -8,7 +8,7 @@ from doorkeeper_pipeline.report.grants import NO_ACLS, overbroad_of, unused_of
 from doorkeeper_pipeline.report.model import About, Commands, Resource, Share
 from testkit.report_tables import table_of
 
-ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), tables="out/gold", rows_max=2)
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), tables="out", rows_max=2)
 
 
 def test_without_acls_nothing_is_known_about_grants() -> None:

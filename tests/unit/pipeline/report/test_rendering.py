@@ -192,9 +192,7 @@ def test_elements_are_closed() -> None:
 
 def test_a_cut_table_says_so() -> None:
     """How many rows are here, how many there are, and where all of them are."""
-    html = html_of(
-        report_of(tables_of(world_of(SMALL), 5_000), about(rows_max=10, tables="out/gold"))
-    )
+    html = html_of(report_of(tables_of(world_of(SMALL), 5_000), about(rows_max=10, tables="out")))
 
     assert re.search(r"Here are the first 10 of [\d,]+ rows\. All of them are in", html)
     assert "out/gold/denied" in html
@@ -228,6 +226,17 @@ def test_long_names_and_commands() -> None:
     assert "\u2026 396 characters \u2026" in shown(name)
     assert "&lt;" * 500 in shown(name)
     assert shown_whole(name) == f"<bdi>{'&lt;' * 500}</bdi>"
+
+
+def test_notes_beside_commands_are_whole() -> None:
+    """A binding that would help is shown to its end, however long."""
+    grant = "resourceType=TOPIC, resourceName=" + "x" * 300 + ", permissionType=ALLOW"
+    frames = {
+        "decisions": table_of("decisions", [{"count": 1}]),
+        "denied": table_of("denied", [{"count": 1, "grant_text": grant, "command": "add"}]),
+    }
+
+    assert f'<p class="n"><bdi>{grant}</bdi></p>' in html_of(report_of(frames, about()))
 
 
 def test_resource_types_are_words() -> None:
