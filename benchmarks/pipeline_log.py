@@ -55,7 +55,7 @@ TYPES = {
     "Cluster": "CLUSTER",
     "TransactionalId": "TRANSACTIONAL_ID",
 }
-SAMPLE_S = 0.2
+SAMPLE_S = 0.5
 JOB = "job seconds: "
 
 
