@@ -62,6 +62,10 @@ bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small nu
 	@scripts/environment bench
 	@scripts/bench --parts $(ARGS)
 
+pipeline-demo:  ## traffic at a running Doorkeeper, its audit trail, the tables, the report
+	@scripts/environment interop
+	@$(py) scripts/pipeline_demo.py $(ARGS)
+
 lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions
 	@scripts/environment lock
 	@scripts/lock $(ARGS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,3 +89,35 @@ def test_wrong_usage_and_failures(
     assert end.value.code == status
     assert text in told
     assert "Traceback" not in told
+
+
+WITHOUT_EXTRA = """
+import sys
+for name in ("numpy", "pandas", "polars", "pyarrow", "pyspark"):
+    sys.modules[name] = None
+from doorkeeper_pipeline.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (["--help"], 0, "stream"),
+        (["run", "--out", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
+    ],
+)
+def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
+    """The command is installed with the server: without its packages it says which to install."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRA, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == status, done.stderr
+    assert text in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
