@@ -26,10 +26,10 @@ from doorkeeper.session import Action
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Sized
+    from collections.abc import Callable, Sized
 
     from doorkeeper.acl.model import Principal
-    from doorkeeper.authorizer.guard import ToldOnce
+    from doorkeeper.authorizer.guard import ToldAgain, ToldOnce
     from doorkeeper.client_limits import ClientLimits
     from doorkeeper.config.client_rules import ClientSoftware
     from doorkeeper.exchange import Counts, Peer
@@ -80,10 +80,7 @@ class Decisions(Protocol):
     allowed: int
     denied: int
     told: list[ToldOnce] | None
-
-    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
-        """Record decisions once more, for another request."""
-        ...
+    told_again: ToldAgain | None
 
     @property
     def traces(self) -> int:
@@ -211,8 +208,8 @@ class Recollection:
         if decisions is not None:
             decisions.allowed += found.allowed
             decisions.denied += found.denied
-            if found.told:
-                decisions.tell_again(found.told, int.from_bytes(frame[4:8], signed=True))
+            if found.told and decisions.told_again is not None:
+                decisions.told_again(found.told, frame)
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:
         """Begin to watch what a request leaves behind; None where its answer is not kept."""

@@ -79,7 +79,7 @@ def decision_event(seen: Seen) -> Decision:
         api_key=context.request_type,
         api_version=context.request_version,
         correlation_id=context.correlation_id,
-        last_correlation_id=seen.last_correlation_id,
+        last_correlation_id=_number(seen.last_correlation_id),
         operation=action.operation.name,
         resource_type=resource.resource_type.name,
         pattern_type=resource.pattern_type.name,
@@ -92,6 +92,12 @@ def decision_event(seen: Seen) -> Decision:
         log_if_denied=action.log_if_denied,
         reference_count=action.resource_reference_count,
     )
+
+
+def _number(correlation_id: int | bytes) -> int:
+    if isinstance(correlation_id, int):
+        return correlation_id
+    return int.from_bytes(correlation_id[4:8], signed=True)
 
 
 def login_event(seen: SeenLogin) -> Login:

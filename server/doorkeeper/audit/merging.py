@@ -101,7 +101,8 @@ class Seen:
         self.snapshot = snapshot
         self.count = 1
         self.first_ns = self.last_ns = now_ns
-        self.last_correlation_id = context.correlation_id
+        self.last_correlation_id: int | bytes = context.correlation_id
+        """The number, or the frame in which it is."""
 
 
 class SeenLogin:
@@ -177,19 +178,24 @@ class Merging:
                 )
                 seen = self._seen
 
-    def told_again(self, told: Told, correlation_id: int) -> None:
+    def told_again(self, told: Sequence[Told], frame: bytes) -> None:
         """Count decisions once more, for another request that was answered as the one before.
 
-        While their entries are counted, that costs no look-up.
+        While their entries are counted, that costs no look-up; the correlation id stays in its
+        frame until an event is made.
         """
-        if told.window is self._seen:
-            now_ns = self._now_ns()
-            for seen in told.entries:
-                seen.count += 1
-                seen.last_ns = now_ns
-                seen.last_correlation_id = correlation_id
-            self._happened += len(told.entries)
-            return
+        now_ns, window = self._now_ns(), self._seen
+        for each in told:
+            if each.window is window:
+                for seen in each.entries:
+                    seen.count += 1
+                    seen.last_ns = now_ns
+                    seen.last_correlation_id = frame
+                self._happened += len(each.entries)
+            else:
+                self._told_anew(each, int.from_bytes(frame[4:8], signed=True))
+
+    def _told_anew(self, told: Told, correlation_id: int) -> None:
         context = told.context._replace(correlation_id=correlation_id)
         self.decided(context, told.actions, told.results)
         asked = (context[:7], context[8])

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Decided = Callable[
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]], None
     ]
-    ToldAgain = Callable[["Told", int], None]
+    ToldAgain = Callable[[Sequence["Told"], bytes], None]
     ToldOnce = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class GuardedAuthorizer(Authorizer):
         """Told of each answer to ``authorize``, where somebody keeps a record. May not block."""
         self.told_again: ToldAgain | None = None
         """Told of what ``decided`` was told, where a whole answer is given again for another
-        request: by its correlation id. May not block."""
+        request: by its frame, whose bytes 4 to 8 are the correlation id. May not block."""
         self.told: list[ToldOnce] | None = None
         """What ``decided`` is told, while somebody wants to tell it again."""
         self._authorize = inner.authorize
@@ -173,12 +173,6 @@ class GuardedAuthorizer(Authorizer):
         """Return all ACLs of the standard authorizer at this moment; None with a plug-in."""
         inner = self.inner
         return inner.snapshot if type(inner) is StandardAuthorizer else None
-
-    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
-        """Record decisions once more, for a request that was answered as the one before."""
-        if self.told_again is not None:
-            for each in told:
-                self.told_again(each, correlation_id)
 
     @property
     def traces(self) -> int:

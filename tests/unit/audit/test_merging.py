@@ -202,6 +202,11 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
     assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
 
 
+def frame_of(number: int) -> bytes:
+    """Return as much of a request as has its correlation id."""
+    return b"\0\x1d\0\3" + number.to_bytes(4, signed=True)
+
+
 def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     """They count as new ones: while their entries are counted, and when they are no longer."""
     w = World(tmp_path)
@@ -209,15 +214,15 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
     w.decide("bob", READ, number=1)
     for number in (2, 3):
-        w.merging.told_again(told, number)
+        w.merging.told_again([told], frame_of(number))
     w.merging.hand_over()
-    w.merging.told_again(told, 4)
+    w.merging.told_again([told], frame_of(-4))
     w.merging.hand_over()
 
     events = w.events()
     assert [(event.count, event.correlation_id, event.last_correlation_id) for event in events] == [
         (3, 1, 3),
-        (1, 4, 4),
+        (1, -4, -4),
     ]
 
 
@@ -227,8 +232,8 @@ def test_told_again_without_room(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ], [ALLOWED]))
     w.decide("eve", READ)
 
-    w.merging.told_again(told, 1)
-    w.merging.told_again(told, 2)
+    w.merging.told_again([told], frame_of(1))
+    w.merging.told_again([told], frame_of(2))
 
     assert w.meter.counts["dropped"] == 2
 

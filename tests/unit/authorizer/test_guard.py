@@ -317,17 +317,18 @@ async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
 
 
 async def test_decisions_are_told_and_told_again() -> None:
-    """Who keeps a record is told of each answer; what is held of it can be told again, and then
-    it is known what it is decided from."""
+    """Who keeps a record is told of each answer, which is held while somebody wants to tell it
+    again; where that can be done it is known what it is decided from."""
     guarded = GuardedAuthorizer(await started())
     found: list[object] = []
     guarded.decided = lambda context, actions, results: found.append((context, actions, results))
-    guarded.told_again = lambda told, number: found.append((told.actions, number))
+    guarded.told_again = lambda told, frame: found.append((told, frame))
     guarded.told = []
     context, actions = request_of("root"), [Action(READ, topic("a"))]
 
     results = guarded.authorize(context, actions)
-    guarded.tell_again([Told(each) for each in guarded.told], 9)
+    (told,) = map(Told, guarded.told)
 
-    assert found == [(context, actions, results), (tuple(actions), 9)]
+    assert found == [(context, actions, results)]
+    assert (told.context, told.actions, told.results) == (context, (actions[0],), tuple(results))
     assert guarded.decided_from() is not None

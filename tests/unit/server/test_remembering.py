@@ -35,10 +35,11 @@ class World:
         self.trace = False
         self.told: list[Any] | None = None
         self.again: list[tuple[object, int]] = []
+        self.told_again = self._told_again
 
-    def tell_again(self, told: Sequence[Told], correlation_id: int) -> None:
-        """Take decisions that are told once more."""
-        self.again += [(each.context, correlation_id) for each in told]
+    def _told_again(self, told: Sequence[Told], frame: bytes) -> None:
+        number = int.from_bytes(frame[4:8], signed=True)
+        self.again += [(each.context, number) for each in told]
 
     def client(self) -> Connection:
         """Return a connection of the one asker."""
