@@ -16,10 +16,10 @@ def word(text: str) -> str | None:
 
     That is a text with a NUL, which ends an argument, or with half a surrogate pair.
     """
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        return None
     if text.isprintable():
         return shlex.quote(text)
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        return None
     return "$'" + "".join(map(_escaped, text)) + "'"
 
 
