@@ -63,6 +63,7 @@ def settings(
 ) -> dict[str, str]:
     """Return Spark's settings for a master; cores are those of this machine."""
     found = {
+        "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(2 * cores),
@@ -94,6 +95,9 @@ def start(master: str, name: str, extra: Mapping[str, str] | None = None) -> Spa
     check_java()
     # The workers must be of this interpreter, also where `python3` is another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local"):
+        # Else Spark warns of host names that are the loopback's.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession  # noqa: PLC0415  half a second; few commands need it
 
     builder = SparkSession.builder.master(master).appName(name)
