@@ -117,6 +117,9 @@ class InMemory:
         """Take what it holds."""
         self._stored = stored
 
+    def join(self, participant: object) -> None:
+        """Tell nobody: nothing changes."""
+
     def bindings(self) -> Iterator[StoredBinding]:
         """Give each once, and keep none."""
         while self._stored:
