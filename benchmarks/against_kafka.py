@@ -99,7 +99,7 @@ class Run:
         progress(f"reads at {acls:,} ACLs")
         wire.measure_reads(self.table, targets, calls, acls, self.effort)
         progress(f"changes at {acls:,} ACLs")
-        wire.measure_after_changes(self.table, targets, acls, self.effort)
+        wire.measure_after_changes(self.table, targets, calls, acls, self.effort)
         wire.measure_changes(self.table, targets, acls, self.effort, bulk=not self.quick)
         if acls != self.sizes[-1]:
             # The next world is another one.
@@ -133,10 +133,10 @@ class Run:
         wire.prepare(target)
         world = list(worlds.bindings(ALONE))
         wire.grow(self.table, target, world, ALONE)
-        calls = [call for call in reads(world) if call.name != "DescribeAcls, everything"]
+        calls = reads(world)
         few = self.effort._replace(rounds=1, starts=1)
         wire.measure_reads(self.table, [target], calls, ALONE, few)
-        wire.measure_after_changes(self.table, [target], ALONE, few)
+        wire.measure_after_changes(self.table, [target], calls, ALONE, few)
         wire.measure_changes(self.table, [target], ALONE, few)
         row = self.table.row("memory, after serving", "", ALONE, "MB", more=False)
         row.add(target.name, target.memory_mb())

@@ -144,22 +144,26 @@ def _note(
 
 
 def measure_after_changes(
-    table: Table, targets: Sequence[Target], acls: int, effort: Effort
+    table: Table, targets: Sequence[Target], calls: Sequence[Call], acls: int, effort: Effort
 ) -> None:
-    """Measure a description of everything, each behind a change: nothing is remembered then."""
+    """Measure descriptions, each behind a change: nothing that was answered is true any more."""
+    described = [call for call in calls if call.name.startswith("DescribeAcls")]
     for target in targets:
         caller = Caller(target.plain_port)
-        took = []
+        took: dict[str, list[float]] = {call.name: [] for call in described}
         added = list(frames.extra(1, 3 + 4 * effort.rounds, "described"))
-        for request in frames.create(added, 1):
+        for number, request in enumerate(frames.create(added, 1)):
             caller.ask(request)
-            begun = time.perf_counter()
-            caller.ask(frames.describe())
-            took.append((time.perf_counter() - begun) * 1e6)
+            for call in described:
+                asked = call.requests[number % len(call.requests)]
+                begun = time.perf_counter()
+                caller.ask(asked)
+                took[call.name].append((time.perf_counter() - begun) * 1e6)
         caller.ask(frames.delete(principal=added[0].entry.principal))
         caller.close()
-        row = table.row("DescribeAcls, everything", "after each change", acls, "us", more=False)
-        row.add(target.name, median(took[3:]))
+        for name, times in took.items():
+            row = table.row(name, "after each change", acls, "us", more=False)
+            row.add(target.name, median(times[3:]))
 
 
 # --- changes
