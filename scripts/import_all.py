@@ -1,4 +1,8 @@
-"""Import every module of the installed packages, and say where they were found."""
+"""Import every module of the installed packages, and say where they were found.
+
+python scripts/import_all.py              what needs no extra
+python scripts/import_all.py --extras     what the extras bring too, but for Spark itself
+"""
 
 import importlib
 import pkgutil
@@ -8,21 +12,32 @@ from types import ModuleType
 LEFT_OUT = ("__main__", "doorkeeper.testing.plugin")
 """The ends of names: what runs on import, and what only pytest imports, which need not be here."""
 
+OF_EXTRAS = ("doorkeeper.storage.postgres.",)
+"""The beginnings of names that need an extra."""
 
-def modules_of(package: ModuleType) -> list[str]:
-    """Return the names of all modules in a package, deep; those of ``LEFT_OUT`` left out."""
+SCRIPTS_OF_OTHERS = ("doorkeeper.storage.postgres.migrations.",)
+"""alembic runs them itself."""
+
+
+def modules_of(package: ModuleType, left_out: tuple[str, ...]) -> list[str]:
+    """Return the names of all modules in a package, deep; some left out by their beginnings."""
     found = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
-    return [module.name for module in found if not module.name.endswith(LEFT_OUT)]
+    return [
+        module.name
+        for module in found
+        if not module.name.endswith(LEFT_OUT) and not module.name.startswith(left_out)
+    ]
 
 
-def main() -> None:
-    """Import all of doorkeeper and doorkeeper_wire; a module that cannot be imported raises."""
-    for name in ("doorkeeper", "doorkeeper_wire"):
+def main(*, extras: bool) -> None:
+    """Import all; a module that cannot be imported raises."""
+    left_out = SCRIPTS_OF_OTHERS if extras else OF_EXTRAS
+    for name in ("doorkeeper", "doorkeeper_wire", *(("doorkeeper_pipeline",) if extras else ())):
         package = importlib.import_module(name)
-        names = modules_of(package)
+        names = modules_of(package, left_out)
         for module in names:
             importlib.import_module(module)
         sys.stdout.write(f"imported {len(names) + 1} modules of {package.__file__}\n")
 
 
-main()
+main(extras="--extras" in sys.argv[1:])
