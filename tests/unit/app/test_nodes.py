@@ -40,7 +40,8 @@ async def test_alone_there_are_no_others(tmp_path: Path) -> None:
 class Cluster:
     """Nodes of one database."""
 
-    def __init__(self, tmp_path: Path, database: Database) -> None:
+    def __init__(self, tmp_path: Path, database: Database, times: str = TIMES) -> None:
+        self._times = times
         self._folder = tmp_path
         self._database = database
         self._stacks: dict[int, AsyncExitStack] = {}
@@ -48,7 +49,7 @@ class Cluster:
     async def start(self, node_id: int, more: str = "") -> Running:
         folder = self._folder / f"{node_id}-{len(list(self._folder.iterdir()))}"
         folder.mkdir()
-        text = f"node.id={node_id}\ndoorkeeper.store={self._database.url()}\n{TIMES}{more}"
+        text = f"node.id={node_id}\ndoorkeeper.store={self._database.url()}\n{self._times}{more}"
         stack = AsyncExitStack()
         server = await stack.enter_async_context(running(folder, text))
         self._stacks[node_id] = stack
@@ -69,7 +70,7 @@ def listed(server: Running) -> list[int]:
 @pytest.mark.interop
 async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
     """Who starts is listed by all, who stops by none, at once; the lowest id is the controller."""
-    cluster = Cluster(tmp_path, database)
+    cluster = Cluster(tmp_path, database, TIMES.replace("=1000", "=9000"))
     one, two = await cluster.start(1), await cluster.start(2)
     assert listed(two) == [1, 2]
     await becomes(lambda: listed(one), [1, 2])
@@ -82,7 +83,8 @@ async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
     await cluster.stop(1)
     await becomes(lambda: listed(two), [2])
 
-    assert asyncio.get_running_loop().time() - began_s < 0.9
+    # Had it not taken leave, it would be listed until its session is over.
+    assert asyncio.get_running_loop().time() - began_s < 5
     assert two.assembly.node.controller_id == 2
     await cluster.close()
 
