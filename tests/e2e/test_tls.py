@@ -134,8 +134,7 @@ def test_rotation_under_load(tmp_path: Path) -> None:
             thread.join(PATIENCE_S)
 
         assert failures == []
-        # On a busy machine those who come anew wait behind who is in.
-        assert min(counts.values()) >= 2
+        assert min(counts.values()) > 5
         assert server.stop() == 0
 
 

@@ -61,6 +61,7 @@ class Strangers:
         "_next",
         "_rows",
         "_share",
+        "_work_clock",
         "clients_at_work",
     )
 
@@ -69,11 +70,17 @@ class Strangers:
         loop: asyncio.AbstractEventLoop,
         share: float,
         clock: Callable[[], float] = time.perf_counter,
+        work_clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Begin with nobody. ``clock`` tells microseconds apart, which a loop's own may not."""
+        """Begin with nobody. ``clock`` tells microseconds apart, which a loop's own may not.
+
+        ``work_clock`` tells what work costs: the processor's time, so that a turn in which other
+        programs had the processor does not keep everybody out for ten times as long.
+        """
         self._loop = loop
         self._share = share
         self._clock = clock
+        self._work_clock = work_clock
         self._rows: dict[str, deque[Turn]] = {}
         self._next: asyncio.Handle | None = None
         self._free_s = self._busy_until_s = clock()
@@ -108,11 +115,11 @@ class Strangers:
             self._next = self._loop.call_later(max(self._free_s - now_s, REST_S), self._turn)
 
     def _turn(self) -> None:
-        began_s = self._clock()
+        began_s, worked_s = self._clock(), self._work_clock()
         try:
             self._take_one()
         finally:
-            cost_s = (self._clock() - began_s) / self._share
+            cost_s = (self._work_clock() - worked_s) / self._share
             self._free_s = max(self._free_s, began_s - CREDIT_S) + cost_s
             self._next = None
             if self._rows:

@@ -63,7 +63,13 @@ class World:
     def __init__(self, share: float = 0.1) -> None:
         self.clock = Clock()
         self.loop = HandLoop(self.clock)
-        self.strangers = Strangers(self.loop, share, self.clock)  # type: ignore[arg-type]
+        self.lost_s = 0.0
+        self.strangers = Strangers(
+            self.loop,  # type: ignore[arg-type]
+            share,
+            self.clock,
+            lambda: self.clock() - self.lost_s,
+        )
         self.done: list[str] = []
 
     def work(self, host: str, name: str, cost_s: float = 0.0) -> object:
@@ -217,3 +223,21 @@ def test_a_right_login_among_wrong_ones(kind: str) -> None:
             assert taken_s < 0.9
 
     run(kind, main())
+
+
+def test_a_turn_in_which_others_had_the_processor_costs_what_it_did() -> None:
+    """A second away from the processor keeps nobody out for ten."""
+    world = World(share=0.1)
+    world.strangers.clients_at_work = True
+
+    def preempted() -> None:
+        world.clock.now_s += 1.001
+        world.lost_s += 1.0
+
+    world.strangers.wait("a", preempted)
+    world.work("a", "next")
+    world.loop.turn()
+    world.strangers.clients_at_work = True
+
+    assert world.loop.turn() < 0.02
+    assert world.done == ["next"]
