@@ -4,7 +4,8 @@
  *       -c N    connections (1)
  *       -f N    requests in flight on each of them (1)
  *       -w S    seconds that do not count, before (0)
- *       -t S    seconds that count (1)
+ *       -t S    seconds that count (1); on until one answer has come, and no longer for those still awaited
+ *               than half a second
  *       -n N    at most so many requests (no limit)
  *       -o      each frame once, over all connections; the end is the last answer
  *       -p US   one request is due every so many microseconds, whether or not the last was answered;
@@ -46,6 +47,7 @@ enum {
     READ_BYTES = 1 << 18,
     SAMPLE = 64,             /* one answer of so many is compared as a whole */
     PATIENCE_S = 120,        /* more silence than this is a failure */
+    DRAIN_MS = 500,          /* so long for answers that come too late to count */
     SUB = 64,                /* steps of the histogram in each power of two: 1.6 % */
     BUCKETS = 64 * SUB,
 };
@@ -290,7 +292,7 @@ static void end_answer(Peer *peer, int64_t now) {
             wrong(peer, "the content, as a hash,", (int64_t)peer->hash, (int64_t)frame->answer_hash);
         }
     }
-    if (now < count_from_ns || (now > end_ns && !chosen.once)) return;
+    if (now < count_from_ns || (now > end_ns && answers && !chosen.once)) return;
     last_answer_ns = now;
     answers++;
     answer_bytes += peer->body + HEAD;
@@ -369,8 +371,8 @@ static void greet(uint8_t *buffer) {
 
 static int over(int64_t now) {
     if (chosen.once) return next_once >= frame_count && !waiting_total;
-    if (now >= end_ns || sent >= chosen.requests_max) ending = 1;
-    return ending && !waiting_total;
+    if ((now >= end_ns && answers) || sent >= chosen.requests_max) ending = 1;
+    return ending && (!waiting_total || (answers && now >= end_ns + DRAIN_MS * 1000000LL));
 }
 
 static void run(uint8_t *buffer, int timer_fd) {
@@ -419,15 +421,14 @@ static void print_results(void) {
     getrusage(RUSAGE_SELF, &usage);
     double cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    double seconds = chosen.once || chosen.requests_max < INT64_MAX
-                         ? (double)(last_answer_ns - count_from_ns) / 1e9
-                         : chosen.time_s;
+    int by_time = !chosen.once && chosen.requests_max == INT64_MAX && last_answer_ns <= end_ns;
+    double seconds = by_time ? chosen.time_s : (double)(last_answer_ns - count_from_ns) / 1e9;
     printf("{\"answers\": %lld, \"seconds\": %.6f, \"rate\": %.3f, \"bytes\": %lld, \"mean_us\": %.2f,"
            " \"p50_us\": %.2f, \"p90_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f, \"max_us\": %.2f,"
-           " \"own_cpu_s\": %.3f, \"histogram_us\": {",
+           " \"own_cpu_s\": %.3f, \"left\": %lld, \"histogram_us\": {",
            (long long)answers, seconds, seconds > 0 ? (double)answers / seconds : 0, (long long)answer_bytes,
            answers ? (double)sum_ns / (double)answers / 1000 : 0, percentile_us(0.5), percentile_us(0.9),
-           percentile_us(0.99), percentile_us(0.999), (double)max_ns / 1000, cpu_s);
+           percentile_us(0.99), percentile_us(0.999), (double)max_ns / 1000, cpu_s, (long long)waiting_total);
     const char *comma = "";
     for (int power = 0; power < 63; power++) {
         uint64_t count = 0;

@@ -24,7 +24,11 @@ class Failed(Exception):
 
 
 class Result(NamedTuple):
-    """What came of a load. ``kept`` are the first answers to each frame, behind their headers."""
+    """What came of a load.
+
+    ``kept`` are the first answers to each frame, behind their headers; ``left`` is how many
+    requests had no answer when the generator went.
+    """
 
     answers: int
     seconds: float
@@ -33,6 +37,7 @@ class Result(NamedTuple):
     p99_us: float
     max_us: float
     own_cpu_s: float
+    left: int
     histogram_us: dict[str, int]
     kept: tuple[bytes, ...]
 

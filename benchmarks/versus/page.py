@@ -103,13 +103,14 @@ def java_version() -> str:
 
 def _line(row: Row) -> str:
     cells = [row.name, row.how, f"{row.acls:,}" if row.acls else "", row.unit]
-    cells += [_number(row.of(side)) for side in (OURS, KAFKA)]
+    cells += [number(row.of(side)) for side in (OURS, KAFKA)]
     ratio = row.ratio(KAFKA)
-    cells += ["" if ratio is None else f"{_number(ratio)}x", _number(row.of(KAFKA_EAGER))]
+    cells += ["" if ratio is None else f"{number(ratio)}x", number(row.of(KAFKA_EAGER))]
     return f"| {' | '.join(cells)} |"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Return a number with the digits that mean something; nothing for None."""
     if value is None:
         return ""
     if value >= 100:

@@ -103,6 +103,38 @@ def test_a_time_bounds_a_load() -> None:
     assert result.seconds == pytest.approx(0.1)
 
 
+def test_a_load_lasts_until_one_answer_has_come() -> None:
+    """An answer that takes longer than the load has a time all the same."""
+    pause = threading.Event()
+
+    def answer(number: int, request: bytes) -> bytes:
+        pause.wait(0.2)
+        return echoed(number, request)
+
+    with server(answer) as port:
+        result = run(port, Load(frames=[frame(b"x")], time_s=0.05))
+
+    assert (result.answers, result.left) == (1, 0)
+    assert result.p50_us > 150_000
+    assert result.seconds > 0.15
+
+
+def test_what_is_in_flight_behind_the_end_is_not_waited_for_long() -> None:
+    """A slow server with a hundred requests in flight does not hold everything up."""
+    pause = threading.Event()
+
+    def answer(number: int, request: bytes) -> bytes:
+        pause.wait(0.05)
+        return echoed(number, request)
+
+    with server(answer) as port:
+        result = run(port, Load(frames=[frame(b"x")], time_s=0.2, in_flight=100))
+
+    assert 0 < result.answers <= 4
+    assert result.left > 50
+    assert result.seconds == pytest.approx(0.2)
+
+
 def test_greetings_come_first_and_do_not_count() -> None:
     """One by one, on each connection."""
     seen = []
