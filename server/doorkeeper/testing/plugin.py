@@ -1,6 +1,7 @@
 """The plugin of pytest: fixtures, a marker, and keys of the ini file; docs/testing.md.
 
-It imports nothing of the server until a test asks for one.
+It imports nothing of the server unless a test asks for one, and then before the first test runs: a
+test waits for its server to start, not for modules.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MARKER = "doorkeeper"
 _POOL = pytest.StashKey["list[DoorkeeperServer]"]()
+_FIXTURES = frozenset({"doorkeeper_server", "doorkeeper_servers"})
 
 _INI = (
     ("users", "linelist", "who may log in, a line each: name=password"),
@@ -45,6 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
     text = "(users={}, acls=[], ...): what doorkeeper_server begins with in this test"
     config.addinivalue_line("markers", f"{MARKER}{text}")
     config.stash[_POOL] = []
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Import the server, if a test that is to run asks for one."""
+    if session.config.option.collectonly:
+        return
+    if any(_FIXTURES.intersection(getattr(item, "fixturenames", ())) for item in session.items):
+        from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
+# A run in this process takes out again what it has imported, and yaml's C code goes in only once.
+import yaml  # noqa: F401
+
 from testkit.checkout import ROOT
 
 pytest_plugins = ("pytester",)
@@ -210,6 +213,62 @@ def test_fixtures_and_marker_are_told(run: Run) -> None:
     assert "doorkeeper_server" in fixtures
     assert "doorkeeper_servers" in fixtures
     assert "@pytest.mark.doorkeeper(users={}, acls=[], ...)" in markers
+
+
+IMPORTED = """
+import sys
+import pytest
+
+def told(where):
+    wanted = ("doorkeeper.app.assembly", "doorkeeper.net")
+    print(where, [name for name in wanted if name in sys.modules])
+
+def pytest_itemcollected():
+    told("collecting:")
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtestloop():
+    told("running:")
+    return (yield)
+"""
+"""A conftest that tells, before and after the tests are collected, what of the server is there."""
+
+
+@pytest.mark.parametrize(
+    ("test", "words", "imported"),
+    [
+        ("def test_it(doorkeeper_server): pass", (), True),
+        ("def test_it(doorkeeper_servers): pass", (), True),
+        ("@pytest.mark.usefixtures('doorkeeper_server')\ndef test_it(): pass", (), True),
+        (
+            "@pytest.fixture\ndef mine(doorkeeper_server): pass\ndef test_it(mine): pass",
+            (),
+            True,
+        ),
+        ("def test_it(): pass", (), False),
+        ("def test_it(doorkeeper_server): pass", ("--collect-only",), False),
+        ("def test_it(doorkeeper_server): pass\ndef test_other(): pass", ("-k", "other"), False),
+    ],
+)
+def test_the_server_is_imported_before_the_first_test(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    test: str,
+    words: tuple[str, ...],
+    imported: bool,  # noqa: FBT001  a column of the table
+) -> None:
+    """Where a test that runs asks for a server, no test waits for modules; elsewhere none come."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest(IMPORTED)
+    pytester.makepyfile(f"import pytest\n{test}")
+
+    result = pytester.runpytest_subprocess("-s", "-p", "doorkeeper.testing.plugin", *words)
+
+    assert result.ret == pytest.ExitCode.OK
+    there = ["doorkeeper.app.assembly", "doorkeeper.net"] if imported else []
+    lines = [line for line in result.outlines if line.startswith(("collecting:", "running:"))]
+    assert lines[0] == "collecting: []"
+    assert lines[-1] == f"running: {there}"
 
 
 def test_the_plugin_costs_nothing() -> None:
