@@ -30,6 +30,8 @@ case "$*" in
     "-m venv "*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
 esac
 """
+# As WORKING, in a checkout that is only to be read: Python cannot put bytecode beside the modules.
+WITHOUT_BYTECODE = WORKING.replace("esac", '"-m compileall "*) exit 1 ;;\nesac')
 
 
 @pytest.fixture
@@ -125,6 +127,19 @@ def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
     assert second == (0, "")
     assert "installing" in third[1]
     assert "making" not in third[1]
+
+
+def test_the_project_is_compiled_where_that_can_be(checkout: Path) -> None:
+    """Bytecode makes the start faster; without it there is an environment all the same."""
+    a_python(checkout, "python3", WORKING)
+    compiled = environment(checkout, "run")
+    a_python(checkout, "python3", WITHOUT_BYTECODE)
+    shutil.rmtree(checkout / ".venv")
+    not_compiled = environment(checkout, "run")
+
+    assert compiled[0] == not_compiled[0] == 0
+    assert "no bytecode could be written" not in compiled[1]
+    assert "no bytecode could be written" in not_compiled[1]
 
 
 def test_an_environment_without_its_python_is_made_anew(checkout: Path) -> None:

@@ -70,6 +70,8 @@ class Target:
 
     name: str
     command: Sequence[str]
+    environment: Mapping[str, str] | None = None
+    """None for that of this process."""
 
     def __init__(self) -> None:
         """Take ports and a folder."""
@@ -105,7 +107,12 @@ class Target:
         with self.log.open("ab") as log:
             begun_s = time.perf_counter()
             self._process = subprocess.Popen(
-                self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder
+                self.command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+                env=self.environment,
             )
         while self._process.poll() is None and time.perf_counter() - begun_s < START_S:
             try:
@@ -160,6 +167,9 @@ class Doorkeeper(Target):
         own = {"doorkeeper.data.dir": str(self.folder / "data"), **(own or {})}
         config = self.write_properties(own)
         self.command = [sys.executable, "-m", "doorkeeper", "serve", "--config", str(config)]
+        # From the second start on it has its bytecode, as where it is installed.
+        self.environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 class Kafka(Target):
