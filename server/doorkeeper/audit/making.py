@@ -38,7 +38,8 @@ def decision_events(entries: Iterable[Seen]) -> list[Decision]:
             events[key] = event
         else:
             known.count += event.count
-            known.last_ns = event.last_ns
+            known.first_ns = min(known.first_ns, event.first_ns)
+            known.last_ns = max(known.last_ns, event.last_ns)
             known.last_correlation_id = event.last_correlation_id
     return list(events.values())
 
@@ -61,14 +62,15 @@ def decision_event(seen: Seen) -> Decision:
         rule = found.rule.value
         if found.binding is not None:
             binding = binding_of(found.binding, found.binding_id)
+    first_ns, last_ns = _in_order(seen)
     return Decision(
         seq=0,
         node=0,
         ts_ns=0,
         time="",
         count=seen.count,
-        first_ns=seen.first_ns,
-        last_ns=seen.last_ns,
+        first_ns=first_ns,
+        last_ns=last_ns,
         principal=principal,
         host=context.client_address,
         listener=context.listener_name,
@@ -94,6 +96,11 @@ def decision_event(seen: Seen) -> Decision:
     )
 
 
+def _in_order(seen: Seen | SeenLogin) -> tuple[int, int]:
+    """Return the times between which it happened: the clock may have been set back in between."""
+    return min(seen.first_ns, seen.last_ns), max(seen.first_ns, seen.last_ns)
+
+
 def _number(correlation_id: int | bytes) -> int:
     if isinstance(correlation_id, int):
         return correlation_id
@@ -105,14 +112,15 @@ def login_event(seen: SeenLogin) -> Login:
     login = seen.login
     header = login.header
     principal = login.principal
+    first_ns, last_ns = _in_order(seen)
     return Login(
         seq=0,
         node=0,
         ts_ns=0,
         time="",
         count=seen.count,
-        first_ns=seen.first_ns,
-        last_ns=seen.last_ns,
+        first_ns=first_ns,
+        last_ns=last_ns,
         outcome="FAILED" if login.reason is not None else "SUCCEEDED",
         principal=None if principal is None else f"{principal.principal_type}:{principal.name}",
         host=login.peer.host,

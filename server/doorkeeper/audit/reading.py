@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -26,10 +27,15 @@ class UnreadableFile(Exception):
     """A file that cannot be read to its end; the text says why."""
 
 
+class GoneFile(UnreadableFile):
+    """A file that was listed and is not there: a server closed it, or deleted it by its age."""
+
+
 def lines_of(file: TrailFile) -> Iterator[Line]:
     """Yield the lines of a file.
 
     Raises:
+        GoneFile: it is not there any more; nothing was yielded.
         UnreadableFile: it cannot be opened or decompressed; the lines before that were yielded.
 
     """
@@ -42,10 +48,25 @@ def lines_of(file: TrailFile) -> Iterator[Line]:
                 if not is_whole and len(data) == LINE_BYTES_MAX:
                     raise UnreadableFile(f"line {number} has more than {LINE_BYTES_MAX} bytes")
                 yield Line(number, data.removesuffix(b"\n"), is_whole)
+    except FileNotFoundError as error:
+        raise GoneFile(str(error.strerror)) from error
     except OSError as error:
         raise UnreadableFile(error.strerror or str(error)) from error
     except _zstd_error() as error:
         raise UnreadableFile(f"behind line {number}: {error}") from error
+
+
+def event_of(line: bytes) -> dict[str, Any] | None:
+    """Return the event of a line, or None where it is none that can be put in order."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
+        return None
+    if not all(type(event.get(name)) is int for name in ("seq", "node", "ts_ns")):
+        return None
+    return event
 
 
 @contextmanager

@@ -6,12 +6,11 @@ what was read is known by number, so that nothing comes twice and nothing is lef
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.audit.names import files_in
-from doorkeeper.audit.reading import UnreadableFile, lines_of
+from doorkeeper.audit.reading import UnreadableFile, event_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +42,8 @@ class Tail:
             if file.last is not None and file.last <= last:
                 continue
             for event in self._events(file):
-                seq = event.get("seq")
-                if isinstance(seq, int) and seq > self._last.get(file.node, 0):
-                    self._last[file.node] = seq
+                if event["seq"] > self._last.get(file.node, 0):
+                    self._last[file.node] = event["seq"]
                     yield event
 
     def last_lines(self, count: int) -> list[dict[str, Any]]:
@@ -60,7 +58,7 @@ class Tail:
         files = files_in(self._folder)
         for node in {file.node for file in files}:
             self._skip([file for file in files if file.node == node], count)
-        found = sorted(self.new(), key=lambda event: event.get("ts_ns", 0))
+        found = sorted(self.new(), key=lambda event: event["ts_ns"])
         return list(deque(found, maxlen=count))
 
     def _skip(self, files: list[TrailFile], count: int) -> None:
@@ -80,7 +78,7 @@ class Tail:
                 yield from self._events_being_written(file)
             else:
                 for line in lines_of(file):
-                    if (event := _event(line.data)) is not None:
+                    if (event := event_of(line.data)) is not None:
                         yield event
         except (UnreadableFile, OSError) as error:
             if file.path.exists():
@@ -93,13 +91,5 @@ class Tail:
                 if not line.endswith(b"\n"):
                     return
                 self._offsets[file.path] = self._offsets.get(file.path, 0) + len(line)
-                if (event := _event(line)) is not None:
+                if (event := event_of(line)) is not None:
                     yield event
-
-
-def _event(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None

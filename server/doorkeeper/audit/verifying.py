@@ -9,18 +9,18 @@ What is wrong:
     clock        the time goes back by more than a second; a hint, not an error: clocks are set
 
 The first number of a node need not be 1: old files are deleted. A file that is being written may
-end in the middle of a line.
+end in the middle of a line. The server may run meanwhile: what it closes, or deletes by its age,
+between the look at the folder and the reading is looked for again and is not wrong.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.audit.names import files_in
-from doorkeeper.audit.reading import UnreadableFile, lines_of
+from doorkeeper.audit.reading import GoneFile, UnreadableFile, event_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,30 +107,71 @@ def verified(folder: Path) -> Verdict:
 
     """
     verdict = Verdict()
-    checks: dict[int, _Node] = {}
-    for file in files_in(folder):
-        verdict.files += 1
-        verdict.open_files += file.last is None
-        checks.setdefault(file.node, _Node(file.node, verdict)).take(file)
+    for node in sorted({file.node for file in files_in(folder)}):
+        _verify_node(folder, _Node(node, verdict))
     return verdict
+
+
+def _verify_node(folder: Path, check: _Node) -> None:
+    left = _files_of(folder, check.node)
+    while left:
+        file = left.pop(0)
+        try:
+            check.take(file)
+        except GoneFile:
+            now = _files_of(folder, check.node)
+            if all(each.first >= file.first for each in now):
+                check.begin_anew()  # deleted by age, as everything before it
+            elif all(each.first != file.first for each in now):
+                check.miss(file)
+            left = [each for each in now if each.first >= file.first]
+        else:
+            check.count(file)
+
+
+def _files_of(folder: Path, node: int) -> list[TrailFile]:
+    """Return a node's files; one that has its name for life may still have the open one too."""
+    found = [file for file in files_in(folder) if file.node == node]
+    whole = {file.first for file in found if file.last is not None}
+    return [file for file in found if file.last is not None or file.first not in whole]
 
 
 class _Node:
     """What is checked from event to event of one node."""
 
     def __init__(self, node: int, verdict: Verdict) -> None:
-        self._node = node
+        self.node = node
         self._verdict = verdict
         self._last_seq: int | None = None
         self._last_ns = 0
 
+    def count(self, file: TrailFile) -> None:
+        """Count a file that was read."""
+        self._verdict.files += 1
+        self._verdict.open_files += file.last is None
+
+    def begin_anew(self) -> None:
+        """Expect any number next: what was before is not there any more."""
+        self._last_seq = None
+
+    def miss(self, file: TrailFile) -> None:
+        """Note that a file is gone, and not by its age: there are older ones."""
+        self._wrong(UNREADABLE, file, None, "it was there and is gone")
+
     def take(self, file: TrailFile) -> None:
-        """Check a file, which comes behind those before."""
+        """Check a file, which comes behind those before.
+
+        Raises:
+            GoneFile: it is not there any more; nothing of it was read.
+
+        """
         seqs = []
         try:
             for line, event in self._events(file):
                 self._check(file, line, event)
                 seqs.append(event["seq"])
+        except GoneFile:
+            raise
         except UnreadableFile as error:
             self._wrong(UNREADABLE, file, None, str(error))
             # What is behind it is missing, and told as that file.
@@ -148,7 +189,7 @@ class _Node:
                     text = f"the last line has no end: {len(line.data)} bytes"
                     self._wrong(TORN, file, line.number, text)
                 return
-            event = _event(line.data)
+            event = event_of(line.data)
             if event is None:
                 self._wrong(UNREADABLE, file, line.number, "the line is no event")
             else:
@@ -157,9 +198,9 @@ class _Node:
     def _check(self, file: TrailFile, line: int, event: dict[str, Any]) -> None:
         verdict, seq, ts_ns = self._verdict, event["seq"], event["ts_ns"]
         verdict.events[event["kind"]] += 1
-        if event["kind"] == "dropped":
-            verdict.dropped += event.get("count", 0)
-        if event["node"] != self._node:
+        if event["kind"] == "dropped" and isinstance(event.get("count"), int):
+            verdict.dropped += event["count"]
+        if event["node"] != self.node:
             self._wrong(UNREADABLE, file, line, f"an event of node {event['node']}")
         last = self._last_seq
         if last is not None and seq > last + 1:
@@ -173,22 +214,10 @@ class _Node:
             back_s = (self._last_ns - ts_ns) / 1e9
             self._wrong(CLOCK, file, line, f"the time goes back by {back_s:.1f} s")
         self._last_seq, self._last_ns = seq, ts_ns
-        verdict.first.setdefault(self._node, seq)
-        verdict.last[self._node] = seq
+        verdict.first.setdefault(self.node, seq)
+        verdict.last[self.node] = seq
 
     def _wrong(self, kind: str, file: TrailFile, line: int | None, text: str) -> None:
         self._verdict.add(
-            Problem(kind=kind, node=self._node, file=file.path.name, line=line, text=text)
+            Problem(kind=kind, node=self.node, file=file.path.name, line=line, text=text)
         )
-
-
-def _event(data: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(data)
-    except ValueError:
-        return None
-    if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
-        return None
-    if not all(type(event.get(name)) is int for name in ("seq", "node", "ts_ns")):
-        return None
-    return event

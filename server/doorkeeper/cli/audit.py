@@ -127,6 +127,8 @@ def tail(
             events = _or_fail(folder, trail.new)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except BrokenPipeError:
+        raise  # whoever read it has seen enough; Click ends without a word
     except OSError as error:
         fail([f"{error.filename or folder}: {error.strerror}"])
 
@@ -179,7 +181,7 @@ def _last(trail: Tail, wanted: _Wanted, lines: int) -> list[dict[str, Any]]:
 
 
 def _print_json(event: dict[str, Any]) -> None:
-    click.echo(json.dumps(event, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
+    show_json(event, indent=None)
 
 
 def _print_text(event: dict[str, Any]) -> None:

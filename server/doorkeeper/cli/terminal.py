@@ -48,13 +48,20 @@ def show(lines: Iterable[str]) -> None:
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def show_json(record: object) -> None:
-    """Print JSON; where stdout has no letters for it, in ASCII, which means the same."""
-    text = json.dumps(record, indent=2, ensure_ascii=False)
+def show_json(record: object, *, indent: int | None = 2) -> None:
+    """Print JSON that moves no cursor; where stdout has no letters for it, in ASCII.
+
+    JSON itself escapes the controls of ASCII alone. What is escaped means the same.
+    """
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
+        )
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(record, indent=2)
+        text = json.dumps(record, indent=indent)
     click.echo(text)
 
 

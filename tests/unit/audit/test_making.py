@@ -226,3 +226,17 @@ def test_what_a_plug_in_reports() -> None:
     assert made.bindings_added == (StoredBinding("", BINDING),)
     assert gone.bindings_removed == (StoredBinding("", BINDING),)
     assert made.author == Author("User:root", "10.0.0.1", "PLAINTEXT", "client-1")
+
+
+def test_a_clock_that_was_set_back() -> None:
+    """An event runs from the earliest to the latest time, whatever the clock did in between."""
+    before, after = seen(), seen(snapshot=SNAPSHOT)
+    before.count, before.last_ns = 2, 20
+    after.first_ns = after.last_ns = 10
+    login = SeenLogin(LOGIN, 50)
+    login.last_ns = 20
+
+    (event,) = decision_events([before, after])
+
+    assert (event.first_ns, event.last_ns) == (10, 50)
+    assert (login_event(login).first_ns, login_event(login).last_ns) == (20, 50)

@@ -75,3 +75,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
     assert new(tail) == [4, 5]
     assert list(tail.unreadable) == [path.name]
+
+
+def test_lines_that_nobody_wrote(tmp_path: Path) -> None:
+    """A line that is deep, or of other types, is passed over."""
+    odd = b'{"kind": "login", "seq": 2, "node": 1, "ts_ns": "yesterday"}\n'
+    written(tmp_path, 1, 1, closed=False, tail=b"[" * 100_000 + b"\n" + odd + line_of(3))
+
+    assert [event["seq"] for event in Tail(tmp_path).last_lines(9)] == [1, 3]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.audit import verifying
+from doorkeeper.audit.names import TrailFile, files_in
 from doorkeeper.audit.verifying import verified
 from testkit.trails import line_of, written
 
@@ -136,3 +137,64 @@ def test_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "line": 1,
         "text": "the line is no event",
     }
+
+
+def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is closed, or deleted by its age, after the folder was listed is not missing."""
+    written(tmp_path, 1, 2)
+    written(tmp_path, 3, 2)
+    being_written = written(tmp_path, 5, 2, closed=False)
+    taken = []
+
+    def listing(folder: Path) -> list[TrailFile]:
+        found = files_in(folder)
+        taken.append(len(found))
+        if len(taken) == 2:  # the first look is for the nodes
+            found[0].path.unlink()
+            being_written.unlink()
+            written(tmp_path, 5, 3, compressed=True)
+            written(tmp_path, 8, 1, closed=False)
+        return found
+
+    monkeypatch.setattr(verifying, "files_in", listing)
+    verdict = verified(tmp_path)
+
+    assert verdict.problems == []
+    assert (verdict.first, verdict.last) == ({1: 3}, {1: 8})
+    assert (verdict.files, verdict.open_files) == (3, 1)
+
+
+def test_a_file_that_somebody_takes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is gone while older ones are there was not deleted by its age."""
+    written(tmp_path, 1, 2)
+    middle = written(tmp_path, 3, 2)
+    written(tmp_path, 5, 1)
+    looks = iter([lambda: None, middle.unlink])
+
+    def listing(folder: Path) -> list[TrailFile]:
+        found = files_in(folder)
+        next(looks, lambda: None)()
+        return found
+
+    monkeypatch.setattr(verifying, "files_in", listing)
+
+    assert [(each.kind, each.text) for each in verified(tmp_path).problems] == [
+        ("unreadable", "it was there and is gone"),
+        ("gap", "events 3 to 4 are missing"),
+    ]
+
+
+def test_a_file_that_is_being_given_its_name(tmp_path: Path) -> None:
+    """Between the name for life and the end of the open one both are there, and say the same."""
+    written(tmp_path, 1, 2, compressed=True)
+    written(tmp_path, 1, 2, closed=False)
+
+    assert problems(tmp_path) == []
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"kind": "dropped", "count": {}}'])
+def test_lines_that_nobody_wrote(tmp_path: Path, line: bytes) -> None:
+    """A line that is deep, or of other types, is told and ends nothing."""
+    written(tmp_path, 1, 1, closed=False, tail=line + b"\n")
+
+    assert problems(tmp_path) == [("unreadable", 2, "the line is no event")]

@@ -153,3 +153,15 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
     assert numbers(result) == [2]
     assert "audit-1-000000000001-000000000001.jsonl.zst: " in result.stderr
+
+
+def test_json_moves_no_cursor(tmp_path: Path) -> None:
+    """Names come from clients: what does not print is an escape in JSON too, and means the same."""
+    name = "\x9b2J\u202e\u00e9\U0001f600\u2028"
+    events(tmp_path, {"resource_name": name})
+
+    line = run("tail", tmp_path, "--no-follow", "--output", "json").stdout
+
+    assert line.removesuffix("\n").isprintable()
+    assert "\u00e9" in line
+    assert json.loads(line)["resource_name"] == name
