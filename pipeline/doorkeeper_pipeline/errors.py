@@ -2,6 +2,7 @@
 
 PipelineError          the job cannot go on
 ├── Unreadable         an input cannot be read as what it should be
+│   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
 ├── BrokenContract     rows break a rule of severity error; nothing was replaced
 ├── Busy               another process writes the same tables
 └── Missing            Java, or a package of the extra ``pipeline``, is not there
@@ -16,6 +17,10 @@ class PipelineError(Exception):
 
 class Unreadable(PipelineError):
     """An input cannot be read as what it should be."""
+
+
+class Unavailable(Unreadable):
+    """An input is there and cannot be opened now: it says nothing of what is in it."""
 
 
 class BrokenContract(PipelineError):

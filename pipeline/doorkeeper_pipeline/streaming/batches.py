@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
 from doorkeeper_pipeline.sources import trail
 from doorkeeper_pipeline.sources.parsed import Parsed, quarantined
 from doorkeeper_pipeline.sources.reading import compression
@@ -121,11 +121,21 @@ class Batches:
 
 
 def read_file(_: None, task: FileTask) -> FileResult:
-    """Read a file and stage its rows; the function of the tasks. A damaged file is quarantined."""
+    """Read a file and stage its rows; the function of the tasks. A damaged file is quarantined.
+
+    Raises:
+        PipelineError: it cannot be opened, which says nothing of it: a batch counts as read for
+            ever, so that what permissions or a lost disk hide must not be in one.
+
+    """
     path = _where(Path(task.path))
     name = hashlib.sha256(name_of(task.path).encode()).hexdigest()[:16]
     try:
         parsed = trail.read(path, compression(path))
+    except Unavailable:
+        raise
+    except OSError as error:
+        raise PipelineError(f"{path}: {error.strerror}") from error
     except Unreadable as error:
         parsed = Parsed(quarantine=quarantined([(0, 0, str(error), "")]))
     lines = contents.as_frame("lines", parsed.decisions.with_columns(file_id=pl.lit(name)))

@@ -56,6 +56,9 @@ def follow(
     """
     batches = Batches(request.out)
     with locked(batches.root):
+        if batches.numbers():
+            # What a killed stream had read and did not show any more; and the ACLs may be others.
+            refresh(request.out, batches, request.policy)
         while True:
             seen = batches.seen()
             new = [path for path in finished(request.trail) if name_of(path.name) not in seen]

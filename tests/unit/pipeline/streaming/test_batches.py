@@ -5,18 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.streaming.batches import Batches, finished, name_of
 from testkit.trail_files import write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def names(batches: Batches) -> list[str]:
@@ -124,3 +122,24 @@ def test_a_killed_batch(tmp_path: Path, step: str) -> None:
 
     assert names(batches) == ["t1", "t2", "t3"]
     assert batches.seen() == {name_of(file)}
+
+
+def test_what_cannot_be_opened_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without permission ends the stream: in a batch it would count as read for ever."""
+    file = write_file(tmp_path, 1, 2)
+    shut = Path.open
+
+    def opened(path: Path, mode: str = "r", **rest: Any) -> Any:
+        if path == file:
+            raise PermissionError(13, "Permission denied")
+        return shut(path, mode, **rest)
+
+    batches = Batches(tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", opened)
+        with pytest.raises(PipelineError, match="Permission denied"):
+            batches.add(0, [str(file)], LocalEngine())
+
+    assert batches.numbers() == []
+    batches.add(0, [str(file)], LocalEngine())
+    assert names(batches) == ["t1", "t2"]

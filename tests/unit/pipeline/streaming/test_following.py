@@ -54,6 +54,25 @@ def test_files_as_they_come(tmp_path: Path) -> None:
     assert len(lines) == 2
 
 
+def test_what_a_killed_stream_did_not_show(tmp_path: Path) -> None:
+    """A stream that ended between a batch and its views shows them when it begins again."""
+    request = asked(tmp_path, once=True)
+    write_file(request.trail, 1, 3)
+
+    def killed(step: str) -> None:
+        if step == "renamed":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        follow(request, LocalEngine(), print, lambda _: False, killed)
+    shown = request.out / "stream" / "denied" / "denied.parquet"
+    assert not shown.exists()
+
+    follow(request, LocalEngine(), print, lambda _: False)
+
+    assert pl.read_parquet(shown)["count"].sum() == 2
+
+
 def test_one_stream_at_a_time(tmp_path: Path) -> None:
     """A second stream into the same folder is refused."""
     request = asked(tmp_path, once=True)
