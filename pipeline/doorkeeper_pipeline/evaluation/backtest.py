@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ALLOW_TO_DENY = "ALLOW_TO_DENY"
 DENY_TO_ALLOW = "DENY_TO_ALLOW"
+RULE_BEFORE = "rule_before"
 
 TURNED = pa.schema(
     [
@@ -38,7 +39,7 @@ TURNED = pa.schema(
         pa.field(COUNT, pa.int64(), nullable=False),
         pa.field(FIRST, TIME, nullable=False),
         pa.field(LAST, TIME, nullable=False),
-        pa.field("rule_before", pa.string(), nullable=False),
+        pa.field(RULE_BEFORE, pa.string(), nullable=False),
         pa.field("binding_before", pa.int32()),
         pa.field("rule_after", pa.string(), nullable=False),
         pa.field("binding_after", pa.int32()),
@@ -103,7 +104,7 @@ def _rows(
     columns = {
         **{name: asked.column(name) for name in (*QUESTION, COUNT, FIRST, LAST)},
         "turn": pc.if_else(was["allowed"], ALLOW_TO_DENY, DENY_TO_ALLOW),
-        "rule_before": was["rule"],
+        RULE_BEFORE: was["rule"],
         "binding_before": was["binding"],
         "rule_after": becomes["rule"],
         "binding_after": becomes["binding"],

@@ -17,6 +17,7 @@ from doorkeeper_pipeline.engines.tuples import distinct as distinct_in
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.backtest import (
     RECORDED,
+    RULE_BEFORE,
     TURNED,
     Sets,
     turned,
@@ -79,9 +80,13 @@ def turned_by(
     parts = list(asked.engine.map(turned_in, _tasks(asked), shared))
     frame = pl.from_arrow(pa.concat_tables([TURNED.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)
-    same = [name for name in TURNED.names if name not in (COUNT, FIRST, LAST)]
-    summed = distinct_in(frame.lazy(), same).sort(same).collect()
-    return plain(summed.select(TURNED.names).to_arrow()).cast(TURNED)
+    same = [name for name in TURNED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
+    # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
+    # a rule that some line had.
+    summed = frame.group_by(same).agg(
+        pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(RULE_BEFORE).max()
+    )
+    return plain(summed.select(TURNED.names).sort(same).to_arrow()).cast(TURNED)
 
 
 def turned_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
@@ -92,7 +97,7 @@ def turned_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
 
     """
     by = QUESTION if isinstance(shared, Sets) else RECORDED
-    decisions = pl.scan_parquet(list(files), hive_partitioning=False)
+    decisions = pl.scan_parquet(list(files), hive_partitioning=False, glob=False)
     table = plain(distinct_in(decisions, by).collect().to_arrow())
     if isinstance(shared, Sets):
         return turned(shared, table)

@@ -82,3 +82,25 @@ def test_a_set_that_is_not_in_the_tables(out: Path, tmp_path: Path) -> None:
     status, _ = called("backtest", "--out", out, "--proposal", proposal, "--acls", nothing)
 
     assert status == 1
+
+
+def test_rules_that_changed_in_between(tmp_path: Path) -> None:
+    """Without ACLs, a refusal that was logged with several rules, or by an old release with none,
+    is one row."""
+    older = record("t1", "Denied")
+    newer = older.replace("Operation = Read", "operation = READ").replace(
+        " (kafka", " for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny (kafka"
+    )
+    acl = "MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName=t1, patternType=LITERAL,"
+    acl += " principal=User:a, host=*, operation=READ, permissionType=DENY])"
+    (tmp_path / "a.log").write_text(older + newer + newer.replace("DefaultDeny", acl))
+    out = tmp_path / "out"
+    assert called("run", "--audit", tmp_path / "a.log", "--out", out)[0] == 0
+
+    status, text = called("backtest", "--out", out, "--proposal", acls(tmp_path / "new.yaml", "t1"))
+
+    assert status == 0, text
+    assert "3 decisions (1 distinct, 1 principals) would be allowed" in text
+    assert contents.read(out, "backtest").select("count", "rule_before").rows() == [
+        (3, "MatchingAcl")
+    ]
