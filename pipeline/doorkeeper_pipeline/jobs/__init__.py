@@ -2,7 +2,7 @@
 
 read       files to bronze: what each input file says, and what of it could not be read
 silver     bronze to decisions, an hour of a day a file
-acls       ACL sets and change logs to bindings
+succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and what each is given
 drift, new_access
            gold tables that need no evaluation

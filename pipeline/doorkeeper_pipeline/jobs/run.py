@@ -16,6 +16,7 @@ from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
+from doorkeeper_pipeline.jobs.succession import followed
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.sources.files import SourceFile, described, listed
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
@@ -246,7 +247,8 @@ class _Run:
         if not self._request.acls:
             return contents.read(self._request.out, "bindings")
         self._around.tell("reading the ACLs")
-        bindings = acl_sets.read(self._request.acls)
+        before = contents.read(self._request.out, "bindings")
+        bindings = followed(before, acl_sets.read(self._request.acls), self._started)
         self._warn(contents.check("bindings", bindings).items())
         contents.write(bindings, self._staged.path(places.single("bindings")))
         return bindings

@@ -1,7 +1,7 @@
 """Sets of ACLs in every form that ``doorkeeper.acl.formats`` reads, and the store's change log.
 
-A file says what is in force, not since when: its bindings have no times. Several files of dates
-that are given tell when a binding came and went, as far as the dates do.
+A file says what is in force, not since when: its bindings have no times. From run to run they get
+some, see ``jobs.succession``.
 """
 
 from __future__ import annotations
