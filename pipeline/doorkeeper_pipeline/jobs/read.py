@@ -6,14 +6,15 @@ What a task gives back is small: counts, hours, broken rules. Rows go through Pa
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.errors import PipelineError
-from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, trail
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, reading, trail
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTask:
-    """A range of a file: where it is, what it is, and where to write what it says."""
+    """A range of a file: where it is, what it is, how it begins, where to write what it says."""
 
     file_id: str
     path: str
@@ -36,6 +37,8 @@ class ReadTask:
     number: int
     start: int
     end: int | None
+    head_bytes: int
+    head_sha256: str
     staging: str
 
 
@@ -73,6 +76,8 @@ def tasks_of(
             number=number,
             start=start,
             end=end,
+            head_bytes=len(file.beginning),
+            head_sha256=file.digest(),
             staging=str(staging),
         )
         for file_id, file in files
@@ -90,6 +95,7 @@ def read_range(_: None, task: ReadTask) -> ReadResult:
     """Read a range and write its rows; the function of the tasks."""
     try:
         parsed = _parsed(task)
+        _check_same(task)
         return _written(task, parsed)
     except PipelineError as error:
         return ReadResult(file_id=task.file_id, failure=str(error))
@@ -107,6 +113,22 @@ def _parsed(task: ReadTask) -> Parsed:
         cloudevents.SOURCE: cloudevents.read,
     }[task.source]
     return reader(path, task.how, task.start, task.end)
+
+
+def _check_same(task: ReadTask) -> None:
+    """Check that the file that was read is the one that was found under its name.
+
+    A log that was rotated in between has its name given to the next one: its lines would count as
+    this one's, for ever.
+
+    Raises:
+        Unreadable: it is another one.
+
+    """
+    path = Path(task.path)
+    beginning = reading.head(path, reading.compression(path), task.head_bytes)
+    if hashlib.sha256(beginning).hexdigest() != task.head_sha256:
+        raise Unreadable(f"{path}: another file took its place while it was read; run again")
 
 
 def _written(task: ReadTask, parsed: Parsed) -> ReadResult:

@@ -59,10 +59,12 @@ class SourceFile:
 def listed(places: Iterable[str]) -> list[Path]:
     """Return the files of places: files, folders with all below them, and patterns with ``*``.
 
-    Hidden files and those that are still being written are left out, but for one that is named.
+    Hidden files and those that are still being written are left out, but for one that is named. A
+    file that is found under several names, by links or by places that lie within each other, is
+    there once.
 
     Raises:
-        Unreadable: a place is not there, or nothing fits a pattern.
+        Unreadable: a place is not there, nothing fits a pattern, or a folder cannot be listed.
 
     """
     found: dict[Path, None] = {}
@@ -79,11 +81,26 @@ def listed(places: Iterable[str]) -> list[Path]:
             for each in map(Path, fitting):
                 new = _below(each) if each.is_dir() else [each.absolute()]
                 found.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
-    return list(found)
+    return _each_once(found)
+
+
+def _each_once(paths: Iterable[Path]) -> list[Path]:
+    """Leave out further names of a file; a link gives way to what it leads to."""
+    ordered = list(paths)
+    first: dict[tuple[int, int] | Path, Path] = {}
+    for path in sorted(ordered, key=Path.is_symlink):
+        try:
+            found = path.stat()
+        except OSError:
+            first[path] = path  # whoever opens it says why it cannot be
+        else:
+            first.setdefault((found.st_dev, found.st_ino), path)
+    kept = set(first.values())
+    return [path for path in ordered if path in kept]
 
 
 def described(path: Path, source: str | None = None) -> SourceFile | None:
-    """Return a file with what identifies it; None for one that is empty.
+    """Return a file with what identifies it; None for one that is empty, or holds blanks only.
 
     Raises:
         Unreadable: it cannot be read, or nothing tells what it is and ``source`` does not say.
@@ -97,11 +114,13 @@ def described(path: Path, source: str | None = None) -> SourceFile | None:
         return None
     how = reading.compression(path)
     beginning = reading.head(path, how, HEAD_BYTES)
+    if len(beginning) < HEAD_BYTES and not beginning.strip():
+        return None  # as a log is that was rotated, and compressed, before anything was written
     kind = source or source_of(beginning)
     if kind is None:
         raise Unreadable(
-            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is; "
-            f"say it with --source {'|'.join(SOURCES)}"
+            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is; name the logs"
+            f" by a pattern that leaves it out, or say what it is: --source {'|'.join(SOURCES)}"
         )
     return SourceFile(
         path=str(path.absolute()),
@@ -115,8 +134,11 @@ def described(path: Path, source: str | None = None) -> SourceFile | None:
 
 
 def _below(folder: Path) -> Sequence[Path]:
+    def refuse(error: OSError) -> None:
+        raise Unreadable(f"{error.filename}: {error.strerror}") from error
+
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found += [Path(parent, name).absolute() for name in sorted(names) if _is_finished(name)]
     return found

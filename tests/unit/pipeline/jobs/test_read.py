@@ -38,6 +38,22 @@ def test_a_task_writes_rows_and_gives_counts(tmp_path: Path) -> None:
     assert bad.select("file", "byte_offset", "text").rows() == [(str(log), len(LINE), "bad")]
 
 
+def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
+    """A file that has another one's name by now is no part of that one; a grown one is the same."""
+    log = tmp_path / "a.log"
+    log.write_text(LINE)
+    file = described(log)
+    assert file is not None
+    (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
+    log.write_text(LINE + LINE)
+    assert read_range(None, task).decisions == 2
+
+    log.rename(tmp_path / "a.log.1")
+    log.write_text(LINE.replace("07:10", "08:10"))
+
+    assert "another file took its place" in read_range(None, task).failure
+
+
 def test_large_files_first(tmp_path: Path) -> None:
     """The longest task begins first."""
     files = []
@@ -63,6 +79,8 @@ def test_a_failure_is_a_value(tmp_path: Path) -> None:
         number=0,
         start=0,
         end=None,
+        head_bytes=0,
+        head_sha256="",
         staging=str(tmp_path),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,3 +66,41 @@ def test_what_nothing_tells(tmp_path: Path) -> None:
     assert forced is not None
     assert forced.source == "trail"
     assert described(tmp_path / "empty") is None
+
+
+def test_a_log_in_which_nothing_was_written(tmp_path: Path) -> None:
+    """A log that was compressed empty, or holds a line break alone, says nothing and fails none."""
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(b""))
+    (tmp_path / "b.log").write_bytes(b"\r\n")
+
+    assert described(tmp_path / "a.log.gz") is None
+    assert described(tmp_path / "b.log", "trail") is None
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be looked into is an error: it must not look like an empty folder."""
+    (tmp_path / "shut").mkdir()
+    scan = os.scandir
+
+    def scandir(folder: str) -> object:
+        if str(folder).endswith("shut"):
+            raise PermissionError(13, "Permission denied", folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+    with pytest.raises(Unreadable, match="shut: Permission denied"):
+        listed([str(tmp_path)])
+
+
+def test_a_file_by_all_its_names(tmp_path: Path) -> None:
+    """A file is there once; a link to it gives way, and one that leads nowhere is told later."""
+    (tmp_path / "b.log").write_bytes(LOG)
+    (tmp_path / "a.log").symlink_to("b.log")
+    (tmp_path / "lost.log").symlink_to("nothing")
+
+    found = listed([str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
+
+    assert [path.name for path in found] == ["b.log", "lost.log", "lost.log"]
+    with pytest.raises(Unreadable, match="No such file"):
+        described(found[1])
