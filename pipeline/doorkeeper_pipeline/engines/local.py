@@ -45,7 +45,11 @@ class LocalEngine(Engine):
         """Apply the function once, to all distinct decisions, sorted by principal."""
         if not files:
             return schema.empty_table()
-        tuples = distinct(pl.scan_parquet(list(files)), by).sort(next(iter(by))).collect()
+        tuples = (
+            distinct(pl.scan_parquet(list(files), hive_partitioning=False, glob=False), by)
+            .sort(next(iter(by)))
+            .collect()
+        )
         return function(shared, plain(tuples.to_arrow())).cast(schema)
 
     def close(self) -> None:

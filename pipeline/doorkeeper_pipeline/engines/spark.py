@@ -69,7 +69,9 @@ class SparkEngine(Engine):
 
         partitions = int(self.session.conf.get("spark.sql.shuffle.partitions") or 4)
         distinct = (
-            self.session.read.parquet(*files)
+            # Names of files, not patterns: a folder may be called access[1].
+            self.session.read.option("__globPaths__", "false")
+            .parquet(*files)
             .groupBy(*by)
             .agg(
                 sql.sum("count").alias("count"),

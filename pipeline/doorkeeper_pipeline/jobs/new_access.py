@@ -27,7 +27,9 @@ def new_access(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table new_access: what was seen in the window and never before it."""
     if not asked.decisions:
         return {"new_access": contents.empty("new_access").to_arrow()}
-    seen = pl.scan_parquet(list(asked.decisions), hive_partitioning=False).filter(~pl.col("probe"))
+    seen = pl.scan_parquet(list(asked.decisions), hive_partitioning=False, glob=False).filter(
+        ~pl.col("probe")
+    )
     since = asked.since or last_day(seen)
     if since is None:
         return {"new_access": contents.empty("new_access").to_arrow()}

@@ -40,7 +40,7 @@ def build_hour(_: None, task: HourTask) -> HourResult:
     if not task.parts:
         return HourResult(hour=task.hour, rows=0, warnings=())
     rows = (
-        pl.scan_parquet(list(task.parts), hive_partitioning=False)
+        pl.scan_parquet(list(task.parts), hive_partitioning=False, glob=False)
         .filter(pl.col("minute").is_between(begin, begin + dt.timedelta(hours=1), closed="left"))
         .group_by(list(KEY))
         .agg(pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())

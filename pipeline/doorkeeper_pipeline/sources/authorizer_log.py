@@ -30,6 +30,7 @@ from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
     TEXT_MAX,
+    TIME_MAX_US,
     Parsed,
     quarantined,
     summed,
@@ -125,8 +126,8 @@ def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
     """Yield blocks that end where a record ends; the last one ends where the range does."""
     rest, rest_at = b"", start
-    for _, block in blocks(path, how, start, end):
-        data = rest + block
+    for at, block in blocks(path, how, start, end):
+        data, rest_at = rest + block, at - len(rest)
         cut = _last_boundary(data, len(rest))
         if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
             rest = data
@@ -330,10 +331,7 @@ def _plain_messages(groups: pl.DataFrame) -> pl.DataFrame:
 def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
     """Return the messages of minutes as decisions; times that are none in the zone are null."""
     utc = {
-        name: pl.col(column)
-        .str.to_datetime(_TIME, time_unit="us", strict=False)
-        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-        .dt.convert_time_zone("UTC")
+        name: _utc(pl.col(column), zone)
         for name, column in (("first_ts", "first"), ("last_ts", "last"))
     }
     return grouped.with_columns(**utc).with_columns(
@@ -345,6 +343,20 @@ def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
         first_ts=pl.min_horizontal("first_ts", "last_ts"),
         last_ts=pl.max_horizontal("first_ts", "last_ts"),
         local_minute=pl.col("minute"),
+    )
+
+
+def _utc(text: pl.Expr, zone: str) -> pl.Expr:
+    """Return times of a zone as UTC; null where the zone, or an age of computers, has no such."""
+    local = text.str.to_datetime(_TIME, time_unit="us", strict=False)
+    # A day of room on both sides: some years are none to a library of time zones.
+    day_us = 86_400_000_000
+    known = local.dt.epoch("us").is_between(day_us, TIME_MAX_US - day_us)
+    return (
+        pl.when(known)
+        .then(local)
+        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+        .dt.convert_time_zone("UTC")
     )
 
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
+    TIME_MAX_US,
     Parsed,
     joined,
     no_decisions,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-TIME_MAX_US = 253402300799_999_999
-"""The end of the year 9999: later times are a mistake of units."""
+COUNT_MAX = 1 << 40
+"""How often one line may say that something happened: sums of these fit into the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ def read(
 def _whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
     """Yield blocks that end where a line ends."""
     rest, rest_at = b"", start
-    for _, block in blocks(path, how, start, end):
-        data = rest + block
+    for at, block in blocks(path, how, start, end):
+        data, rest_at = rest + block, at - len(rest)
         cut = data.rfind(b"\n") + 1
         if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
             rest = data
@@ -136,11 +137,11 @@ def checked(row: Decided) -> Decided:
     """Return a row whose numbers make sense.
 
     Raises:
-        ValueError: a count is not positive, or a time is none.
+        ValueError: a count is not positive or too large, or a time is none.
 
     """
-    if row.count < 1:
-        raise ValueError(f"count: found {row.count}; expected is 1 or more")
+    if not 1 <= row.count <= COUNT_MAX:
+        raise ValueError(f"count: found {row.count}; expected is 1 to {COUNT_MAX}")
     if not 0 < row.first_us <= row.last_us <= TIME_MAX_US:
         raise ValueError(f"time: found {row.first_us} to {row.last_us} microseconds since 1970")
     if not row.principal or not row.resource_name:

@@ -18,6 +18,10 @@ TEXT_MAX = 500
 """Characters of a quarantined piece that are kept: enough to see what it is."""
 
 UTC_TIME = pl.Datetime("us", "UTC")
+TIME_MAX_US = 253370764799_999_999
+"""The end of the year 9998, in microseconds since 1970: an hour later is still a time everywhere.
+What is not from 1970 on and before that is a mistake of units, or a forged line."""
+
 KEY = {
     "day": pl.Date(),
     "minute": UTC_TIME,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import Unavailable, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 32 << 20
 """Bytes that are parsed at once: columnar work needs some ten times as many."""
 
-PACKED_BYTES = 1 << 16
-"""Compressed bytes that are unpacked at once: small, since they may become very many."""
+PACKED_BYTES = 1 << 12
+"""Compressed bytes that are unpacked at once: small, since zstd makes up to 32,000 times as many of
+them, and a file may be made to do that."""
+
+BOM = b"\xef\xbb\xbf"
+"""The mark that Windows writes in front of UTF-8."""
 
 RECORD_BYTES_MAX = 4 << 20
 """The longest record that is waited for: names have 32,767 bytes at most in Kafka's own protocol,
@@ -38,13 +42,16 @@ def opened_raw(path: Path) -> Iterator[IO[bytes]]:
     """Open a file as it is.
 
     Raises:
-        Unreadable: it cannot be opened; says why.
+        Unavailable: it cannot be opened; says why.
+        Unreadable: it is not there.
 
     """
     try:
         file = path.open("rb")
-    except OSError as error:
+    except FileNotFoundError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror}") from error
     with file:
         yield file
 
@@ -133,7 +140,8 @@ def blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, bytes) of a file from start to end; offsets count uncompressed bytes.
 
-    A range is only asked of files that are not compressed.
+    A range is only asked of files that are not compressed. A mark of Windows at the beginning is
+    passed over.
     """
     with opened(path, how) as file:
         if start:
@@ -144,5 +152,7 @@ def blocks(
             block = read_fully(file, wanted) if wanted > 0 else b""
             if not block:
                 return
+            if offset == 0 and block.startswith(BOM):
+                offset, block = len(BOM), block.removeprefix(BOM)
             yield offset, block
             offset += len(block)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from doorkeeper_pipeline.sources.reading import BOM
+
 SOURCES = ("trail", "authorizer-log", "ocsf", "cloudevents")
 """What can be read, as ``--source`` calls it and the column source has it."""
 
@@ -17,7 +19,7 @@ _MARKS = (("trail", {"kind", "seq"}), ("ocsf", {"class_uid"}), ("cloudevents", {
 
 def source_of(beginning: bytes) -> str | None:
     """Return what the file is that begins so; None when no line of it tells."""
-    for line in beginning.removeprefix(b"\xef\xbb\xbf").splitlines():
+    for line in beginning.removeprefix(BOM).splitlines():
         if _LOG_LINE.match(line):
             return "authorizer-log"
         if line.lstrip().startswith(b"{"):

@@ -85,7 +85,7 @@ def read(root: Path, table: str) -> pl.DataFrame:
     if not files:
         return empty(table)
     try:
-        return as_frame(table, pl.read_parquet(files, hive_partitioning=False))
+        return as_frame(table, pl.read_parquet(files, hive_partitioning=False, glob=False))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Unreadable(f"{root}: table {table}: {str(error).splitlines()[0]}") from error
 

@@ -242,3 +242,23 @@ def test_columns_agree_with_the_reader_of_messages(
         pl.col("principal", "resource_name", "rule_binding").repeat_by("count").explode()
     ).rows()
     assert sorted(rows) == expected
+
+
+def test_a_mark_of_windows(tmp_path: Path) -> None:
+    """A mark in front of the file costs no record, and offsets still count it."""
+    found = parsed(tmp_path, b"\xef\xbb\xbf" + record("a").encode() + b"\r\nbad\r\n")
+
+    assert names(found) == ["a"]
+    offset = 3 + len(record("a")) + 2
+    assert found.quarantine.select("byte_offset", "text").rows() == [(offset, "bad")]
+
+
+@pytest.mark.parametrize("year", ["0000", "0001", "1969", "9999"])
+@pytest.mark.parametrize("name", ["x", "two\nlines"])
+def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
+    """A line of a year without computers, forged or not, is quarantined: it must not be a day."""
+    text = record(name, time=f"{year}-12-31 23:59:59,999") + "\n" + record("b") + "\n"
+    found = parsed(tmp_path, text, "America/New_York")
+
+    assert names(found) == ["b"]
+    assert "no such time" in found.quarantine["reason"][0]

@@ -52,7 +52,9 @@ def test_a_range_has_its_own_lines(tmp_path: Path) -> None:
     [
         ROW._replace(count=0),
         ROW._replace(first_us=61_000_000),
+        ROW._replace(count=1 << 63),
         ROW._replace(last_us=10**18),
+        ROW._replace(last_us=253_402_300_799_000_000),
         ROW._replace(resource_name=""),
     ],
 )
@@ -60,3 +62,14 @@ def test_numbers_make_sense(row: Decided) -> None:
     """Counts are positive, times are of this age and run forward, names are not empty."""
     with pytest.raises(ValueError, match=r".+"):
         json_lines.checked(row)
+
+
+def test_a_mark_of_windows(tmp_path: Path) -> None:
+    """A mark in front of the file costs no line, and offsets still count it."""
+    path = tmp_path / "file"
+    path.write_bytes(b"\xef\xbb\xbfa\nx\n")
+
+    found = json_lines.read(path, "", "trail", adapter)
+
+    assert found.decisions["count"].sum() == 1
+    assert found.quarantine["byte_offset"].to_list() == [5]
