@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import LOSES, STATUSES, printable
+from doorkeeper_pipeline.cli.failures import LOSES, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def command(  # noqa: PLR0913  one for each option
     with starting.engine(engine_name, master, tell) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
         found = backtest(history(out, engine, policy, acls), proposed)
-    keep(out, starting.run_id(starting.now()), {"backtest": found})
     turned = found.to_pylist()
-    click.echo(text_of(turned, rows))
+    # First the answer: it took time, and what comes now may find a full disk.
+    show(text_of(turned, rows))
+    keep(out, starting.run_id(starting.now()), {"backtest": found})
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
 

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from doorkeeper_pipeline.cli.failures import STATUSES
+from doorkeeper_pipeline.cli.failures import STATUSES, ended_by_others
 
 COMMANDS = ("run", "backtest", "propose", "report", "stream")
 
@@ -31,6 +31,11 @@ class Lazy(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Call a command; whatever ends it has a status that says no more than it knows."""
+        with ended_by_others():
+            return super().invoke(ctx)
+
 
 @click.group(cls=Lazy, epilog=STATUSES)
 @click.version_option(package_name="doorkeeper", prog_name="doorkeeper-pipeline")
@@ -40,7 +45,7 @@ def pipeline() -> None:
 
     \b
     Examples:
-      doorkeeper-pipeline run --audit /var/log/kafka --acls acls.txt --out access
+      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --engine local --audit 'logs/*.gz' --zone Europe/Prague --out access
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh

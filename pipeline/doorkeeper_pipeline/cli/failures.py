@@ -4,13 +4,22 @@
 1  backtest: someone would lose access
 2  wrong usage
 3  it could not be done; nothing was changed
+130  ended by Ctrl-C
+
+No other end has the status 1: who asks a backtest in a script must not take a full disk for an
+answer.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from doorkeeper_pipeline.errors import PipelineError
 
@@ -19,10 +28,11 @@ if TYPE_CHECKING:
 
 LOSES = 1
 FAILED = 3
+INTERRUPTED = 130
 
 STATUSES = """\b
 Exit status: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
-3 it could not be done, and nothing was changed."""
+3 it could not be done, and nothing was changed; 130 ended by Ctrl-C."""
 
 
 @contextmanager
@@ -30,7 +40,8 @@ def told() -> Iterator[None]:
     """Turn what the pipeline raises into lines and a status.
 
     Raises:
-        SystemExit: in place of a PipelineError, a missing package, or an error of a file.
+        SystemExit: in place of a PipelineError, a missing package, an error of a file, and of
+            what nobody thought of: that is said with the place in the code.
 
     """
     try:
@@ -38,18 +49,50 @@ def told() -> Iterator[None]:
     except PipelineError as error:
         _say(str(error))
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA:
-            raise
-        _say(f"{error.name} is not installed: pip install 'doorkeeper[pipeline]'")
+        if (error.name or "").partition(".")[0] in EXTRA:
+            _say(f"{error.name} is not installed: pip install 'doorkeeper[pipeline]'")
+        else:
+            _say(_unexpected(error))
     except OSError as error:
         _say(f"{error.filename or 'output'}: {error.strerror or error}")
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  a panic of Polars is no Exception
+        _say(_unexpected(error))
     else:
         return
     raise SystemExit(FAILED)
 
 
+@contextmanager
+def ended_by_others() -> Iterator[None]:
+    """Give Ctrl-C, and an output that nobody reads any more, statuses of their own: Click's is 1.
+
+    Raises:
+        SystemExit: in place of them.
+
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say("interrupted")
+        raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # What Python itself would still write at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(FAILED) from None
+
+
 EXTRA = frozenset(("jinja2", "numpy", "pandas", "polars", "pyarrow", "pyspark"))
 """What the extra ``pipeline`` installs."""
+
+
+def _unexpected(error: BaseException) -> str:
+    """Return in a line what went wrong, and where in the code: it is an error of ours."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name} line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {first}{place}"
 
 
 def _say(text: str) -> None:
@@ -60,3 +103,9 @@ def _say(text: str) -> None:
 def printable(text: str) -> str:
     """Return a text that moves no cursor: names of principals come from outside."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def show(text: str) -> None:
+    """Print a text on stdout; what its encoding has no letters for is written as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))

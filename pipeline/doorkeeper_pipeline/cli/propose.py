@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import STATUSES
+from doorkeeper_pipeline.cli.failures import STATUSES, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.formats.choosing import Format
     from doorkeeper_pipeline.jobs.gold import Proposal
 
 KINDS = ("least-privilege", "unused", "overbroad")
@@ -84,6 +89,11 @@ def command(  # noqa: PLR0913  one for each option
     from doorkeeper_pipeline.proposals import script_of, summary_of  # noqa: PLC0415  heavy
 
     tell = Progress(time.monotonic, quiet=quiet)
+    if to is not None:
+        format_of(to)  # what is wrong with the name is told before all the work
+    for target in filter(None, (to, script)):
+        if not target.parent.is_dir():
+            raise PipelineError(f"{target}: there is no folder {target.parent}")
     wanted = ProposalOptions(prefixes=prefixes, principals=principals, kinds=kinds)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     with starting.engine(engine_name, master, tell) as engine:
@@ -94,23 +104,23 @@ def command(  # noqa: PLR0913  one for each option
     if to is not None:
         write_set(to, proposal)
     if script is not None:
-        script.write_text(script_of(proposal), encoding="utf-8")
+        with replaced(script) as file:
+            file.write(script_of(proposal).encode())
     if to is None and script is None:
-        click.echo(script_of(proposal), nl=False)
+        # As bytes: a name that the terminal has no letters for must arrive as it is all the same.
+        click.echo(script_of(proposal).encode(), nl=False)
     else:
-        click.echo("\n".join(summary_of(proposal)))
+        show("\n".join(summary_of(proposal)))
 
 
-def write_set(to: Path, proposal: Proposal) -> None:
-    """Write the proposed set in the format that the file's name says.
+def format_of(to: Path) -> Format:
+    """Return the format that a file's name says.
 
     Raises:
-        PipelineError: no format has that suffix, or it has no form for a name.
+        PipelineError: no format has that suffix.
 
     """
     from doorkeeper.acl.formats.choosing import Format  # noqa: PLC0415  as above
-    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415  as above
-    from doorkeeper_pipeline.proposals import file_of  # noqa: PLC0415  as above
 
     formats = {
         ".yaml": Format.YAML,
@@ -122,7 +132,41 @@ def write_set(to: Path, proposal: Proposal) -> None:
     how = formats.get(to.suffix.lower())
     if how is None:
         raise PipelineError(f"{to}: found no format for that name; allowed: {', '.join(formats)}")
+    return how
+
+
+def write_set(to: Path, proposal: Proposal) -> None:
+    """Write the proposed set in the format that the file's name says.
+
+    Raises:
+        PipelineError: no format has that suffix, or it has no form for a name.
+
+    """
+    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415  as above
+    from doorkeeper_pipeline.proposals import file_of  # noqa: PLC0415  as above
+
     try:
-        to.write_text(file_of(proposal, how), encoding="utf-8", newline="")
+        text = file_of(proposal, format_of(to))
     except FormatError as error:
         raise PipelineError(f"{to}: {error}") from error
+    with replaced(to) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def replaced(target: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write that takes the target's name when it is whole.
+
+    Half a set of ACLs reads as a smaller one: applied, it would take away the other half.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:  # /dev/stdout, a pipe
+            yield file
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import starting
-from doorkeeper_pipeline.cli.failures import STATUSES, printable
+from doorkeeper_pipeline.cli.failures import STATUSES, printable, show
 
 if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import Report
@@ -60,7 +60,7 @@ def command(*, out: Path, target: Path, title: str, rows: int) -> None:
         version=starting.version(),
         rows_max=rows,
     )
-    click.echo(as_text(write(out, target, about), target))
+    show(as_text(write(out, target, about), target))
 
 
 def as_text(report: Report, target: Path) -> str:

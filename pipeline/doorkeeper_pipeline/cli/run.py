@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import STATUSES, printable
+from doorkeeper_pipeline.cli.failures import STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913  one for each option
 
     \b
     Examples:
-      doorkeeper-pipeline run --audit /var/log/kafka --acls acls.txt --out access
+      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
     """
@@ -96,7 +96,7 @@ def command(  # noqa: PLR0913  one for each option
             tell=tell,
         )
         summary = run(request, around)
-    click.echo(as_json(summary) if output == "json" else as_text(summary, out))
+    show(as_json(summary) if output == "json" else as_text(summary, out))
 
 
 def as_json(summary: RunSummary) -> str:

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 def history(out: Path, engine: Engine, policy: Policy, acls: Sequence[str] = ()) -> GoldInput:
     """Return what gold jobs need, from the tables of an output folder.
 
-    ``acls`` stand in place of the table bindings where they are given.
+    ``acls`` stand in place of the table bindings where they are given. What a killed run left half
+    moved is completed first.
 
     Raises:
+        Busy: another process writes there: what is asked could not be kept anyway.
         PipelineError: the folder has no decisions.
 
     """
+    with locked(out):
+        pass
     decisions = places.files_of(out, "decisions")
     if not decisions:
         raise PipelineError(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _REASONS = {
     "NO_ACL": Tag("no grant", "No binding allows it."),
     "DENY": Tag("a DENY", "A binding denies it.", strong=True),
+    "ALLOWED_NOW": Tag("allowed now", "The set of ACLs in force allows it."),
     "UNKNOWN": Tag("unknown", "The log does not say, and no set of ACLs was given."),
 }
 

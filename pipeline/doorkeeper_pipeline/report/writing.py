@@ -11,6 +11,7 @@ from doorkeeper_pipeline.errors import Missing, Unreadable
 from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.rendering import html_parts
 from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables.staging import settle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,11 +55,12 @@ def write(tables: Path, target: Path, about: About) -> Report:
 
 def frames_in(tables: Path) -> Frames:
     """Return the tables of an output folder that a report shows, none of them read yet."""
+    settle(tables)
     found = {}
     for name in SHOWN:
         files = places.files_of(tables, name)
         if files:
-            found[name] = pl.scan_parquet(files, hive_partitioning=False)
+            found[name] = pl.scan_parquet(files, hive_partitioning=False, glob=False)
     if not _has_bindings(tables):
         found = {name: each for name, each in found.items() if name not in ABOUT_GRANTS}
     return found
@@ -71,7 +73,7 @@ def empty_decisions() -> pl.LazyFrame:
 
 def _has_bindings(tables: Path) -> bool:
     files = places.files_of(tables, "bindings")
-    return bool(files) and pl.scan_parquet(files).select(pl.len()).collect().item() > 0
+    return bool(files) and pl.scan_parquet(files, glob=False).select(pl.len()).collect().item() > 0
 
 
 def _replace(target: Path, report: Report) -> None:

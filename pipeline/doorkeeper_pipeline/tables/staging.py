@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
@@ -29,11 +29,13 @@ LOCK = ".lock"
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
+def locked(root: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of an output folder, and complete what a crash left over.
 
+    What was staged goes when the change fails.
+
     Raises:
-        Busy: another process holds it.
+        Busy: another process holds it, and ``wait`` does not say to wait for its end.
         PipelineError: the folder cannot be made or written.
 
     """
@@ -44,11 +46,29 @@ def locked(root: Path) -> Iterator[None]:
         raise PipelineError(f"{root}: {error.strerror}") from error
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Busy(f"{root}: another doorkeeper-pipeline is writing there") from error
         recover(root)
-        yield
+        try:
+            yield
+        except BaseException:
+            if not (root / COMMIT).exists():
+                # What failed for want of room gives it back.
+                shutil.rmtree(root / STAGING, ignore_errors=True)
+            raise
+
+
+def settle(root: Path) -> None:
+    """Complete a change that was committed, for whoever only reads; wait where one is under way.
+
+    Raises:
+        PipelineError: there is one, and the folder cannot be written.
+
+    """
+    if (root / COMMIT).exists():
+        with locked(root, wait=True):
+            pass
 
 
 def recover(root: Path) -> None:
@@ -63,6 +83,7 @@ def recover(root: Path) -> None:
         try:
             plan = json.loads(commit.read_text(encoding="utf-8"))
             run, moved, removed = plan["run"], plan["moved"], plan["removed"]
+            _check_inside(run, *moved, *removed)
         except (ValueError, KeyError, TypeError) as error:
             raise Unreadable(f"{commit}: no commit of an output folder: {error}") from error
         _apply(root, run, moved, removed)
@@ -117,6 +138,19 @@ class Staged:
         checkpoint("committed")
         _apply(self.root, self._run, moved, removed, checkpoint)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _check_inside(*names: str) -> None:
+    """Check that names lead to nothing outside of the folder.
+
+    Raises:
+        ValueError: one does.
+
+    """
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"{name!r} is no name in this folder")
 
 
 def _apply(

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
-from doorkeeper_pipeline.tables.staging import COMMIT, STAGING, Staged, locked, recover
+from doorkeeper_pipeline.tables.staging import COMMIT, STAGING, Staged, locked, recover, settle
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OLD = {"t/a": "old a", "t/b": "old b", "u/c": "old c"}
 NEW = {"t/a": "new a", "t/b": "old b", "v/d": "new d"}
+OUTSIDE = '{"run": "r", "moved": [], "removed": ["../mine"]}'
 STEPS = ("staged", "planned", "committed", "moved t/a", "moved v/d", "removed u/c")
 
 
@@ -119,7 +120,37 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_commit_of_something_else(tmp_path: Path) -> None:
-    """A commit file that is none of ours is not followed."""
-    (tmp_path / COMMIT).write_text("[]")
-    with pytest.raises(Unreadable, match="no commit"):
-        recover(tmp_path)
+    """A commit file that is none of ours is not followed, least of all out of the folder."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "mine").write_text("mine")
+    for plan in ("[]", OUTSIDE, OUTSIDE.replace("../mine", str(tmp_path / "mine"))):
+        (out / COMMIT).write_text(plan)
+        with pytest.raises(Unreadable, match="no commit"):
+            recover(out)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_who_only_reads_finds_whole_tables(tmp_path: Path) -> None:
+    """A change that was killed in its moves is completed before it is read, and nothing else."""
+    assert change(filled(tmp_path), "moved t/a") == -signal.SIGKILL
+    assert tables(tmp_path)["u/c"] == "old c"
+
+    settle(tmp_path)
+
+    assert tables(tmp_path) == NEW
+    (tmp_path / ".lock").unlink()
+    settle(tmp_path)
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What was staged goes with the failure: it may be a full disk that made it fail."""
+    with pytest.raises(OSError, match="full"), locked(filled(tmp_path)):  # noqa: PT012  the point
+        staged = Staged(tmp_path, "run-1")
+        staged.path("t/a").parent.mkdir(parents=True)
+        staged.path("t/a").write_text("new a")
+        raise OSError("full")
+
+    assert not (tmp_path / STAGING).exists()
+    assert tables(tmp_path) == OLD

@@ -1,0 +1,137 @@
+"""How commands end that cannot go on: no status says more than it knows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.cli import main
+from doorkeeper_pipeline.cli.failures import printable, told
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = (
+    "[2026-11-22 07:10:00,000] DEBUG Principal = User:{user} is Allowed Operation = Read from"
+    " host = h on resource = Topic:LITERAL:{topic} (kafka.authorizer.logger)\n"
+)
+NOBODY = "version: 1\nacls: []\n"
+
+
+class Panic(BaseException):
+    """What Polars raises when it finds an error in itself."""
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Return the tables of a history in which something was read."""
+    (tmp_path / "a.log").write_text(LINE.format(user="\u4e2d\u6587", topic="t"), encoding="utf-8")
+    (tmp_path / "nobody.yaml").write_text(NOBODY)
+    main_of("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def main_of(name: str, *arguments: object) -> int:
+    """Return the status with which a command ends."""
+    with pytest.raises(SystemExit) as end:
+        main([name, "--engine", "local", "--quiet", *map(str, arguments)])
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+@pytest.mark.parametrize("error", [ValueError("of a\nkind"), Panic("of a kind"), MemoryError()])
+def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told in one line with its place, and has the status of a failure."""
+    with pytest.raises(SystemExit) as end, told():
+        raise error
+
+    lines = capsys.readouterr().err.splitlines()
+    assert end.value.code == 3
+    assert len(lines) == 1
+    assert type(error).__name__ in lines[0]
+    assert "test_failures.py line" in lines[0]
+
+
+def test_a_damaged_table_is_no_answer(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A backtest that cannot read the history must not end as if somebody would lose access."""
+    (table,) = places.files_of(out, "decisions")
+    with open(table, "r+b") as file:  # noqa: PTH123  a name
+        file.truncate(100)
+
+    status = main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml")
+
+    assert status == 3
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_terminal_without_the_letters(out: Path, tmp_path: Path) -> None:
+    """Names that the output has no letters for are escaped, and the answer stays the answer."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "doorkeeper_pipeline", "backtest", "--engine", "local", "-q"),
+            *("--out", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
+        ],
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "User:\\u4e2d\\u6587" in done.stdout
+
+
+def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
+    """Where the reader has gone nothing was answered: that is a failure, without a traceback."""
+    command = [
+        *(sys.executable, "-m", "doorkeeper_pipeline", "backtest", "--engine", "local", "-q"),
+        *("--out", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        told_on_stderr = running.stderr.read()
+        running.wait(60)
+
+    assert running.returncode == 3, told_on_stderr
+    assert told_on_stderr == b""
+
+
+def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C has a status of its own, not that of an answer."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.turned_by", interrupted)
+
+    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
+
+
+def test_the_answer_comes_before_it_is_kept(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A disk that is full when the table is to be written does not take the answer with it."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(contents, "write", full)
+
+    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 3
+    told_then = capsys.readouterr()
+    assert "1 decisions (1 distinct, 1 principals) would be denied" in told_then.out
+    assert "No space left" in told_then.err
+
+
+def test_names_move_no_cursor() -> None:
+    """What does not print is written as an escape."""
+    assert printable("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
