@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -65,24 +66,24 @@ class ListenerSpec:
     max_connections: int = UNLIMITED
 
 
-class Accepted(asyncio.Protocol):
+class Accepted(asyncio.Protocol, ABC):
     """What a listener makes of a connection that it lets in."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def peer_id(self) -> str:
         """Return the connection as the log names it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def is_connected(self) -> bool:
         """Say whether there is a transport: with TLS, whether the handshake is over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def abort(self, reason: str) -> None:
         """Close now, whatever is under way."""
-        raise NotImplementedError
 
 
 class Services(Protocol):
