@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.doorkeeper_server import DoorkeeperServer
-from testkit.frame_cases import describe
+from testkit.frame_steps import describe
 from testkit.frames import FrameClient
 from testkit.kafka_target import Target, doorkeeper_target
 from testkit.scram import scram_login

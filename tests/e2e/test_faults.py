@@ -35,12 +35,12 @@ from testkit.edge import (
     edge,
     frames,
     handshake,
-    long_answer,
     plain,
     run,
     until,
     versions,
 )
+from testkit.edge_apis import long_answer
 
 pytestmark = pytest.mark.parametrize("kind", LOOP_KINDS)
 

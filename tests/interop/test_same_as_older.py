@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from testkit.accepted import ACCEPTED, OLDER_ACCEPTED, Accepted
-from testkit.frame_cases import Scenario
+from testkit.frame_steps import Scenario
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.older_frame_cases import OLDER
 from testkit.oracle_totals import Totals

@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from testkit.credential_cases import CREDENTIAL_SCENARIOS
-from testkit.frame_cases import SCENARIOS, Scenario
+from testkit.frame_cases import SCENARIOS
+from testkit.frame_steps import Scenario
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.side_by_side import INTERNAL_DECLARED, Side

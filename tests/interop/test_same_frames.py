@@ -3,7 +3,8 @@
 import pytest
 
 from testkit.credential_cases import CREDENTIAL_SCENARIOS
-from testkit.frame_cases import SCENARIOS, Scenario
+from testkit.frame_cases import SCENARIOS
+from testkit.frame_steps import Scenario
 from testkit.pairs import Pair
 
 ALL = (*SCENARIOS, *CREDENTIAL_SCENARIOS)

@@ -9,7 +9,7 @@ import pytest
 
 from testkit.accepted import ACCEPTED, OLDER_ACCEPTED, Accepted, agreed
 from testkit.checkout import ROOT
-from testkit.frame_cases import Step
+from testkit.frame_steps import Step
 from testkit.pairs import Pair, shown
 from testkit.random_requests import RandomRequests
 from testkit.side_by_side import CHANGES

@@ -15,7 +15,7 @@ from doorkeeper_wire.messages import (
     renew_delegation_token,
 )
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from testkit.frame_cases import CLUSTER, DESCRIBE, USER, create, creation, describe
+from testkit.frame_steps import CLUSTER, DESCRIBE, USER, create, creation, describe
 from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target

@@ -11,7 +11,7 @@ import pytest
 
 from testkit.conversation_cases import OPEN, acls, bare, hand, plain, token, topics, versions
 from testkit.conversations import Conversation, play
-from testkit.frame_cases import (
+from testkit.frame_steps import (
     CLUSTER,
     CREATE,
     DESCRIBE,

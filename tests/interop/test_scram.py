@@ -18,7 +18,7 @@ import pytest
 
 from testkit.checkout import ROOT
 from testkit.clients import CLIENTS, DRIVERS
-from testkit.frame_cases import CLUSTER, DESCRIBE, create, creation
+from testkit.frame_steps import CLUSTER, DESCRIBE, create, creation
 from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target

@@ -15,7 +15,7 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersion
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
-from testkit.frame_cases import (
+from testkit.frame_steps import (
     LITERAL,
     Step,
     ask_configs,

@@ -13,7 +13,7 @@ from doorkeeper_wire.messages import (
     describe_client_quotas,
     describe_user_scram_credentials,
 )
-from testkit.frame_cases import ALTER, CLUSTER, Scenario, Step, as_users, create, creation
+from testkit.frame_steps import ALTER, CLUSTER, Scenario, Step, as_users, create, creation
 
 ON_CLUSTER = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
 USERS = ("scram-one", "scram-two", "scram-one", "\u00e9,=", "", "a b", "scram-absent")

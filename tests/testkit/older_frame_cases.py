@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from testkit.frame_cases import (
+from testkit.frame_cases import good_and_bad_topics, remove_topics
+from testkit.frame_steps import (
     ALL,
     CREATE,
     DELETE,
@@ -20,9 +21,7 @@ from testkit.frame_cases import (
     delete,
     delete_filter,
     describe,
-    good_and_bad_topics,
     make_topics,
-    remove_topics,
 )
 
 CODES = (-1, 1, 2, 3, 4, 7, 8, 16, 99)

@@ -14,7 +14,7 @@ from testkit.side_by_side import INTERNAL_DECLARED, Side, normal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from testkit.frame_cases import Step
+    from testkit.frame_steps import Step
     from testkit.oracle_totals import Totals
 
 TALKERS = 8

@@ -11,7 +11,7 @@ from typing import Any
 from doorkeeper.config.values import KeyType
 from doorkeeper.topic_configs import TOPIC_CONFIGS
 from doorkeeper_wire.messages import alter_configs, describe_configs, incremental_alter_configs
-from testkit.frame_cases import Altered, Step, change_configs, replace_configs
+from testkit.frame_steps import Altered, Step, change_configs, replace_configs
 
 TOPIC, BROKER, LOGGERS = 2, 4, 8
 OTHER_TYPES = (LOGGERS, 16, 32, 0, 1, 3, 99, -1)

@@ -27,7 +27,7 @@ from doorkeeper_wire.messages import (
     sasl_handshake,
 )
 from testkit.credential_cases import RandomCredentials, told_users
-from testkit.frame_cases import Step, make_topics, new_topic
+from testkit.frame_steps import Step, make_topics, new_topic
 from testkit.random_alterations import RandomAlterations, told
 from testkit.side_by_side import INTERNAL, id_of
 from testkit.token_requests import RandomTokens

@@ -21,7 +21,7 @@ from doorkeeper_wire.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
-from testkit.frame_cases import Step, create, creation, delete, delete_filter, describe, new_topic
+from testkit.frame_steps import Step, create, creation, delete, delete_filter, describe, new_topic
 from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_target import USERS, Target
 

@@ -6,29 +6,12 @@ import asyncio
 from typing import Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.limits import Limits
-from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.request_log import RequestLog, error_names
-from doorkeeper.net.shell import Shell, Surroundings
-from doorkeeper.net.spec import IN_CLEAR
-from doorkeeper.net.strangers import Strangers
-from doorkeeper.net.updates import UnderWay
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
-from testkit.edge import (
-    Clock,
-    HandAuthorizer,
-    HandServices,
-    Log,
-    connection,
-    create,
-    describe,
-    frames,
-    until,
-    versions,
-)
+from testkit.edge import HandAuthorizer, create, describe, until, versions
+from testkit.shells import World
 
 
 class Lines:
@@ -45,50 +28,16 @@ class Lines:
         self.lines.append({"event": event, **fields})
 
 
-class Pipe(asyncio.Transport):
-    """Takes everything at once."""
+class Told(World):
+    """A connection whose requests are told; ``future`` is what the authorizer gives."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return False
-
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class World:
-    """A connection whose requests are told."""
-
-    def __init__(self) -> None:
-        self.log, self.clock, self.pipe = Lines(), Clock(), Pipe()
+        self.lines = Lines()
         self.future: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
-        around = Surroundings(
-            asyncio.get_running_loop(),
-            self.clock,
-            Limits(),
-            GuardedAuthorizer(HandAuthorizer(self._created)),
-            HandServices(),
-            Log(),
-            Ledger(1 << 20),
-            Ledger(1 << 20),
-            UnderWay(),
-            lambda _: None,
-            Strangers(asyncio.get_running_loop(), 1.0),
-            request_log=RequestLog(self.log),
+        super().__init__(
+            authorizer=HandAuthorizer(self._created), request_log=RequestLog(self.lines)
         )
-        self.shell = Shell(connection(IN_CLEAR, Limits(), established=False), around)
-        self.shell.connection_made(self.pipe)
+        self.shell, self.pipe = self.connect()
 
     def _created(self, bindings: Any) -> Any:
         self.clock.now_s += 0.25
@@ -97,12 +46,12 @@ class World:
 
 async def test_a_request_is_told() -> None:
     """Who asked what, by which request, how large both frames are, and what failed."""
-    w = World()
+    w = Told()
     question = describe("fail", 42)
 
     w.shell.data_received(versions(software="java") + question)
 
-    _, line = w.log.lines
+    _, line = w.lines.lines
     peer = w.shell.connection.peer
     assert line == {
         "event": "completed request",
@@ -118,7 +67,7 @@ async def test_a_request_is_told() -> None:
         "listener": peer.listener_name,
         "security_protocol": peer.security_protocol,
         "request_bytes": len(question) - 4,
-        "response_bytes": len(frames(w.pipe.written)[1]),
+        "response_bytes": len(w.pipe.answers()[1]),
         "local_ms": 0.0,
         "remote_ms": 0.0,
         "total_ms": 0.0,
@@ -128,29 +77,29 @@ async def test_a_request_is_told() -> None:
 
 async def test_the_two_times_of_a_change() -> None:
     """Local until the wait begins, remote until the answer can be made."""
-    w = World()
+    w = Told()
     w.shell.data_received(create(["x"], 7))
     w.clock.now_s += 2
     w.future.set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
-    await until(lambda: bool(w.log.lines))
+    await until(lambda: bool(w.lines.lines))
 
-    (line,) = w.log.lines
+    (line,) = w.lines.lines
     assert (line["local_ms"], line["remote_ms"], line["total_ms"]) == (250.0, 2000.0, 2250.0)
     assert (line["correlation_id"], line["errors"]) == (7, "INVALID_REQUEST")
 
 
 async def test_it_is_off_unless_somebody_wants_it() -> None:
     """Nothing is kept and nothing is told until the level is there, and from then on it is."""
-    w = World()
-    w.log.on = False
+    w = Told()
+    w.lines.on = False
     w.shell.data_received(describe("a"))
     assert w.shell.connection.answers is None
-    assert w.log.lines == []
-    w.log.on = True
+    assert w.lines.lines == []
+    w.lines.on = True
 
     w.shell.data_received(describe("b", 2))
 
-    assert [line["correlation_id"] for line in w.log.lines] == [2]
+    assert [line["correlation_id"] for line in w.lines.lines] == [2]
 
 
 def test_errors_of_an_answer() -> None:

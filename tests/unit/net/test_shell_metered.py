@@ -6,25 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.net.ledger import Ledger
-from doorkeeper.net.shell import Shell, Surroundings
 from doorkeeper.net.spec import IN_CLEAR, Offers
-from doorkeeper.net.strangers import Strangers
-from doorkeeper.net.updates import ACL_UPDATE, UnderWay
+from doorkeeper.net.updates import ACL_UPDATE
 from testkit.edge import (
     LOGIN,
-    Clock,
     HandAuthorizer,
-    HandServices,
-    Log,
     authenticate,
-    connection,
     create,
     describe,
     done,
@@ -32,58 +24,26 @@ from testkit.edge import (
     plain,
     until,
 )
+from testkit.shells import World
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.net.shell import Shell
 
 OK = AclCreateResult()
 
 
-class Pipe(asyncio.Transport):
-    """Takes everything at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return False
-
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class World:
-    """Shells with one meter and one clock; ``futures`` are what the authorizer has given."""
+class Metered(World):
+    """Shells with one meter; ``futures`` are what the authorizer has given."""
 
     def __init__(self, limits: Limits | None = None, offers: Offers = IN_CLEAR) -> None:
-        self.meters, self.clock, self.log = Meters(), Clock(), Log()
+        self.meters = Meters()
         self.futures: list[asyncio.Future[AclCreateResult]] = []
-        self.offers, self.limits = offers, limits or Limits()
         self.created = self.later
-        self.around = Surroundings(
-            asyncio.get_running_loop(),
-            self.clock,
-            self.limits,
-            GuardedAuthorizer(HandAuthorizer(self._create)),
-            HandServices(),
-            self.log,
-            Ledger(1 << 20),
-            Ledger(1 << 20),
-            UnderWay(),
-            lambda _: None,
-            Strangers(asyncio.get_running_loop(), 1.0),
-            RequestMeter(self.meters),
+        super().__init__(
+            limits, HandAuthorizer(self._create), offers, requests=RequestMeter(self.meters)
         )
 
     def _create(self, bindings: Sequence[AclBinding]) -> Any:
@@ -96,11 +56,9 @@ class World:
         self.futures += new
         return new
 
-    def connect(self) -> Shell:
-        made = connection(self.offers, self.limits, established=False)
-        shell = Shell(made, self.around)
-        shell.connection_made(Pipe())
-        return shell
+    def shell(self) -> Shell:
+        """Return a shell that is connected."""
+        return self.connect()[0]
 
     def requests(self) -> dict[tuple[str, ...], float]:
         return cast("dict[tuple[str, ...], float]", self.values(table.REQUESTS))
@@ -119,11 +77,11 @@ class World:
 
 async def test_each_request_of_a_read_is_counted() -> None:
     """Pipelined ones each, by API and error, before and after the login."""
-    world = World(offers=LOGIN)
-    shell = world.connect()
+    world = Metered(offers=LOGIN)
+    shell = world.shell()
 
     shell.data_received(handshake() + authenticate(plain()))
-    await until(lambda: not world.around.strangers.waiting)
+    await world.turns()
     shell.data_received(describe("a") + describe("fail") + describe("b"))
 
     assert world.requests() == {
@@ -136,8 +94,8 @@ async def test_each_request_of_a_read_is_counted() -> None:
 
 async def test_a_wait_divides_the_time_of_an_update() -> None:
     """Local until the wait begins, remote until the last item is complete; total is both."""
-    world = World()
-    shell = world.connect()
+    world = Metered()
+    shell = world.shell()
 
     def created(bindings: Sequence[AclBinding]) -> Any:
         world.clock.now_s += 0.25  # the authorizer thinks, on the loop
@@ -158,8 +116,8 @@ async def test_a_wait_divides_the_time_of_an_update() -> None:
 
 async def test_an_update_that_need_not_wait_is_local() -> None:
     """Complete at once, or refused at once: nothing is remote."""
-    world = World()
-    shell = world.connect()
+    world = Metered()
+    shell = world.shell()
 
     def created(bindings: Sequence[AclBinding]) -> Any:
         world.clock.now_s += 0.5
@@ -178,8 +136,8 @@ async def test_an_update_that_need_not_wait_is_local() -> None:
 
 async def test_answers_of_one_turn_have_one_time() -> None:
     """They leave together: each took until the last of them was made."""
-    world = World()
-    shell = world.connect()
+    world = Metered()
+    shell = world.shell()
 
     def created(bindings: Sequence[AclBinding]) -> Any:
         world.clock.now_s += 0.5
@@ -194,8 +152,8 @@ async def test_answers_of_one_turn_have_one_time() -> None:
 
 async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
     """A request that waited for one before it begins when its turn comes."""
-    world = World()
-    shell = world.connect()
+    world = Metered()
+    shell = world.shell()
 
     shell.data_received(create(["x"]) + describe("behind"))
     world.clock.now_s += 30
@@ -208,8 +166,8 @@ async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
 
 async def test_who_leaves_is_no_request_but_its_wait_is_told() -> None:
     """There is no answer to count; how slow the authorizer was is known all the same."""
-    world = World()
-    shell = world.connect()
+    world = Metered()
+    shell = world.shell()
 
     shell.data_received(create(["x"]))
     shell.connection_lost(None)
@@ -223,8 +181,8 @@ async def test_who_leaves_is_no_request_but_its_wait_is_told() -> None:
 
 async def test_refused_and_timed_out_updates_are_counted() -> None:
     """What has no room at all, and items that were not complete in time."""
-    world = World(Limits(updates_waiting_max=2, update_timeout_ms=1))
-    first, second = world.connect(), world.connect()
+    world = Metered(Limits(updates_waiting_max=2, update_timeout_ms=1))
+    first, second = world.shell(), world.shell()
 
     first.data_received(create(["a", "b", "c"]))
     assert world.around.updates.items[ACL_UPDATE] == 3
@@ -242,14 +200,14 @@ async def test_refused_and_timed_out_updates_are_counted() -> None:
 
 async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> None:
     """Where nobody asks for metrics, requests cost what they did."""
-    world, asked = World(), [0]
+    world, asked = Metered(), [0]
 
     def clock() -> float:
         asked[0] += 1
         return 1.0
 
     world.around = world.around._replace(requests=None, clock=clock)
-    shell = world.connect()
+    shell = world.shell()
     asked[0] = 0
 
     shell.data_received(b"".join(describe(str(number)) for number in range(10)))

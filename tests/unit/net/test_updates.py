@@ -13,7 +13,7 @@ from doorkeeper.authorizer.returned import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import UPDATES
 from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay
-from testkit.edge import done
+from testkit.edge import done, until
 
 OK = AclCreateResult()
 
@@ -135,7 +135,7 @@ async def test_it_is_over_once() -> None:
     late: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
     items = items_of(late)
     items.when_done(lambda: calls.append(1), asyncio.get_running_loop(), 0.0)
-    await asyncio.sleep(0.001)
+    await until(lambda: bool(calls))
 
     late.set_result(OK)
     await asyncio.sleep(0)

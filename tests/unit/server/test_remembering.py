@@ -13,7 +13,8 @@ from doorkeeper.limits import Limits
 from doorkeeper.net.spec import IN_CLEAR
 from doorkeeper.remembering import AnswerMemory, Asker, Remembered, Truth
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
-from testkit.edge import APIS, EdgeNode, answer, connection, create, describe, versions
+from testkit.edge import answer, connection, create, describe, versions
+from testkit.edge_apis import APIS, EdgeNode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,182 @@
+"""A few APIs for tests of the server's edge, and as much of a node as they ask for.
+
+They answer from their requests alone, so that what a test sees is the edge's doing:
+
+    ApiVersions, SaslHandshake, SaslAuthenticate    the real ones
+    DescribeAcls    echoes the name asked for; ``fail`` raises, ``senseless`` is refused,
+                    ``long:N`` answers N rows of 10 kB
+    CreateAcls      one binding for each creation, to the authorizer
+    DeleteTopics    the names, to the services
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.api import Api
+from doorkeeper.errors import ApiError, answer_of
+from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
+from doorkeeper.node import (
+    ApiRange,
+    ChangeTopics,
+    CreateAcls,
+    Node,
+    Outcome,
+    RequestContext,
+    Response,
+)
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.create_acls import (
+    AclCreation,
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from doorkeeper_wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from doorkeeper_wire.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.authorizer.contract import AclCreateResult
+
+
+def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:
+    name = request.resource_name_filter or ""
+    if name == "fail":
+        raise RuntimeError("the handler fails")
+    if name == "senseless":
+        raise Malformed("name", 7, "says nothing")
+    if name == "description":
+        name = context.description
+    if name == "principal":
+        name = f"{context.authorizable.principal}@{context.authorizable.client_address}"
+    if name.startswith("codes:"):
+        return coded_answer(name.removeprefix("codes:"))
+    if name.startswith("long:"):
+        return long_answer(int(name.removeprefix("long:")))
+    return DescribeAclsResponse(error_message=name)
+
+
+def coded_answer(codes: str) -> DescribeAclsResponse:
+    """Return an answer with an ACL for each "resource type/operation" of a text."""
+    return DescribeAclsResponse(
+        resources=tuple(
+            DescribeAclsResource(
+                resource_type=int(kind),
+                resource_name="r",
+                acls=(AclDescription(operation=int(operation)),),
+            )
+            for kind, operation in (pair.split("/") for pair in codes.split())
+        )
+    )
+
+
+def long_answer(rows: int) -> DescribeAclsResponse:
+    """Return an answer with so many rows of 10,000 bytes and a few."""
+    return DescribeAclsResponse(
+        resources=(DescribeAclsResource(resource_name="x" * 10_000),) * rows
+    )
+
+
+def _refuse_describe(request: Any, version: int, error: BaseException) -> Response:
+    code, text = answer_of(error)
+    return DescribeAclsResponse(error_code=code, error_message=text)
+
+
+def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> Outcome:
+    def finish(results: Sequence[AclCreateResult]) -> Response:
+        return CreateAclsResponse(results=tuple(map(_created, results)))
+
+    return CreateAcls(bindings=tuple(map(binding, request.creations)), finish=finish)
+
+
+def _created(result: AclCreateResult) -> AclCreationResult:
+    code = result.error.code if result.error else 0
+    return AclCreationResult(error_code=code, error_message=None)
+
+
+def _refuse_create(request: Any, version: int, error: BaseException) -> Response:
+    code, text = answer_of(error)
+    row = AclCreationResult(error_code=code, error_message=text)
+    return CreateAclsResponse(results=(row,) * len(request.creations))
+
+
+def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
+    names = request.topic_names
+
+    def finish(results: Sequence[ApiError | None]) -> Response:
+        return DeleteTopicsResponse(
+            responses=tuple(
+                DeletableTopicResult(name=name, error_code=error.code if error else 0)
+                for name, error in zip(names, results, strict=False)
+            )
+        )
+
+    return ChangeTopics(deleted=names, finish=finish, wait=request.timeout_ms != 0)
+
+
+def binding(creation: AclCreation) -> AclBinding:
+    """Return the binding of a creation."""
+    return AclBinding(
+        ResourcePattern(ResourceType.TOPIC, creation.resource_name, PatternType.LITERAL),
+        AccessControlEntry("User:x", "*", AclOperation.READ, AclPermissionType.ALLOW),
+    )
+
+
+APIS: dict[int, Api] = {
+    api.key: api
+    for api in (
+        api_versions.API,
+        sasl_handshake.API,
+        sasl_authenticate.API,
+        Api(29, "DescribeAcls", 1, 3, DescribeAclsRequest, _describe, _refuse_describe, True, True),
+        Api(30, "CreateAcls", 1, 3, CreateAclsRequest, _create, _refuse_create),
+        Api(
+            20,
+            "DeleteTopics",
+            1,
+            6,
+            DeleteTopicsRequest,
+            _delete_topics,
+            lambda request, version, error: None,
+        ),
+    )
+}
+
+
+_settings_of = cache(settings_of)
+
+
+class EdgeNode:
+    """As much of a node as ApiVersions and connections ask for."""
+
+    node_id = 1
+    cluster_id = "4L6g3nShT-eMCtK--X86sw"
+
+    def __init__(self, properties: str = "") -> None:
+        self.settings = _settings_of(properties)
+
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+        """Return the ranges of ``APIS``."""
+        return [ApiRange(api.key, api.min_version, api.max_version) for api in APIS.values()]
