@@ -15,9 +15,9 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.client import bindings
 from doorkeeper_wire.headers import RequestHeader, encode_request, response_header_version
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
-from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
@@ -113,21 +113,7 @@ def describe(
 def described(answer: Any) -> set[AclBinding]:
     """Return the ACLs of an answer to DescribeAcls."""
     assert answer.error_code == 0, answer.error_message
-    return {
-        AclBinding(
-            ResourcePattern(
-                ResourceType(row.resource_type), row.resource_name, PatternType(row.pattern_type)
-            ),
-            AccessControlEntry(
-                acl.principal,
-                acl.host,
-                AclOperation(acl.operation),
-                AclPermissionType(acl.permission_type),
-            ),
-        )
-        for row in answer.resources
-        for acl in row.acls
-    }
+    return set(bindings.described(answer))
 
 
 # --- changes
@@ -138,19 +124,7 @@ def create(world: Iterable[AclBinding], per_request: int = PER_REQUEST) -> list[
     left = iter(world)
     made = []
     while some := tuple(islice(left, per_request)):
-        creations = tuple(
-            AclCreation(
-                resource_type=int(pattern.resource_type),
-                resource_name=pattern.name,
-                resource_pattern_type=int(pattern.pattern_type),
-                principal=entry.principal,
-                host=entry.host,
-                operation=int(entry.operation),
-                permission_type=int(entry.permission_type),
-            )
-            for pattern, entry in some
-        )
-        made.append(frame(CreateAclsRequest(creations=creations)))
+        made.append(frame(bindings.creating(some)))
     return made
 
 

@@ -12,20 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
+from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.client.bindings import creating, deleting, described, describing
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import Connection
 from doorkeeper.client.errors import ClientError
-from doorkeeper_wire.messages.create_acls import (
-    AclCreation,
-    CreateAclsRequest,
-    CreateAclsResponse,
-)
-from doorkeeper_wire.messages.delete_acls import (
-    DeleteAclsFilter,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-)
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import READ, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
@@ -39,15 +33,6 @@ Held = tuple[str, str]
 """A binding of these tests: its principal and its topic."""
 
 UPDATE_TIMEOUT_MS: Final = 4_000
-_EVERYTHING: Final = DescribeAclsRequest(
-    resource_type_filter=1,
-    resource_name_filter=None,
-    pattern_type_filter=1,
-    principal_filter=None,
-    host_filter=None,
-    operation=1,
-    permission_type=1,
-)
 _STORAGE_ERROR: Final = 56
 _TIMED_OUT: Final = 7
 _NOTHING_CHANGED: Final = "The ACLs are as they were"
@@ -111,14 +96,10 @@ class Cluster:
         config = ClientConfig(bootstrap=address, request_timeout_ms=5_000)
         connection = await Connection.connect(address_of(address), config)
         try:
-            answer = await connection.call(_EVERYTHING, DescribeAclsResponse)
+            answer = await connection.call(describing(ANY_BINDING), DescribeAclsResponse)
         finally:
             await connection.close()
-        return frozenset(
-            (acl.principal, resource.resource_name)
-            for resource in answer.resources
-            for acl in resource.acls
-        )
+        return frozenset((entry.principal, pattern.name) for pattern, entry in described(answer))
 
     def of_the_log(self) -> tuple[frozenset[Held], int]:
         """Replay the log; return principal and name of each binding, and how many the table has."""
@@ -218,41 +199,21 @@ class Writer:
 
     async def _create(self, connection: Connection, binding: AclBinding) -> None:
         self._books.settle(binding, is_there=None)
-        pattern, entry = binding
-        creation = AclCreation(
-            resource_type=pattern.resource_type,
-            resource_name=pattern.name,
-            resource_pattern_type=pattern.pattern_type,
-            principal=entry.principal,
-            host=entry.host,
-            operation=entry.operation,
-            permission_type=entry.permission_type,
-        )
-        answer = await connection.call(CreateAclsRequest(creations=(creation,)), CreateAclsResponse)
+        answer = await connection.call(creating([binding]), CreateAclsResponse)
         (result,) = answer.results
         if self._noted(binding, result.error_code, result.error_message, done=True):
             self._mine.append(binding)
 
     async def _delete(self, connection: Connection, binding: AclBinding) -> None:
         self._books.settle(binding, is_there=None)
-        pattern, entry = binding
-        wanted = DeleteAclsFilter(
-            resource_type_filter=pattern.resource_type,
-            resource_name_filter=pattern.name,
-            pattern_type_filter=pattern.pattern_type,
-            principal_filter=entry.principal,
-            host_filter=entry.host,
-            operation=entry.operation,
-            permission_type=entry.permission_type,
-        )
-        answer = await connection.call(DeleteAclsRequest(filters=(wanted,)), DeleteAclsResponse)
+        answer = await connection.call(deleting([exactly(binding)]), DeleteAclsResponse)
         (result,) = answer.filter_results
         if not self._noted(binding, result.error_code, result.error_message, done=False):
             return
         if len(result.matching_acls) != 1:
             self._books.errors.append(
-                f"{pattern.name} was acknowledged, and a deletion on {connection.address} matched"
-                f" {len(result.matching_acls)}"
+                f"{binding.pattern.name} was acknowledged, and a deletion on {connection.address}"
+                f" matched {len(result.matching_acls)}"
             )
 
     def _noted(self, binding: AclBinding, code: int, text: str | None, *, done: bool) -> bool:

@@ -9,16 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from doorkeeper.acl.model import (
-    AccessControlEntryFilter,
-    AclBinding,
-    AclBindingFilter,
-    ResourcePatternFilter,
-)
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.planning import Plan
     from doorkeeper.errors import ApiError
 
@@ -79,9 +73,3 @@ async def apply(
             if told is not None:
                 told(done, whole)
     return Outcome(counts[0], counts[1], tuple(failed))
-
-
-def exactly(binding: AclBinding) -> AclBindingFilter:
-    """Return the filter that matches this binding and no other."""
-    pattern, entry = binding
-    return AclBindingFilter(ResourcePatternFilter(*pattern), AccessControlEntryFilter(*entry))

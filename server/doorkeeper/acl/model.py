@@ -165,3 +165,9 @@ ANY_BINDING = AclBindingFilter(
     AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY),
 )
 """The filter that asks for everything."""
+
+
+def exactly(binding: AclBinding) -> AclBindingFilter:
+    """Return the filter that matches this binding and no other."""
+    pattern, entry = binding
+    return AclBindingFilter(ResourcePatternFilter(*pattern), AccessControlEntryFilter(*entry))

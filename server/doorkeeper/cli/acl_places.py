@@ -11,8 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from doorkeeper.acl.applying import exactly
-from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.model import ANY_BINDING, exactly
 from doorkeeper.cli.acl_sources import STDIN, SourceError, bindings_in, is_known
 from doorkeeper.cli.options import load_or_fail
 from doorkeeper.cli.terminal import say

@@ -6,6 +6,7 @@
             ...
 
 admin        what an administrator asks and changes; scram is its part for users
+bindings     ACLs in requests and in answers, and those that are not sent
 nodes        which nodes there are, and what is tried again
 config       where to and how; properties reads it from a Java client's file
 connection   one connection: versions, login, pipelined requests

@@ -13,36 +13,27 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
-from doorkeeper.acl.model import (
-    ANY_BINDING,
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.client.bindings import (
+    check_filter,
+    creating,
+    deleted,
+    deleting,
+    described,
+    describing,
+    refusal,
 )
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Again, Nodes
-from doorkeeper.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper_wire.messages.create_acls import (
-    AclCreation,
-    CreateAclsRequest,
-    CreateAclsResponse,
-)
-from doorkeeper_wire.messages.delete_acls import (
-    DeleteAclsFilter,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-)
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.nodes import Cluster
     from doorkeeper.client.scram import ScramDeletion, ScramPassword
@@ -156,41 +147,11 @@ class AdminClient:
             ClientError: anything else.
 
         """
-        _check_filter(wanted)
-        pattern, entry = wanted
-        request = DescribeAclsRequest(
-            resource_type_filter=pattern.resource_type,
-            resource_name_filter=pattern.name,
-            pattern_type_filter=pattern.pattern_type,
-            principal_filter=entry.principal,
-            host_filter=entry.host,
-            operation=entry.operation,
-            permission_type=entry.permission_type,
-        )
-        answer = await self.call(request, DescribeAclsResponse)
+        check_filter(wanted)
+        answer = await self.call(describing(wanted), DescribeAclsResponse)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        found = []
-        for each in answer.resources:
-            pattern_ = ResourcePattern(
-                resource_type(each.resource_type),
-                each.resource_name,
-                pattern_type(each.pattern_type),
-            )
-            found += [
-                AclBinding(
-                    pattern_,
-                    AccessControlEntry(
-                        acl.principal,
-                        acl.host,
-                        operation(acl.operation),
-                        permission_type(acl.permission_type),
-                    ),
-                )
-                for acl in each.acls
-            ]
-        found.sort()
-        return found
+        return sorted(described(answer))
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         """Create bindings, in one request; the results are in order.
@@ -202,7 +163,7 @@ class AdminClient:
             ClientError: nobody knows what became of them.
 
         """
-        results = [Created(_refusal(each)) for each in bindings]
+        results = [Created(refusal(each)) for each in bindings]
         sent = [at for at, each in enumerate(results) if each.error is None]
         if sent:
             answered = await self._each([bindings[at] for at in sent], self._create)
@@ -211,20 +172,7 @@ class AdminClient:
         return results
 
     async def _create(self, bindings: Sequence[AclBinding]) -> list[Created]:
-        request = CreateAclsRequest(
-            creations=tuple(
-                AclCreation(
-                    resource_type=pattern.resource_type,
-                    resource_name=pattern.name,
-                    resource_pattern_type=pattern.pattern_type,
-                    principal=entry.principal,
-                    host=entry.host,
-                    operation=entry.operation,
-                    permission_type=entry.permission_type,
-                )
-                for pattern, entry in bindings
-            )
-        )
+        request = creating(bindings)
         answer = await self._nodes.call(request, CreateAclsResponse, controller=True)
         return [Created(error_of(each.error_code, each.error_message)) for each in answer.results]
 
@@ -237,24 +185,11 @@ class AdminClient:
 
         """
         for each in filters:
-            _check_filter(each)
+            check_filter(each)
         return await self._each(filters, self._delete) if filters else []
 
     async def _delete(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
-        request = DeleteAclsRequest(
-            filters=tuple(
-                DeleteAclsFilter(
-                    resource_type_filter=pattern.resource_type,
-                    resource_name_filter=pattern.name,
-                    pattern_type_filter=pattern.pattern_type,
-                    principal_filter=entry.principal,
-                    host_filter=entry.host,
-                    operation=entry.operation,
-                    permission_type=entry.permission_type,
-                )
-                for pattern, entry in filters
-            )
-        )
+        request = deleting(filters)
         answer = await self._nodes.call(request, DeleteAclsResponse, controller=True)
         return [_deleted(each) for each in answer.filter_results]
 
@@ -325,53 +260,7 @@ def _is_again(result: _Result) -> bool:
 
 def _deleted(result: DeleteAclsFilterResult) -> Deleted:
     removed = (
-        Removed(
-            AclBinding(
-                ResourcePattern(
-                    resource_type(each.resource_type),
-                    each.resource_name,
-                    pattern_type(each.pattern_type),
-                ),
-                AccessControlEntry(
-                    each.principal,
-                    each.host,
-                    operation(each.operation),
-                    permission_type(each.permission_type),
-                ),
-            ),
-            error_of(each.error_code, each.error_message),
-        )
+        Removed(deleted(each), error_of(each.error_code, each.error_message))
         for each in result.matching_acls
     )
     return Deleted(error_of(result.error_code, result.error_message), tuple(removed))
-
-
-def _check_filter(wanted: AclBindingFilter) -> None:
-    pattern, entry = wanted
-    if (
-        pattern.resource_type is ResourceType.UNKNOWN
-        or pattern.pattern_type is PatternType.UNKNOWN
-        or entry.operation is AclOperation.UNKNOWN
-        or entry.permission_type is AclPermissionType.UNKNOWN
-    ):
-        raise ValueError("The AclBindingFilter must not contain UNKNOWN elements.")
-
-
-def _refusal(binding: AclBinding) -> ApiError | None:
-    """Return what Kafka's client says of a binding that only a filter may be; None for a good one.
-
-    Source: ``AclBindingFilter.findIndefiniteField``.
-    """
-    pattern, entry = binding
-    found = None
-    if pattern.resource_type in (ResourceType.ANY, ResourceType.UNKNOWN):
-        found = f"Resource type is {pattern.resource_type.name}"
-    elif pattern.pattern_type in (PatternType.ANY, PatternType.MATCH, PatternType.UNKNOWN):
-        found = f"Resource pattern type is {pattern.pattern_type.name}"
-    elif entry.operation in (AclOperation.ANY, AclOperation.UNKNOWN):
-        found = f"Operation is {entry.operation.name}"
-    elif entry.permission_type in (AclPermissionType.ANY, AclPermissionType.UNKNOWN):
-        found = f"Permission type is {entry.permission_type.name}"
-    if found is None:
-        return None
-    return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {found}")

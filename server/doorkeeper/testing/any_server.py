@@ -238,17 +238,10 @@ class AnyServer(ABC):
 
     def remove_acls(self, acls: Acls) -> None:
         """Remove ACLs; those that are not there are no fault."""
-        from doorkeeper.acl.model import (  # noqa: PLC0415
-            AccessControlEntryFilter,
-            AclBindingFilter,
-            ResourcePatternFilter,
-        )
+        from doorkeeper.acl.model import exactly  # noqa: PLC0415
         from doorkeeper.testing.given_acls import bindings_of  # noqa: PLC0415
 
-        self._remove(
-            AclBindingFilter(ResourcePatternFilter(*pattern), AccessControlEntryFilter(*entry))
-            for pattern, entry in bindings_of(acls)
-        )
+        self._remove(exactly(each) for each in bindings_of(acls))
 
     def clear(self) -> None:
         """Remove all ACLs."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl import applying
-from doorkeeper.acl.applying import Failed, Outcome, apply, exactly
-from doorkeeper.acl.filters import matches
+from doorkeeper.acl.applying import Failed, Outcome, apply
 from doorkeeper.acl.planning import plan
 from doorkeeper.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, topic
@@ -66,9 +65,3 @@ async def test_it_ends_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert target.asked == [("add", (A,))]
     assert (await apply(plan([D, A], [A, B]), Hand())) == Outcome(1, 1, ())
-
-
-def test_a_filter_for_one_binding() -> None:
-    """It matches this one and no other."""
-    assert matches(exactly(A), A)
-    assert not matches(exactly(A), B)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acl.filters import matches
+from doorkeeper.acl.model import Principal, exactly
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 
 
@@ -39,3 +40,11 @@ def test_bindings_sort_as_answers_do() -> None:
 
     shuffled = ordered[::-1]
     assert sorted(shuffled) == ordered
+
+
+def test_a_filter_for_one_binding() -> None:
+    """It matches this one and no other."""
+    one, other = allow("a", READ, topic("t")), allow("b", READ, topic("t"))
+
+    assert matches(exactly(one), one)
+    assert not matches(exactly(one), other)

@@ -1,0 +1,112 @@
+"""ACLs in the requests and answers of a client."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AccessControlEntry,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    exactly,
+)
+from doorkeeper.client.bindings import (
+    check_filter,
+    creating,
+    deleted,
+    deleting,
+    described,
+    describing,
+    refusal,
+)
+from doorkeeper.codes import binding_of, filter_of
+from doorkeeper.codes import described as rows_of
+from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
+
+BINDINGS = [
+    allow("alice", READ, topic("t")),
+    deny("eve", WRITE, group("g"), "10.0.0.1"),
+    allow("eve", READ, topic("t", PREFIXED)),
+]
+
+
+def test_a_server_reads_what_a_client_writes() -> None:
+    """Requests come back as the values they were made of, by the server's own reading."""
+    filters = [ANY_BINDING, *map(exactly, BINDINGS)]
+
+    assert [binding_of(row) for row in creating(BINDINGS).creations] == BINDINGS
+    assert [filter_of(row) for row in deleting(filters).filters] == filters
+    assert [filter_of(describing(each)) for each in filters] == filters
+
+
+def test_a_client_reads_what_a_server_writes() -> None:
+    """Each pattern of an answer has its entries, each of which is a binding."""
+    answer = DescribeAclsResponse(resources=rows_of(BINDINGS))
+
+    assert described(answer) == sorted(BINDINGS)
+
+
+def test_what_a_later_release_knows_is_unknown() -> None:
+    """A code without a name here is UNKNOWN, and the rest of its binding is there."""
+    row = DeleteAclsMatchingAcl(
+        resource_type=99,
+        resource_name="z",
+        pattern_type=98,
+        principal="User:a",
+        host="*",
+        operation=97,
+        permission_type=96,
+    )
+
+    assert deleted(row) == AclBinding(
+        ResourcePattern(ResourceType.UNKNOWN, "z", PatternType.UNKNOWN),
+        AccessControlEntry("User:a", "*", AclOperation.UNKNOWN, AclPermissionType.UNKNOWN),
+    )
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        wanted(ResourceType.UNKNOWN),
+        wanted(pattern_type=PatternType.UNKNOWN),
+        wanted(operation=AclOperation.UNKNOWN),
+        wanted(permission_type=AclPermissionType.UNKNOWN),
+    ],
+)
+def test_filters_with_unknown_elements_are_refused(unknown: AclBindingFilter) -> None:
+    """A server would close the connection; every element is looked at."""
+    check_filter(ANY_BINDING)
+
+    with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):
+        check_filter(unknown)
+
+
+@pytest.mark.parametrize(
+    ("binding", "text"),
+    [
+        (
+            allow("a", READ, topic("t")._replace(resource_type=ResourceType.ANY)),
+            "Resource type is ANY",
+        ),
+        (
+            allow("a", READ, topic("t", PatternType.MATCH)),
+            "Resource pattern type is MATCH",
+        ),
+        (allow("a", AclOperation.UNKNOWN, topic("t")), "Operation is UNKNOWN"),
+    ],
+)
+def test_bindings_that_only_a_filter_may_be_are_refused(binding: AclBinding, text: str) -> None:
+    """With Kafka's text; a good binding is not."""
+    found = refusal(binding)
+
+    assert found is not None
+    assert found.message == f"Invalid ACL creation: {text}"
+    assert refusal(BINDINGS[0]) is None
