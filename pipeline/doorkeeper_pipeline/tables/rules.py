@@ -21,69 +21,59 @@ class Rule:
     severity: str = ERROR
 
 
+_COUNTS_ARE_POSITIVE = Rule(name="counts are positive", predicate="count > 0")
+_PRINCIPAL = "principal LIKE '%:%'"
+
+_DECISION = (
+    Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
+    _COUNTS_ARE_POSITIVE,
+    Rule(name="time runs forward", predicate="first_ts <= last_ts"),
+    Rule(name="principal has a type", predicate=_PRINCIPAL, severity=WARNING),
+    Rule(name="resource has a name", predicate="resource_name <> ''", severity=WARNING),
+)
+_BINDING = (
+    Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
+    Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
+    Rule(name="principal has a type", predicate=_PRINCIPAL),
+)
+
 RULES: dict[str, tuple[Rule, ...]] = {
-    "lines": (
-        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
-        Rule(name="counts are positive", predicate="count > 0"),
-        Rule(name="time runs forward", predicate="first_ts <= last_ts"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'", severity=WARNING),
-        Rule(name="resource has a name", predicate="resource_name <> ''", severity=WARNING),
-    ),
-    "decisions": (
-        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
-        Rule(name="counts are positive", predicate="count > 0"),
-        Rule(name="time runs forward", predicate="first_ts <= last_ts"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'", severity=WARNING),
-        Rule(name="resource has a name", predicate="resource_name <> ''", severity=WARNING),
-    ),
+    "lines": _DECISION,
+    "decisions": _DECISION,
     "bindings": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        *_BINDING,
         Rule(
             name="time runs forward",
             predicate="valid_to IS NULL OR valid_from IS NULL OR valid_from <= valid_to",
         ),
     ),
     "grant_usage": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        *_BINDING,
         Rule(name="used agrees with uses", predicate="used = (uses > 0)"),
         Rule(name="decisive agrees with its uses", predicate="decisive = (decisive_uses > 0)"),
     ),
     "unused_grants": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        *_BINDING,
         Rule(name="proposal is known", predicate="proposal IN ('REMOVE', 'KEEP')"),
     ),
-    "overbroad_grants": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
-    ),
+    "overbroad_grants": _BINDING,
     "least_privilege": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        *_BINDING,
         Rule(name="each has support", predicate="support > 0"),
     ),
     "backtest": (
         Rule(name="turn is known", predicate="turn IN ('ALLOW_TO_DENY', 'DENY_TO_ALLOW')"),
-        Rule(name="counts are positive", predicate="count > 0"),
+        _COUNTS_ARE_POSITIVE,
     ),
     "denied": (
-        Rule(name="counts are positive", predicate="count > 0"),
+        _COUNTS_ARE_POSITIVE,
         Rule(
             name="reason is known",
             predicate="reason IN ('NO_ACL', 'DENY', 'ALLOWED_NOW', 'UNKNOWN')",
         ),
     ),
     "drift": (
-        Rule(name="permission is known", predicate="permission_type IN ('ALLOW', 'DENY')"),
-        Rule(name="pattern is known", predicate="pattern_type IN ('LITERAL', 'PREFIXED')"),
-        Rule(name="principal has a type", predicate="principal LIKE '%:%'"),
+        *_BINDING,
         Rule(name="change is known", predicate="change IN ('ADDED', 'REMOVED')"),
     ),
     "new_access": (
@@ -102,7 +92,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "runs": (Rule(name="time runs forward", predicate="started <= finished"),),
 }
-
 """The rules of each table."""
 
 KEYS: dict[str, tuple[str, ...]] = {
