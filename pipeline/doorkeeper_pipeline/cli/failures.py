@@ -31,7 +31,7 @@ FAILED = 3
 INTERRUPTED = 130
 
 STATUSES = """\b
-Exit status: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
+Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
 3 it could not be done, and nothing was changed; 130 ended by Ctrl-C."""
 
 

@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913  one for each option
     Examples:
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
       doorkeeper-pipeline propose --engine local --out access --kind unused
-      doorkeeper acls plan proposal.yaml --bootstrap-server b:9092
+      doorkeeper acls plan proposal.yaml kafka://b:9092
     """
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy

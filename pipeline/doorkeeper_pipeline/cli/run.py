@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 )
 @options.policy
 @options.engine
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What was done, for people or as JSON.",
+)
 def command(  # noqa: PLR0913  one for each option
     *,
     inputs: tuple[str, ...],
@@ -66,8 +72,8 @@ def command(  # noqa: PLR0913  one for each option
 
     \b
     Examples:
-      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
+      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
     """
     from doorkeeper_pipeline.jobs.run import (  # noqa: PLC0415  Polars is heavy

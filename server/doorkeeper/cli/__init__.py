@@ -4,17 +4,23 @@ commands     the list of subcommands; each module is imported when it is called
 serve        doorkeeper serve
 acls         doorkeeper acls add | remove | list
 acl_options  its options: those of kafka-acls.sh; acl_targets says whose ACLs, acl_printing prints
+acl_sets     doorkeeper acls export | import | diff | plan | apply; acl_places is where sets are,
+             acl_plans a plan as text
 acl_questions, acl_lint
              doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
              from, acl_question_options what is asked, acl_explanations and acl_texts the words
 completion   doorkeeper completion
 lazy         groups whose commands are imported when they are called
 terminal     colours, and texts that move no cursor
-store        doorkeeper store backup | restore
+store        doorkeeper store backup | restore; store_moves: migrate | check | copy
 audit        doorkeeper audit verify | tail
 config       doorkeeper config check | show | reset
-users        doorkeeper users add | set-password | delete | list
+users        doorkeeper users add | set-password | delete | list; wire_users are those of a server
+users_file   doorkeeper users-file set | delete | list
 live         a client for one command
+options, passwords, progress, files
+             options of several commands, how a password is asked for, how far a long work is, files
+             that are written whole or not at all
 failures     how a command that cannot go on says so
 """
 

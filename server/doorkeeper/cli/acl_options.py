@@ -116,8 +116,10 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
     options = (
         _several("--allow-principal", "TYPE:NAME", "Who may", hidden=hidden),
         _several("--deny-principal", "TYPE:NAME", "Who may not", hidden=hidden),
-        _several("--allow-host", "ADDRESS", "From where they may; from everywhere", hidden=hidden),
-        _several("--deny-host", "ADDRESS", "From where they may not; likewise", hidden=hidden),
+        _several("--allow-host", "ADDRESS", "From where they may; else everywhere", hidden=hidden),
+        _several(
+            "--deny-host", "ADDRESS", "From where they may not; else everywhere", hidden=hidden
+        ),
         _several("--operation", "OPERATION", "What: Read, Write, ...; else All", hidden=hidden),
         click.option(
             "--producer",

@@ -74,6 +74,15 @@ _removals_max = click.option(
 )
 
 
+_output = click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Lines for people, or JSON.",
+)
+
+
 def selectors(command: Command) -> Command:
     """Give a command the options of ownership; ``_selector`` takes their values."""
     prefix = click.option(
@@ -194,7 +203,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="The same for RIGHT, where it differs.",
 )
-@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@_output
 @selectors
 def diff(
     left: str,
@@ -233,7 +242,7 @@ Examples:
 @click.argument("place")
 @_command_config
 @_removals_max
-@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@_output
 @click.option("--out", "file", metavar="FILE", type=click.Path(path_type=Path), help="Keep it.")
 @selectors
 def plan(

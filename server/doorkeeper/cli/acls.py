@@ -71,7 +71,10 @@ def command() -> None:
     add, remove and list take the options of kafka-acls.sh, for servers that run, Kafka's too, or
     for a stopped one's store: that is the way back for who locked everybody out. There the
     configured authorizer is started without listeners, and the change log names Server:doorkeeper
-    as the author. The others change nothing.
+    as the author.
+
+    explain, who-can, what-can and lint answer questions and change nothing. export, import, diff,
+    plan and apply are for whole sets of ACLs in files.
     """
 
 

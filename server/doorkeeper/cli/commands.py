@@ -11,7 +11,9 @@ _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
     "acls": Member("doorkeeper.cli.acls:command", "Manage ACLs, and ask why they decide so."),
     "users": Member("doorkeeper.cli.users:command", "Manage users who log in by SCRAM."),
-    "store": Member("doorkeeper.cli.store:command", "Back up and restore the embedded store."),
+    "store": Member(
+        "doorkeeper.cli.store:command", "Back up, restore, migrate, check and copy stores."
+    ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit trail."),
     "config": Member(
         "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
