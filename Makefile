@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-system serve test test-all interop-quick conformance check generate wheel \
-        bench bench-quick bench-parts lock image clean
+        bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
 ARGS ?=
