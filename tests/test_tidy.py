@@ -29,6 +29,7 @@ TESTED_ELSEWHERE = {
     "server/doorkeeper/node.py": "types only; the tests of the handlers make their values",
     "server/doorkeeper/storage/postgres/migrations/env.py": "alembic reads it; test_migrating",
     "server/doorkeeper/storage/postgres/migrations/versions/v0001_first.py": "test_migrating",
+    "server/doorkeeper/net/surroundings.py": "types only; the tests of the shell make them",
     "server/doorkeeper/testing/options.py": "types only; test_configuration gives them values",
     "pipeline/doorkeeper_pipeline/engines/contract.py": "types; test_local and test_spark use them",
     "server/doorkeeper/version.py": "one constant; the wheel's try-out prints it",

@@ -202,7 +202,7 @@ def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...
         for _, entry in of_pattern:
             row = rows.get(entry)
             if row is None:
-                row = rows[entry] = _description(entry)
+                row = rows[entry] = description_of(entry)
             acls.append(row)
         resources.append(
             DescribeAclsResource(
@@ -215,7 +215,8 @@ def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...
     return tuple(resources)
 
 
-def _description(entry: AccessControlEntry) -> AclDescription:
+def description_of(entry: AccessControlEntry) -> AclDescription:
+    """Return an entry as it stands in a row."""
     # The members themselves: they are integers, and their ``value`` is a slow property.
     return AclDescription(
         principal=entry.principal,

@@ -4,11 +4,13 @@
     advance(now_s)      handles the next complete frame and says what came of it:
         bytes           the answer, ready for the socket
         Update          the authorizer or the topics must change something first
+        Lengthy         an answer whose body is made in pieces
         Authenticating  a mechanism takes its time over a token
         Refused         an authentication failed: answer and close, both after the delay
         Closed          nothing can be answered: close
         None            there is no complete frame
     finish(update, results)   makes the answer to an Update
+    lengthened(lengthy, body)   makes the answer of a body that was made in pieces
     authenticated(pending, step, now_s)   goes on with an Authenticating
 
 Nothing here logs, waits or knows what time it is. What somebody should read about is appended to
@@ -22,7 +24,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.acl_rows import Description
 from doorkeeper.answer_codes import code_of
+from doorkeeper.answering import End, encoded, framed, key_of, unfit, where
 from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
@@ -32,6 +36,7 @@ from doorkeeper.exchange import (
     Answered,
     Authenticating,
     Closed,
+    Lengthy,
     Login,
     Note,
     Refused,
@@ -44,7 +49,7 @@ from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import decode_request_header, encode_response
+from doorkeeper_wire.headers import decode_request_header
 from doorkeeper_wire.reading import bounded
 
 if TYPE_CHECKING:
@@ -200,7 +205,7 @@ class Connection:
             self.receive(b"")
         try:
             result = self._next(now_s)
-        except _End as end:
+        except End as end:
             result = end.closed
         return self._noted(result)
 
@@ -214,7 +219,7 @@ class Connection:
         """Go on with what has waited."""
         try:
             result = work()
-        except _End as end:
+        except End as end:
             result = end.closed
         self._input.size_max = self._frame_bytes_max
         if self._recollection is not None:
@@ -234,7 +239,7 @@ class Connection:
         try:
             response = update.outcome.finish(results)
             return self._answer(update.api, update.request, update.header, response)
-        except _End as end:
+        except End as end:
             return end.closed
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self.refuse(update, error)
@@ -243,8 +248,23 @@ class Connection:
         """Make the answer to an update that failed as a whole."""
         try:
             return self._refusal(update.api, update.request, update.header, error)
-        except _End as end:
+        except End as end:
             return end.closed
+
+    def lengthened(self, lengthy: Lengthy, body: bytes | Exception) -> bytes | Closed:
+        """Make the answer whose body has been made, or failed to be."""
+        header = lengthy.header
+        try:
+            if isinstance(body, Unencodable):
+                raise unfit(header, header.api_version, body)
+            if isinstance(body, Exception):
+                return self._refusal(lengthy.api, lengthy.request, header, body)
+        except End as end:
+            return end.closed
+        answer = self._answered(header, lengthy.response, framed(header, body))
+        if lengthy.left is not None and self._recollection is not None:
+            self._recollection.keep(lengthy.left, lengthy.frame, answer, self.answered[-1])
+        return answer
 
     # --- frames
 
@@ -260,7 +280,7 @@ class Connection:
             return self._refused(b"", "Failing SASL authentication due to invalid receive size")
         larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
         hint = {"hint": "the client speaks TLS"} if fault.size >> 8 in _TLS_GREETINGS else {}
-        raise _End(f"Invalid receive (size = {fault.size}{larger})", hint)
+        raise End(f"Invalid receive (size = {fault.size}{larger})", hint)
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session
@@ -308,7 +328,7 @@ class Connection:
         try:
             return decode_request_header(frame)
         except Malformed as error:
-            reason, fields = "malformed request header", _where(error)
+            reason, fields = "malformed request header", where(error)
         except UnknownApi as error:
             reason = (
                 f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
@@ -319,7 +339,7 @@ class Connection:
             }
         if not self._session.is_open:
             fields["cause"], reason = reason, NOT_KAFKA
-        raise _End(reason, fields)
+        raise End(reason, fields)
 
     # --- requests of a client that may make them
 
@@ -341,16 +361,22 @@ class Connection:
         if outcome.__class__ in UPDATES:
             change: Any = outcome
             return Update(change, context, api, request, header)
+        if outcome.__class__ is Description and outcome.is_long:
+            left = None if watch is None or recall is None else recall.left(watch, self.notes)
+            pieces = outcome.pieces(header.api_version)
+            return Lengthy(pieces, outcome, api, request, header, body.frame, left)
         answer = self._answer(api, request, header, outcome)
         if watch is not None and recall is not None:
-            recall.keep(watch, body.frame, answer, self.answered[-1], self.notes)
+            left = recall.left(watch, self.notes)
+            if left is not None:
+                recall.keep(left, body.frame, answer, self.answered[-1])
         return answer
 
     def _api(self, header: RequestHeader) -> Api:
         """Return the API, if it is offered on this listener."""
         api = self._apis(header.api_key)
         if api is None or not (api.on_controller if self._peer.controller else api.on_broker):
-            raise _End(f"Received request for disabled api with key {_key(header)}")
+            raise End(f"Received request for disabled api with key {key_of(header)}")
         return api
 
     def _unsupported(
@@ -362,8 +388,8 @@ class Connection:
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
             return self._encoded(header, response, version=0)
-        raise _End(
-            f"Received request for api with key {_key(header)} and unsupported version"
+        raise End(
+            f"Received request for api with key {key_of(header)} and unsupported version"
             f" {header.api_version}",
             self._request(header),
         )
@@ -380,11 +406,11 @@ class Connection:
             self._client.introduced(request, header.api_version)
         return request
 
-    def _malformed(self, header: RequestHeader, error: Malformed) -> _End:
-        return _End(
+    def _malformed(self, header: RequestHeader, error: Malformed) -> End:
+        return End(
             f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
             f" {header.api_version}",
-            {**self._request(header), **_where(error)},
+            {**self._request(header), **where(error)},
         )
 
     def _answer(
@@ -440,7 +466,7 @@ class Connection:
             self.notes.append(Note("a request failed", fields, error))
         response = api.refuse(request, header.api_version, error)
         if response is None:
-            raise _End(f"{api.name} failed and has no form for errors", self._request(header))
+            raise End(f"{api.name} failed and has no form for errors", self._request(header))
         return self._encoded(header, response)
 
     def _request(self, header: RequestHeader) -> dict[str, object]:
@@ -558,20 +584,6 @@ class Connection:
         )
 
 
-def encoded(header: RequestHeader, response: Response, *, version: int | None = None) -> bytes:
-    """Return the whole frame of an answer."""
-    if version is None:
-        version = header.api_version
-    try:
-        body = response.encode(version)
-    except Unencodable as error:
-        raise _End(
-            f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
-            {"correlation_id": header.correlation_id, "cause": str(error)},
-        ) from None
-    return encode_response(header.api_key, version, header.correlation_id, body)
-
-
 class Body(NamedTuple):
     """A frame, and where the body of its request begins."""
 
@@ -582,19 +594,3 @@ class Body(NamedTuple):
 def _nobody(error: BaseException) -> Note:
     """Say why there is no principal: a builder's own error has its name, rules say the name."""
     return Note("no principal could be made for a connection", {"cause": one_line(error)})
-
-
-class _End(Exception):
-    """Leaves whatever is under way and closes the connection."""
-
-    def __init__(self, reason: str, fields: Mapping[str, object] | None = None) -> None:
-        super().__init__(reason)
-        self.closed = Closed(reason, fields or {})
-
-
-def _where(error: Malformed) -> dict[str, object]:
-    return {"field": error.field, "offset": error.offset, "cause": error.reason}
-
-
-def _key(header: RequestHeader) -> str:
-    return f"{header.api_key} ({API_NAMES[header.api_key]})"

@@ -1,8 +1,8 @@
 """What a connection and its shell tell each other: values, and what is counted.
 
 Peer       who is connected to what
-Advance    what came of a frame: an answer, an ``Update``, ``Authenticating``, ``Refused``,
-           ``Closed``, or nothing
+Advance    what came of a frame: an answer, an ``Update``, ``Lengthy``, ``Authenticating``,
+           ``Refused``, ``Closed``, or nothing
 Note       something that somebody should read
 Answered   an answer and its request, where somebody tells of them
 Login      who a client has proved to be, or that it has failed to
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import Step
     from doorkeeper.node import Response
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.remembering import LeftBehind
     from doorkeeper_wire.headers import RequestHeader
 
 UPDATES: Final = frozenset(
@@ -72,6 +74,21 @@ class Update(NamedTuple):
     api: Api
     request: Any
     header: RequestHeader
+
+
+class Lengthy(NamedTuple):
+    """A request whose answer takes long to make: its ``body`` comes in pieces.
+
+    ``left`` is what the request has left behind; None where its answer is not remembered.
+    """
+
+    body: Pieces[bytes]
+    response: Response
+    api: Api
+    request: Any
+    header: RequestHeader
+    frame: bytes
+    left: LeftBehind | None
 
 
 class Authenticating(NamedTuple):
@@ -154,4 +171,4 @@ class Counts:
         """By the mechanism, empty where none was agreed on, and by whether they succeeded."""
 
 
-Advance = bytes | Update | Authenticating | Refused | Closed | None
+Advance = bytes | Update | Lengthy | Authenticating | Refused | Closed | None

@@ -228,39 +228,38 @@ class Recollection:
             decisions.told = []
         return Watch(truth, *self._marks(notes))
 
-    def keep(
-        self,
-        watch: Watch,
-        frame: bytes,
-        answer: bytes,
-        answered: tuple[int, int],
-        notes: Sized,
-    ) -> None:
-        """Keep an answer, if all that it left behind can be left again."""
-        limits = self._memory.limits
-        if len(frame) > limits.request_kept_bytes_max or len(answer) > limits.answer_kept_bytes_max:
-            return
+    def left(self, watch: Watch, notes: Sized) -> LeftBehind | None:
+        """Return what a request has left behind since; None where that cannot be left again."""
         allowed, denied, *others = self._marks(notes)
         if others != [watch.traces, watch.trailing, watch.withheld, watch.notes]:
+            return None
+        decisions = self._memory.decisions
+        told = () if decisions is None or decisions.told is None else map(Told, decisions.told)
+        return LeftBehind(watch.truth, allowed - watch.allowed, denied - watch.denied, tuple(told))
+
+    def keep(
+        self, left: LeftBehind, frame: bytes, answer: bytes, answered: tuple[int, int]
+    ) -> None:
+        """Keep an answer, if it is still true."""
+        limits = self._memory.limits
+        if len(frame) > limits.request_kept_bytes_max or len(answer) > limits.answer_kept_bytes_max:
             return
         # Behind ApiVersions the connection may be of other software: such an answer stands on the
         # shelf of the software that it introduces, where only those find it who have told already.
         shelf = self._take_shelf()
-        if self._memory.truth(self._listener_name) != watch.truth:
+        if self._memory.truth(self._listener_name) != left.truth:
             return
-        if shelf.truth != watch.truth:
+        if shelf.truth != left.truth:
             shelf.forget()
-            shelf.truth = watch.truth
-        decisions = self._memory.decisions
-        told = () if decisions is None or decisions.told is None else map(Told, decisions.told)
+            shelf.truth = left.truth
         made = Remembered(
             int.from_bytes(frame[:2]),
             answer[:4],
             answer[8:],
             answered,
-            allowed - watch.allowed,
-            denied - watch.denied,
-            tuple(told),
+            left.allowed,
+            left.denied,
+            left.told,
         )
         self._memory.keep(shelf, frame[:4] + frame[8:], made)
 
@@ -307,3 +306,15 @@ class Watch(NamedTuple):
     trailing: int
     withheld: int
     notes: int
+
+
+class LeftBehind(NamedTuple):
+    """What a request has left behind, and the truth that it was handled by.
+
+    ``allowed`` and ``denied`` count decisions, and ``told`` are those that somebody records.
+    """
+
+    truth: Truth
+    allowed: int
+    denied: int
+    told: tuple[Told, ...]

@@ -4,7 +4,7 @@ They answer from their requests alone, so that what a test sees is the edge's do
 
     ApiVersions, SaslHandshake, SaslAuthenticate    the real ones
     DescribeAcls    echoes the name asked for; ``fail`` raises, ``senseless`` is refused,
-                    ``long:N`` answers N rows of 10 kB
+                    ``long:N`` answers N rows of 10 kB, ``pieces:N`` N rows made in pieces
     CreateAcls      one binding for each creation, to the authorizer
     DeleteTopics    the names, to the services
 """
@@ -14,7 +14,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import (
+    ANY_BINDING,
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -23,6 +25,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.acl_rows import AclRows, Description
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
@@ -53,6 +56,7 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
+from testkit.acl import READ, allow, topic
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -75,6 +79,8 @@ def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node)
         return coded_answer(name.removeprefix("codes:"))
     if name.startswith("long:"):
         return long_answer(int(name.removeprefix("long:")))
+    if name.startswith("pieces:"):
+        return long_description(int(name.removeprefix("pieces:")))
     return DescribeAclsResponse(error_message=name)
 
 
@@ -97,6 +103,12 @@ def long_answer(rows: int) -> DescribeAclsResponse:
     return DescribeAclsResponse(
         resources=(DescribeAclsResource(resource_name="x" * 10_000),) * rows
     )
+
+
+def long_description(topics: int) -> Description:
+    """Return an answer that is made in pieces: an ACL on each of some topics."""
+    snapshot = load((f"{each:022}", allow("a", READ, topic(f"t-{each}"))) for each in range(topics))
+    return Description(AclRows(lambda: snapshot), snapshot, ANY_BINDING)
 
 
 def _refuse_describe(request: Any, version: int, error: BaseException) -> Response:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.limits import Limits
 from doorkeeper.net.ledger import Ledger
-from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.long_answers import LongAnswers
+from doorkeeper.net.shell import Shell
 from doorkeeper.net.spec import IN_CLEAR, Offers
 from doorkeeper.net.strangers import Strangers
+from doorkeeper.net.surroundings import Surroundings
 from doorkeeper.net.updates import UnderWay
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
@@ -101,6 +103,7 @@ class World:
             UnderWay(),
             self.lost.append,
             self.strangers,
+            LongAnswers(asyncio.get_running_loop()),
             **told,
         )
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-_ALL_ENTRIES = AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY)
+ALL_ENTRIES = AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY)
+"""Asks for every entry."""
 
 _NAME = itemgetter(0)
 
@@ -52,7 +53,7 @@ def find(snapshot: Snapshot, wanted: AclBindingFilter) -> SortedBindings:
     An UNKNOWN in the filter finds nothing.
     """
     found = SortedBindings()
-    for resource_type in _types(wanted.pattern.resource_type):
+    for resource_type in types_of(wanted.pattern):
         index = snapshot.types[resource_type]
         if wanted.entry.principal is None:
             _add_groups(found, index.patterns, wanted)
@@ -63,10 +64,11 @@ def find(snapshot: Snapshot, wanted: AclBindingFilter) -> SortedBindings:
     return found
 
 
-def _types(wanted: ResourceType) -> Iterable[ResourceType]:
-    if wanted is ResourceType.ANY:
-        return (each for each in ResourceType if each > ResourceType.ANY)
-    return (wanted,)
+def types_of(wanted: ResourcePatternFilter) -> tuple[ResourceType, ...]:
+    """Return the resource types that a filter asks for, in order."""
+    if wanted.resource_type is ResourceType.ANY:
+        return tuple(each for each in ResourceType if each > ResourceType.ANY)
+    return (wanted.resource_type,)
 
 
 def _add_groups(
@@ -77,12 +79,17 @@ def _add_groups(
     # A client that asks for everything gets here. Nothing is made for it: the bindings that are
     # stored are the answer, and sorting them is most of the work. Sorting is stable, and names
     # alone are compared fastest: of each name the literal stays first.
-    everything = wanted.entry == _ALL_ENTRIES
+    everything = wanted.entry == ALL_ENTRIES
     for _, _, group in sorted(_selected(patterns, wanted.pattern), key=_NAME):
         if everything:
             found += sorted(group) if len(group) > 1 else group
         else:
-            found += sorted([each for each in group if entry_matches(wanted.entry, each.entry)])
+            found += sorted(matching(group, wanted.entry))
+
+
+def matching(group: Iterable[AclBinding], wanted: AccessControlEntryFilter) -> list[AclBinding]:
+    """Return those of some bindings whose entries a filter asks for."""
+    return [each for each in group if entry_matches(wanted, each.entry)]
 
 
 def _add_cells(
@@ -91,18 +98,23 @@ def _add_cells(
     cells: Names[Cell],
     wanted: AclBindingFilter,
 ) -> None:
-    principal = wanted.entry.principal
-    assert principal is not None
     for name, pattern_type, cell in sorted(_selected(cells, wanted.pattern), key=_NAME):
         pattern = ResourcePattern(resource_type, name, pattern_type)
-        entries = [
-            AccessControlEntry(principal, host, operation, permission_type)
-            for host, mask in sorted(masks(cell))
-            for operation, permission_type in entries_of(mask)
-        ]
-        found += [
-            AclBinding(pattern, entry) for entry in entries if entry_matches(wanted.entry, entry)
-        ]
+        found += matching_in_cell(pattern, cell, wanted.entry)
+
+
+def matching_in_cell(
+    pattern: ResourcePattern, cell: Cell, wanted: AccessControlEntryFilter
+) -> list[AclBinding]:
+    """Return what a filter that names a principal asks for of its bindings on one pattern."""
+    principal = wanted.principal
+    assert principal is not None
+    entries = [
+        AccessControlEntry(principal, host, operation, permission_type)
+        for host, mask in sorted(masks(cell))
+        for operation, permission_type in entries_of(mask)
+    ]
+    return [AclBinding(pattern, entry) for entry in entries if entry_matches(wanted, entry)]
 
 
 def _selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:

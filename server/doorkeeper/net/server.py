@@ -14,9 +14,11 @@ from doorkeeper.net.addresses import address_of, connection_id, java_host_addres
 from doorkeeper.net.admission import Admission
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.shell import Shell, Surroundings
+from doorkeeper.net.long_answers import LongAnswers
+from doorkeeper.net.shell import Shell
 from doorkeeper.net.spec import ENCRYPTED, IN_CLEAR
 from doorkeeper.net.strangers import Strangers
+from doorkeeper.net.surroundings import Surroundings
 from doorkeeper.net.updates import UnderWay
 
 if TYPE_CHECKING:
@@ -110,6 +112,7 @@ class Server:
             UnderWay(),
             self._lost,
             Strangers(loop, self._limits.strangers_percent / 100),
+            LongAnswers(loop),
             self._requests,
             self._trail,
             self._request_log,

@@ -5,6 +5,7 @@ per connection. Strangers alone, who have not logged in, wait for their turn wit
 ``strangers``. A connection is held, and not read from, while
 
     an update is under way          its answer comes before the next request's
+    a long answer is being made     as an update
     a login takes its time          as an update
     its peer does not take answers  the write buffer is not empty
     an authentication has failed    the answer and the end come after the delay
@@ -14,30 +15,28 @@ per connection. Strangers alone, who have not logged in, wait for their turn wit
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Authenticating, Closed, Login, Refused
-from doorkeeper.metrics.requests import RequestMeter, Waited
+from doorkeeper.exchange import Authenticating, Closed, Lengthy, Login, Refused
+from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.beginning import SERVED, begun, count_of
 from doorkeeper.net.spec import Accepted
 from doorkeeper.net.transports import is_encrypted, peer_certificates
-from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, UnderWay, step_of
+from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, step_of
 from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.authn.contract import Step
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.connection import Connection
     from doorkeeper.exchange import Advance, Update
-    from doorkeeper.limits import Limits
     from doorkeeper.net.ledger import Ledger
-    from doorkeeper.net.request_log import RequestLog
-    from doorkeeper.net.spec import Logger, Services, Trail
-    from doorkeeper.net.strangers import Strangers, Turn
+    from doorkeeper.net.long_answers import Making
+    from doorkeeper.net.strangers import Turn
+    from doorkeeper.net.surroundings import Surroundings
 
 TLS_PIECE_BYTES: Final = 65_536
 """A long answer goes to TLS in pieces of this size."""
@@ -47,29 +46,6 @@ REASON_CHARACTERS_MAX: Final = 500
 
 STRANGER_BYTES: Final = 4096
 """What a stranger may send ahead while it waits for its turn: to stop reading costs more."""
-
-
-class Surroundings(NamedTuple):
-    """What all connections of a server share.
-
-    ``clock`` gives seconds and is steady. ``requests`` is None where nobody asks for metrics,
-    ``trail`` where nothing is recorded, ``request_log`` where requests are never told.
-    """
-
-    loop: asyncio.AbstractEventLoop
-    clock: Callable[[], float]
-    limits: Limits
-    authorizer: GuardedAuthorizer | None
-    services: Services
-    logger: Logger
-    incoming: Ledger[Shell]
-    outgoing: Ledger[Shell]
-    updates: UnderWay
-    lost: Callable[[Shell], None]
-    strangers: Strangers
-    requests: RequestMeter | None = None
-    trail: Trail | None = None
-    request_log: RequestLog | None = None
 
 
 class Shell(Accepted):
@@ -85,6 +61,7 @@ class Shell(Accepted):
         "_end",
         "_in_turn",
         "_items",
+        "_making",
         "_reading",
         "_stranger",
         "_transport",
@@ -99,6 +76,7 @@ class Shell(Accepted):
         self._transport: asyncio.Transport | None = None
         self._items: Items[Any] | None = None
         self._authenticating: asyncio.Future[Step] | None = None
+        self._making: Making | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._in_turn: asyncio.Handle | Turn | None = None
         self._end: Closed | Refused | None = None
@@ -182,10 +160,10 @@ class Shell(Accepted):
         if self._authenticating is not None:
             self._authenticating.cancel()
             self._authenticating = None
-        for timer in (self._delayed, self._in_turn):
-            if timer is not None:
-                timer.cancel()
-        self._delayed = self._in_turn = None
+        for each in (self._delayed, self._in_turn, self._making):
+            if each is not None:
+                each.cancel()
+        self._delayed = self._in_turn = self._making = None
         around.incoming.hold(self, 0)
         around.outgoing.hold(self, 0)
         around.logger.debug("connection closed", connection=self._id, cause=str(exc or ""))
@@ -225,6 +203,7 @@ class Shell(Accepted):
             self._write_full
             or self._items is not None
             or self._authenticating is not None
+            or self._making is not None
             or self._end is not None
         )
 
@@ -269,15 +248,14 @@ class Shell(Accepted):
         """Write what was answered, count it, and tell what there is to tell."""
         if answers:
             self._write(answers)
-        if self._connection.answered:
-            self._count_answered(began_s)
+        self._count_answered(began_s)
         if self._connection.notes:
             self._tell_notes()
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count what was answered since; the answers of one turn leave, and end, together."""
         around, answered = self._around, self._connection.answered
-        if around.requests is not None:
+        if around.requests is not None and answered:
             around.requests.answered(answered, around.clock() - began_s, waited)
         answered.clear()
 
@@ -301,26 +279,32 @@ class Shell(Accepted):
         return now_s
 
     def _other(
-        self, result: Update | Authenticating | Refused | Closed, began_s: float
+        self, result: Update | Lengthy | Authenticating | Refused | Closed, began_s: float
     ) -> bytes | None:
         """Take what is no plain answer; return an answer if there is one after all."""
         if isinstance(result, (Closed, Refused)):
             self._end = result
-            return None
-        if isinstance(result, Authenticating):
+        elif isinstance(result, Authenticating):
             self._await(result, began_s)
-            return None
+        elif isinstance(result, Lengthy):
+            self._make(result, began_s)
+        else:
+            return self._change(result, began_s)
+        return None
+
+    def _change(self, update: Update, began_s: float) -> bytes | None:
+        """Begin an update; return its answer if it is over already."""
         try:
-            items = self._begun(result)
+            items = self._begun(update)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
-            return self._answer_of(self._connection.refuse(result, error))
-        if isinstance(result.outcome, ChangeTopics) and not result.outcome.wait:
-            self._follow(items, result, began_s, awaited=False)
-            return self._answer_of(self._connection.finish(result, ()))
-        if items.done() and self._is_recorded(result, items):
-            return self._completed(result, items)
+            return self._answer_of(self._connection.refuse(update, error))
+        if isinstance(update.outcome, ChangeTopics) and not update.outcome.wait:
+            self._follow(items, update, began_s, awaited=False)
+            return self._answer_of(self._connection.finish(update, ()))
+        if items.done() and self._is_recorded(update, items):
+            return self._completed(update, items)
         self._items = items
-        self._follow(items, result, began_s, awaited=True)
+        self._follow(items, update, began_s, awaited=True)
         return None
 
     def _await(self, pending: Authenticating, began_s: float) -> None:
@@ -343,6 +327,18 @@ class Shell(Accepted):
             self._resume(result)
 
         future.add_done_callback(on_done)
+
+    def _make(self, lengthy: Lengthy, began_s: float) -> None:
+        """Come back when a long answer has been made, in pieces."""
+
+        def on_made(body: bytes | Exception) -> None:
+            self._making = None
+            answer = self._answer_of(self._connection.lengthened(lengthy, body))
+            self._count_answered(began_s)
+            self._tell_answers(began_s)
+            self._resume(answer)
+
+        self._making = self._around.long_answers.make(lengthy.body, on_made)
 
     def _begun(self, update: Update) -> Items[Any]:
         """Start an update; return its items."""

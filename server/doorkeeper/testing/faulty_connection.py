@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.connection import Body
     from doorkeeper.errors import ApiError
-    from doorkeeper.exchange import Advance, Peer, Update
+    from doorkeeper.exchange import Advance, Lengthy, Peer, Update
     from doorkeeper.session import Action
     from doorkeeper.testing.faults import Faults
     from doorkeeper_wire.headers import RequestHeader
@@ -64,6 +64,11 @@ class FaultyConnection(Connection):
         """Answer an update, unless its answer is to be lost."""
         answer = super().finish(update, results)
         return DROPPED if self._loses(update.header) else answer
+
+    def lengthened(self, lengthy: Lengthy, body: bytes | Exception) -> bytes | Closed:
+        """Answer what was made in pieces, unless that is to be lost."""
+        answer = super().lengthened(lengthy, body)
+        return DROPPED if self._loses(lengthy.header) else answer
 
     def _serve(self, header: RequestHeader, body: Body) -> Advance:
         serve = super()._serve

@@ -15,9 +15,10 @@ from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.config.loading import settled
 from doorkeeper.config.properties import Entry
 from doorkeeper.connection import Connection
-from doorkeeper.exchange import Counts, Peer
+from doorkeeper.exchange import Counts, Lengthy, Peer
 from doorkeeper.limits import Limits
 from doorkeeper.node import AlterCredentials, ChangeTopics, CredentialUpsertion, Group
+from doorkeeper.pieces import finished
 from doorkeeper.remembering import APIS, AnswerMemory
 from doorkeeper.storage.contract import StoredTopic
 from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
@@ -103,6 +104,8 @@ class Pair:
             connection.receive(frame)
             connection.answered.clear()
             answer = connection.advance(0)
+            if isinstance(answer, Lengthy):
+                answer = connection.lengthened(answer, finished(answer.body))
             decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
             lines = tuple(audit.lines)
             left = (counts.requests, counts.withheld_acls, counts.trailing_bytes)
@@ -244,9 +247,17 @@ CHANGES: tuple[Callable[[random.Random, Running], Awaitable[None]], ...] = (
 )
 
 
+@pytest.mark.parametrize("long", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-async def test_a_memory_is_never_noticed(tmp_path: Path, seed: int) -> None:
-    """Answers, counts, decisions and audit lines are those of a connection without one."""
+async def test_a_memory_is_never_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, *, long: bool
+) -> None:
+    """Answers, counts, decisions and audit lines are those of a connection without one.
+
+    Also where a description of two ACLs is one that is made in pieces.
+    """
+    if long:
+        monkeypatch.setattr("doorkeeper.acl_rows.PIECE", 1)
     chance = random.Random(seed)
     async with running(tmp_path, "super.users=User:root\n") as server:
         assembly = server.assembly

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
+from doorkeeper.authn.contract import Failure, OfferedMechanism, Step
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
@@ -17,6 +19,7 @@ from testkit.edge import (
     LOGIN,
     HandAuthorizer,
     authenticate,
+    bare,
     create,
     describe,
     done,
@@ -215,3 +218,27 @@ async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> N
     assert asked[0] == 1
     assert world.requests() == {}
     assert shell.connection.answered == []
+
+
+async def test_a_slow_login_that_fails_without_an_answer_is_counted_as_nothing() -> None:
+    """A bare token has no API, and its connection ends as ever."""
+    step: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
+
+    class Slow:
+        def step(self, token: bytes) -> asyncio.Future[Step]:
+            return step
+
+    offered = OfferedMechanism("PLAIN", lambda _context: Slow(), 0)
+    world = Metered(
+        Limits(failed_authentication_delay_ms=1),
+        Offers({"PLAIN": offered}, DefaultPrincipalBuilder()),
+    )
+    shell, transport = world.connect()
+    shell.data_received(handshake(version=0) + bare(plain()))
+    await world.turns()
+    counted = world.requests()
+
+    step.set_result(Failure(None, "no"))
+
+    await until(transport.is_closing)
+    assert world.requests() == counted

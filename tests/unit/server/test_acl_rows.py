@@ -19,6 +19,8 @@ from doorkeeper.acl.search import find
 from doorkeeper.acl.snapshot import EMPTY, Snapshot
 from doorkeeper.acl_rows import AclRows
 from doorkeeper.codes import described
+from doorkeeper.pieces import PIECE, finished
+from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 
@@ -156,3 +158,126 @@ def test_any_changes_lead_to_the_right_rows(seed: int) -> None:
             kept.snapshot = kept.snapshot.without(some)
         if chance.random() < 0.8:
             assert kept.agrees(version=chance.choice((1, 3)))
+
+
+def many(count: int, user: str = "alice") -> list[AclBinding]:
+    """Return an ACL on each of so many topics."""
+    return [allow(user, READ, topic(f"t-{number:05}")) for number in range(count)]
+
+
+def test_few_acls_are_described_at_once() -> None:
+    """Others need not be answered in between."""
+    few, one_topic, all_topics = (
+        Kept(load(numbered(bindings))).rows.description(ANY_BINDING)
+        for bindings in (
+            many(PIECE),
+            [allow(f"user-{number}", READ, topic("t")) for number in range(PIECE + 1)],
+            many(PIECE + 1),
+        )
+    )
+
+    assert few is not None
+    assert not few.is_long
+    assert one_topic is not None
+    assert one_topic.is_long
+    assert all_topics is not None
+    assert all_topics.is_long
+
+
+def test_a_long_description_comes_in_pieces() -> None:
+    """So many that others are answered some dozens of times, and none of them is long."""
+    kept = Kept(load(numbered(many(40 * PIECE))))
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+
+    assert sum(1 for _ in answer.pieces(3)) > 40 * PIECE
+
+
+def test_a_description_is_of_one_state() -> None:
+    """Whatever is changed, and asked, between its pieces."""
+    chance = random.Random(1)
+    kept = Kept(load(numbered(many(3 * PIECE))))
+    before = anew(kept.snapshot, ANY_BINDING, 3)
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    pieces = answer.pieces(3)
+
+    for step in range(200):
+        next(pieces)
+        kept.snapshot = kept.snapshot.without(chance.sample(many(3 * PIECE), 3))
+        kept.snapshot = kept.snapshot.with_added([(f"{step:022}", chance.choice(many(500, "bob")))])
+        if step % 50 == 0:
+            assert kept.agrees()
+
+    assert finished(pieces) == before
+    assert kept.agrees()
+
+
+def test_what_is_given_up_leaves_nothing() -> None:
+    """Who asks next is answered as if nobody had asked."""
+    kept = Kept(load(numbered(many(3 * PIECE))))
+    for steps in (1, PIECE, 3 * PIECE):
+        answer = kept.rows.description(ANY_BINDING)
+        assert answer is not None
+        pieces = answer.pieces(3)
+        for _ in range(steps):
+            next(pieces)
+        pieces.close()
+
+    assert kept.agrees()
+
+
+def test_what_does_not_fit_spoils_nothing() -> None:
+    """A name of 40,000 bytes has no place in an answer: not in the second one either."""
+    too_long = allow("alice", READ, topic("x" * 40_000))
+    kept = Kept(load(numbered([*many(3), too_long])))
+    for _ in range(2):
+        answer = kept.rows.description(ANY_BINDING)
+        assert answer is not None
+        with pytest.raises(Unencodable):
+            answer.encode(3)
+
+    kept.snapshot = kept.snapshot.without([too_long])
+    assert kept.agrees()
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_a_row_of_very_many_acls(version: int) -> None:
+    """It is put together from pieces too."""
+    users = [allow(f"user-{number % 500}", READ, topic("t"), str(number)) for number in range(3000)]
+    kept = Kept(load(numbered([*users, *many(3)])))
+
+    assert kept.agrees(wanted(pattern_type=LITERAL), version)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(principal="User:alice"),
+        wanted(principal="User:nobody"),
+        wanted(host="10.0.0.1"),
+        wanted(operation=READ),
+        wanted(ResourceType.TOPIC, operation=WRITE),
+        wanted(pattern_type=PREFIXED, principal="User:alice"),
+        wanted(operation=AclOperation.UNKNOWN),
+    ],
+)
+def test_any_long_question(asked: AclBindingFilter, version: int) -> None:
+    """Those about entries are answered in pieces as well, if they look at many ACLs."""
+    world = [
+        how(user, operation, pattern(f"{number % 50}", kind), host)
+        for number in range(4 * PIECE)
+        for how in (allow, deny)
+        for user, host in (("alice", "*"), ("bob", "10.0.0.1"))
+        for operation in (READ, WRITE)
+        for pattern in (topic, group)
+        for kind in (LITERAL, PREFIXED)
+    ] + many(2 * PIECE)
+    kept = Kept(load(numbered(world)))
+    answer = kept.rows.description(asked)
+
+    if answer is None:
+        assert asked.entry.principal is not None
+    else:
+        assert answer.encode(version) == anew(kept.snapshot, asked, version)

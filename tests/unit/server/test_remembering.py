@@ -8,11 +8,13 @@ import pytest
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.connection import Connection
-from doorkeeper.exchange import Counts
+from doorkeeper.exchange import Counts, Lengthy
 from doorkeeper.limits import Limits
 from doorkeeper.net.spec import IN_CLEAR
+from doorkeeper.pieces import finished
 from doorkeeper.remembering import AnswerMemory, Asker, Remembered, Truth
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions
 from testkit.edge_apis import APIS, EdgeNode
 
@@ -123,6 +125,43 @@ def test_decisions_are_told_again() -> None:
     client.receive(create(["x"]))
     client.advance(0)
     assert world.told is None
+
+
+def test_an_answer_made_in_pieces_is_remembered() -> None:
+    """With the decisions of its own request: those of others, made meanwhile, are theirs."""
+    world = World()
+    client, other = world.client(), world.client()
+    client.receive(describe("pieces:1000"))
+    lengthy = client.advance(0)
+    assert isinstance(lengthy, Lengthy)
+    next(lengthy.body)
+    ask(other, describe("a"))
+
+    made = client.lengthened(lengthy, finished(lengthy.body))
+    world.allowed = world.denied = 0
+    again = ask(client, describe("pieces:1000", 2))
+
+    assert isinstance(made, bytes)
+    assert made[8:] == again[8:]
+    assert len(answer(again[4:], DescribeAclsResponse, 3)[1].resources) == 1000
+    assert world.memory.repeated == 1
+    assert (world.allowed, world.denied) == (2, 1)
+    assert world.again == [("decision 1", 2)]
+
+
+def test_an_answer_that_is_no_longer_true_when_it_is_made_is_not_kept() -> None:
+    """It was true when it was asked for, and is given once."""
+    world = World()
+    client = world.client()
+    client.receive(describe("pieces:1000"))
+    lengthy = client.advance(0)
+    assert isinstance(lengthy, Lengthy)
+    next(lengthy.body)
+
+    world.truth = ("two",)
+    client.lengthened(lengthy, finished(lengthy.body))
+
+    assert world.memory.held == 0
 
 
 def test_where_answers_are_told_they_are_made_anew() -> None:

@@ -1,0 +1,58 @@
+"""Work that is too long for one turn of the event loop, as generators that stop between pieces.
+
+A function that returns ``Pieces`` does a bounded part of its work for each step, and returns its
+result at the end. Who has time takes all steps at once, the event loop takes a few in each turn.
+Given up half-way, it leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+T = TypeVar("T")
+
+Pieces = Generator[None, None, T]
+
+PIECE: Final = 128
+"""So many ACLs are encoded in half a millisecond; to look at as many takes a twentieth of it."""
+
+_RUN: Final = 1024
+"""So many texts are sorted in a quarter of a millisecond."""
+
+
+def finished(pieces: Pieces[T]) -> T:
+    """Do all of the work now."""
+    try:
+        while True:
+            next(pieces)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut a sequence."""
+    return (items[at : at + PIECE] for at in range(0, len(items), PIECE))
+
+
+def in_order(items: Iterable[Any]) -> Pieces[list[Any]]:
+    """Sort: runs of some length, which are then merged."""
+    left = iter(items)
+    runs = []
+    while run := sorted(islice(left, _RUN)):
+        runs.append(run)
+        yield
+    if len(runs) < 2:
+        return runs[0] if runs else []
+    merged = heapq.merge(*runs)
+    ordered: list[Any] = []
+    while part := list(islice(merged, PIECE)):
+        ordered += part
+        yield
+    return ordered
