@@ -56,8 +56,13 @@ def programs() -> Path | None:
     return found[-1].parent if found else None
 
 
-def _account() -> dict[str, Any]:
-    """Return what a process needs so that it does not run as root; nothing where we are not."""
+def account() -> dict[str, Any]:
+    """Return what a process needs so that it does not run as root; nothing where we are not.
+
+    Raises:
+        Unavailable: we are, and the user that Debian's package makes is missing.
+
+    """
     if os.geteuid() != 0:
         return {}
     try:
@@ -121,7 +126,7 @@ class Postgres:
         if found is None:
             raise Unavailable("PostgreSQL: not installed (Debian's postgresql; make setup-system)")
         self._programs = found
-        self._account = _account()
+        self._account = account()
         self._password = password
         self._admin_password = password or "unused"
         self._tls = authority is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import yaml
 
 from doorkeeper.app.checking import checked
 from testkit.checkout import ROOT
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.postgres_image import made_database
 
 DOCKER = ROOT / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
@@ -214,3 +217,41 @@ def test_the_image_runs_without_root_and_without_a_shell() -> None:
         assert re.search(rf"^\s*{instruction} \[", final, re.MULTILINE)
     assert "HEALTHCHECK" in final
     assert SERVICES["node-1"]["user"] == "10001:10001"
+
+
+def test_what_openssl_complains_of_is_told(tmp_path: Path) -> None:
+    """A script that stops without a word leaves its reader with nothing."""
+    openssl = tmp_path / "openssl"
+    openssl.write_text("#!/bin/sh\necho unknown option -addext >&2\nexit 1\n")
+    openssl.chmod(0o755)
+
+    done = subprocess.run(
+        [str(DOCKER / "make-secrets"), str(tmp_path / "secrets")],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == "make-secrets: openssl failed: unknown option -addext\n"
+
+
+@pytest.mark.interop
+def test_the_image_can_make_the_database(secrets: Path) -> None:
+    """Its script asks over the socket, as a role that is no user of the system, with the password.
+
+    Source: ``docker_init_database_dir`` to ``docker_setup_db`` in docker-entrypoint.sh.
+    """
+    given = SERVICES["postgres"]["environment"]
+    try:
+        owner = made_database(
+            user=given["POSTGRES_USER"],
+            password=(secrets / "postgres.password").read_text().strip(),
+            database=given["POSTGRES_DB"],
+            initdb=given["POSTGRES_INITDB_ARGS"],
+        )
+    except Unavailable as missing:
+        cannot(str(missing))
+
+    assert owner == given["POSTGRES_USER"]

@@ -1,0 +1,69 @@
+"""What the script of PostgreSQL's image does in a new volume, with the programs of this machine.
+
+Source: ``docker_init_database_dir``, ``docker_temp_server_start`` and ``docker_setup_db`` of
+docker-entrypoint.sh, for PostgreSQL 17.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from testkit.kafka_jars import Unavailable
+from testkit.postgres import account, programs
+
+_STEP_S: Final = 60
+
+
+def made_database(*, user: str, password: str, database: str, initdb: str) -> str:
+    """Make a database as the image does, and return its owner; ``initdb`` are further arguments.
+
+    Raises:
+        Unavailable: Debian's package is missing.
+        RuntimeError: a step fails; with what it says.
+
+    """
+    found = programs()
+    if found is None:
+        raise Unavailable("PostgreSQL: not installed (Debian's postgresql; make setup-system)")
+    folder = Path(tempfile.mkdtemp(prefix="image-"))
+    secret, data = folder / "password", folder / "data"
+    secret.write_text(f"{password}\n")
+    own = account()
+    for path in (folder, secret):
+        if own:
+            os.chown(path, own["user"], own["group"])
+
+    def run(program: str, *words: str) -> str:
+        done = subprocess.run(
+            [found / program, *words],
+            env={"PATH": os.environ["PATH"], "PGPASSWORD": password, "PGHOST": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            timeout=_STEP_S,
+            **own,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
+        return str(done.stdout).strip()
+
+    who = (f"--username={user}", "--no-password", "--no-psqlrc", "--dbname=postgres")
+    owner = f"SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = '{database}'"
+    try:
+        run("initdb", f"-D{data}", f"--username={user}", f"--pwfile={secret}", *shlex.split(initdb))
+        where = f"-c listen_addresses= -c unix_socket_directories={folder}"
+        run("pg_ctl", f"-D{data}", "-o", where, "-l", str(folder / "log"), "-w", "start")
+        try:
+            run("psql", *who, "-c", f'CREATE DATABASE "{database}"')
+            return run("psql", *who, "-At", "-c", owner)
+        finally:
+            run("pg_ctl", f"-D{data}", "-m", "fast", "-w", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
