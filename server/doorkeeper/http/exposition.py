@@ -19,7 +19,7 @@ from doorkeeper.metrics.series import Distribution
 from doorkeeper.metrics.table import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.metrics.series import Family, Meters
     from doorkeeper.metrics.table import Metric
@@ -48,8 +48,20 @@ class Exposition:
             return await asyncio.to_thread(self._encoded, families, accept)
 
     def _encoded(self, families: Sequence[Family], accept: str) -> tuple[bytes, str]:
-        encode, content_type = choose_encoder(accept)
+        encode, content_type = _encoder(accept)
         return encode(_Registry(families, self._process)), content_type
+
+
+def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
+    """Return the library's choice; its usual one where it cannot make anything of a version.
+
+    It compares the parts of a version as they come, and quotes the version in the type.
+    """
+    try:
+        encode, content_type = choose_encoder(accept)
+    except TypeError:
+        return choose_encoder("")
+    return (encode, content_type) if content_type.isascii() else choose_encoder("")
 
 
 class _Registry(CollectorRegistry):

@@ -88,7 +88,8 @@ def _lines(file: Path) -> list[tuple[int, str]]:
 
 
 def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8")).digest()
+    # A header holds any bytes; those that are no UTF-8 come as lone surrogates.
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
 def _known(text: str, digests: tuple[bytes, ...]) -> bool:

@@ -47,6 +47,8 @@ class Page(NamedTuple):
     body: bytes
     content_type: str = TEXT
     headers: Mapping[str, str] = {}
+    guessed: bool = False
+    """Whether who asked gave a login that nobody has: such an answer takes its time."""
 
 
 class Asked(NamedTuple):
@@ -83,6 +85,10 @@ class Pages:
     async def answer(self, asked: Asked) -> Page:
         """Return the page that was asked for, or the reason why not."""
         known = self._credentials is None or self._credentials().admit(asked.authorization)
+        guessed = not known and asked.authorization != ""
+        return (await self._page(asked, known))._replace(guessed=guessed)
+
+    async def _page(self, asked: Asked, known: bool) -> Page:  # noqa: FBT001  as all pages
         page = self._pages.get(asked.path)
         if not known and asked.path not in ("/livez", "/readyz"):
             # Also where there is no such page: strangers learn nothing of what there is.

@@ -153,7 +153,21 @@ class HttpPort:
         peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
         connection = OneRequest(self._server(), peer_id, self._lost)
         self._connections[connection] = java_host_address(address)
+        if self._admission.total >= LIMITS.connections_max:
+            self._make_room()
         return connection
+
+    def _make_room(self) -> None:
+        """End the oldest connection of the address that has most: silent ones keep nobody out.
+
+        What is in its handshake makes room by itself; see ``Handshakes.room``.
+        """
+        held: dict[str, list[OneRequest]] = {}
+        for connection, host in self._connections.items():
+            if connection.is_connected:
+                held.setdefault(host, []).append(connection)
+        if held:
+            max(held.values(), key=len)[0].abort("others wait")
 
     def _lost(self, connection: OneRequest) -> None:
         self._admission.leave(self._spec, self._connections.pop(connection))
@@ -221,7 +235,7 @@ class _Handlers(web.Server):
             page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
         if fault is not None:
             self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)
-        if page.status == HTTPStatus.UNAUTHORIZED:
+        if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
             await asyncio.sleep(FAILED_LOGIN_S)
         return _response(page)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from doorkeeper.http.exposition import Exposition
@@ -56,6 +57,16 @@ async def test_openmetrics_where_it_is_asked_for() -> None:
 
     assert content_type.startswith("application/openmetrics-text; version=1.0.0")
     assert text.endswith(b"# EOF\n")
+
+
+@pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
+@pytest.mark.parametrize("version", ["abc", "1.x", "", ".", "9" * 5000, "1.0.0.\udcff", "1.0.0.ü"])
+async def test_versions_that_are_none_are_answered(kind: str, version: str) -> None:
+    """In a format that the library has; what was asked for with odd bytes is not quoted."""
+    text, content_type = await Exposition(Meters()).text(f"{kind}; version={version}")
+
+    assert text.startswith(b"# HELP doorkeeper_requests")
+    assert content_type.isascii()
 
 
 async def test_the_process_is_there() -> None:

@@ -34,11 +34,11 @@ def test_tokens_and_users_are_known() -> None:
         *("", "Bearer", "Bearer ", "Basic", "Basic !!!", "Basic /w==", TOKEN, f"Digest {TOKEN}"),
         *(f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer prometheus:pw"),
         *(basic("prometheus:"), basic("prometheus"), basic(":pw"), basic("prometheus:PW")),
-        basic(TOKEN),
+        *(basic(TOKEN), "Bearer \udcff\udcfe", "Basic \udcff", f"Bearer {TOKEN}\udcff"),
     ],
 )
 def test_others_are_not(header: str) -> None:
-    """Nothing that is nearly right, empty or broken is."""
+    """Nothing that is nearly right, empty or broken is, nor bytes that are no text."""
     assert not Credentials([TOKEN], ["prometheus:pw"]).admit(header)
 
 

@@ -127,3 +127,13 @@ async def test_probes_need_no_login_and_learn_one_word() -> None:
     assert "checks" in json.loads((await world.ask("/readyz", token=TOKEN)).body)
     assert (await world.ask("/metrics", token=TOKEN)).status == 200
     assert (await world.ask("/nothing", token=TOKEN)).status == 404
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_wrong_login_is_noted_wherever_it_is_tried(path: str) -> None:
+    """Probes would else tell at once whether a password is right: they tell more to who has one."""
+    world = World(login=True)
+
+    assert (await world.ask(path, token="guessed-by-somebody")).guessed
+    assert not (await world.ask(path, token=TOKEN)).guessed
+    assert not (await world.ask(path)).guessed

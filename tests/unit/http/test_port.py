@@ -179,6 +179,36 @@ async def test_there_are_so_many_connections_and_no_more() -> None:
         assert (await ask(port.number)).status == 200
 
 
+async def test_silent_ones_keep_nobody_out() -> None:
+    """Two addresses that hold all there is to hold do not make probes of others fail."""
+    async with running() as port:
+        held = [
+            await asyncio.open_connection("127.0.0.1", port.number, local_addr=(host, 0))
+            for _ in range(LIMITS.connections_per_ip_max)
+            for host in ("127.0.0.2", "127.0.0.3")
+        ]
+        await until(lambda: port.port.connections >= LIMITS.connections_max - 1)
+
+        async with asyncio.timeout(http_connection.REQUEST_S / 2):
+            for _ in range(3):
+                assert (await ask(port.number, "/livez")).status == 200
+
+        for _, writer in held:
+            writer.close()
+
+
+async def test_bytes_that_are_no_text_are_a_wrong_login(tmp_path: Path) -> None:
+    """Answered as any other: neither an error of ours nor a line in the log."""
+    file = tmp_path / "tokens"
+    file.write_text(TOKEN)
+
+    async with running(tokens_file=file) as port:
+        for value in (b"Bearer \xff\xfe", b"Basic \xff", b"\xff"):
+            data = b"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: " + value + b"\r\n\r\n"
+            assert (await send(port.number, data)).status == 401
+        assert port.log.events() == []
+
+
 async def test_closing_ends_what_is_open() -> None:
     """Who is connected is cut off, and the address is free."""
     async with running() as port:
@@ -214,10 +244,11 @@ async def test_a_wrong_login_waits(tmp_path: Path) -> None:
     loop = asyncio.get_running_loop()
 
     async with running(tokens_file=file) as port:
-        began_s = loop.time()
-        await ask(port.number, "/")
+        for path, headers in (("/", {}), ("/readyz", {"Authorization": "Bearer guessed"})):
+            began_s = loop.time()
+            await ask(port.number, path, headers=headers)
 
-        assert loop.time() - began_s >= http_port.FAILED_LOGIN_S
+            assert loop.time() - began_s >= http_port.FAILED_LOGIN_S
 
 
 async def test_https_shows_its_certificate_and_a_new_one(tmp_path: Path) -> None:
