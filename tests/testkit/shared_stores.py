@@ -1,4 +1,4 @@
-"""Databases with the tables of the shared store, and changes written without an engine."""
+"""Shared stores: their settings, their tables, and changes written without an engine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.storage.postgres import migrating, rows
+from testkit.settings import settings_of
 
 if TYPE_CHECKING:
+    from doorkeeper.config.shared_store import SharedStore
     from doorkeeper.storage.contract import Change
     from testkit.postgres import Database
 
 CLUSTER_ID: Final = "A" * 22
 SALT_KEY: Final = b"salt" * 8
 NODE_ID: Final = 7
+
+
+def store_of(url: str, *lines: str) -> SharedStore:
+    """Return the store that a configuration with further lines names."""
+    found = settings_of("\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))).store
+    assert found is not None
+    return found
 
 
 async def prepared(database: Database) -> Database:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,8 +25,13 @@ def membership_of(settings: Settings, node: LiveNode, tokens: TokenChanges) -> M
     from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
     from doorkeeper.storage.postgres.membership import Membership  # noqa: PLC0415
 
+    # A node must have found the host that lives before its own time is up.
+    most_ms = max(1, settings.broker_session_timeout_ms // 3)
+    store = replace(
+        settings.store, connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
+    )
     return Membership(
-        connector(settings.store),
+        connector(store),
         lambda: node.as_member(tokens.fingerprint),
         node.use_others,
         interval_s=settings.broker_heartbeat_interval_ms / 1000,

@@ -28,6 +28,8 @@ EMBEDDED: Final = "embedded"
 _ALLOWED: Final = "embedded, or postgresql://user@host:port/database"
 _SCHEMES: Final = ("postgresql", "postgres")
 _MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_UNPROVED: Final = ("allow", "prefer")
+"""With these a server's certificate proves nothing, and need not be there."""
 _FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PARAMETERS: Final = (
     "sslmode",
@@ -42,17 +44,19 @@ _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedStore:
-    """A PostgreSQL database, and how to get in. ``url`` has no password.
+    """A PostgreSQL database, and how to get in.
 
-    ``files`` are those of TLS by the name of their parameter. Times are in milliseconds.
+    ``hosts`` are as they are given, in the order in which they are tried, and ``urls`` one for each
+    of them, without the password. ``files`` are those of TLS by the name of their parameter. Times
+    are in milliseconds.
     """
 
-    url: str
+    hosts: tuple[str, ...]
+    urls: tuple[str, ...]
     shown: str
     """Hosts and database, as an error names them."""
     password: Password | None = field(repr=False)
     password_file: Path | None
-    sslmode: str | None
     files: Mapping[str, Path]
     connect_timeout_ms: int
     statement_timeout_ms: int
@@ -112,12 +116,14 @@ def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
         raise ValueError("the URL has a password, and so has doorkeeper.store.password.file")
     query = f"?{urlencode(parameters, quote_via=quote, safe='/')}" if parameters else ""
     place = hosts or parameters["host"]
+    who, ending = quote(user, safe=""), f"{quote(database, safe='')}{query}"
+    each_host = tuple(hosts.split(","))
     return SharedStore(
-        url=f"postgresql://{quote(user, safe='')}@{hosts}/{quote(database, safe='')}{query}",
+        hosts=each_host,
+        urls=tuple(f"postgresql://{who}@{host}/{ending}" for host in each_host),
         shown=f"postgresql://{place}/{database}",
         password=Password(password) if colon else None,
         password_file=password_file,
-        sslmode=parameters.get("sslmode"),
         files={name: Path(parameters[name]) for name in _FILES if name in parameters},
         connect_timeout_ms=given.number(f"{KEY}.connect.timeout.ms"),
         statement_timeout_ms=given.number(f"{KEY}.statement.timeout.ms"),
@@ -139,6 +145,12 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
         raise ValueError("sslcert and sslkey belong together")
     if mode == "disable" and any(name in parameters for name in _FILES):
         raise ValueError("sslmode=disable uses none of the files of TLS")
+    proof = next((name for name in ("sslrootcert", "sslcrl") if name in parameters), None)
+    if proof and mode in _UNPROVED:
+        raise ValueError(
+            f"sslmode={mode} does not look at {proof}; allowed with it: verify-full, verify-ca,"
+            " require"
+        )
 
 
 def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:

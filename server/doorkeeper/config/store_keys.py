@@ -41,7 +41,10 @@ STORE: Final = (
         name="doorkeeper.store.connect.timeout.ms",
         type=KeyType.INT,
         default="5000",
-        doc="How long a connection to a shared store may take to open.",
+        doc=(
+            "How long a connection to a shared store may take to open. Several hosts share it; of a"
+            " heartbeat's it is at most a third of broker.session.timeout.ms."
+        ),
         importance="LOW",
         check=at_least(1),
     ),

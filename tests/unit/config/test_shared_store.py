@@ -6,20 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config.shared_store import SharedStore, password_in
+from doorkeeper.config.shared_store import password_in
 from testkit.settings import problems_of, settings_of
+from testkit.shared_stores import store_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "p4ssw0rd"
-
-
-def store_of(url: str, *lines: str) -> SharedStore:
-    text = "\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))
-    found = settings_of(text).store
-    assert found is not None
-    return found
 
 
 def problems_with(url: str, *lines: str) -> str:
@@ -36,30 +30,30 @@ def test_without_a_url_the_store_is_embedded() -> None:
 @pytest.mark.parametrize(
     ("url", "plain", "shown"),
     [
-        ("postgresql://u@h/d", "postgresql://u@h/d", "postgresql://h/d"),
-        ("postgres://u@h:5433/d", "postgresql://u@h:5433/d", "postgresql://h:5433/d"),
+        ("postgresql://u@h/d", ["postgresql://u@h/d"], "postgresql://h/d"),
+        ("postgres://u@h:5433/d", ["postgresql://u@h:5433/d"], "postgresql://h:5433/d"),
         (
             f"postgresql://u:{SECRET}@h:1,[::1]:2,h3/d?sslmode=require",
-            "postgresql://u@h:1,[::1]:2,h3/d?sslmode=require",
+            [f"postgresql://u@{host}/d?sslmode=require" for host in ("h:1", "[::1]:2", "h3")],
             "postgresql://h:1,[::1]:2,h3/d",
         ),
         (
             "postgresql://u@/d?host=/run/postgresql",
-            "postgresql://u@/d?host=/run/postgresql",
+            ["postgresql://u@/d?host=/run/postgresql"],
             "postgresql:///run/postgresql/d",
         ),
         ("postgresql://a%40b@h/d%2Fe", None, None),
-        ("postgresql://a%40b@h/d", "postgresql://a%40b@h/d", "postgresql://h/d"),
+        ("postgresql://a%40b@h/d", ["postgresql://a%40b@h/d"], "postgresql://h/d"),
     ],
 )
-def test_a_url_is_read(url: str, plain: str | None, shown: str | None) -> None:
+def test_a_url_is_read(url: str, plain: list[str] | None, shown: str | None) -> None:
     """Hosts, ports, sockets and parameters stay; the password is taken out."""
     if plain is None:
         assert "a user and a database must be named" in problems_with(url)
         return
     found = store_of(url)
 
-    assert (found.url, found.shown) == (plain, shown)
+    assert (list(found.urls), found.shown) == (plain, shown)
 
 
 def test_the_password_is_kept_apart() -> None:
@@ -73,7 +67,7 @@ def test_the_password_is_kept_apart() -> None:
     assert SECRET not in repr(found) + repr(settings)
     described = {each.name: each.value for each in settings.described()}
     assert described["doorkeeper.store"] == "postgresql://[hidden]@h/d"
-    assert found.url == "postgresql://u@h/d"
+    assert found.urls == ("postgresql://u@h/d",)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +96,8 @@ def test_the_password_is_kept_apart() -> None:
         ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey belong together"),
         ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "uses none of the files"),
         ("postgresql://u:{}@h/d?sslmode=require&sslrootcert=/none/x", "sslrootcert: /none/x: "),
+        ("postgresql://u:{}@h/d?sslrootcert=/x", "sslmode=prefer does not look at sslrootcert"),
+        ("postgresql://u:{}@h/d?sslmode=allow&sslcrl=/x", "sslmode=allow does not look at sslcrl"),
     ],
 )
 def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None:
@@ -175,4 +171,3 @@ def test_files_of_tls_are_by_name(tmp_path: Path) -> None:
         "sslcert": "crt",
         "sslkey": "key",
     }
-    assert found.sslmode == "verify-full"

@@ -15,6 +15,7 @@ from doorkeeper.storage.contract import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
     import asyncpg
 
@@ -40,7 +41,9 @@ def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]
             f" ({error.name or error} is missing)"
         ) from error
     _check_files(store)
-    return partial(asyncpg.connect, store.url, **_arguments(store))
+    from doorkeeper.storage.postgres.reaching import reached  # noqa: PLC0415 - imports it at once
+
+    return partial(reached, asyncpg.connect, store, _arguments(store))
 
 
 @asynccontextmanager
@@ -54,7 +57,7 @@ async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
     connect = connector(store)
     import asyncpg  # noqa: PLC0415 - the extra postgres, which is there by now
 
-    from doorkeeper.storage.postgres.losing import ended  # noqa: PLC0415 - imports it at once
+    from doorkeeper.storage.postgres.losing import LOST, ended  # noqa: PLC0415 - imports it at once
 
     try:
         connection = await connect()
@@ -62,7 +65,7 @@ async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
             yield connection
         finally:
             await ended(connection)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except (*LOST, asyncpg.PostgresError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise StorageError(f"{store.shown}: {text}") from error
 
@@ -70,16 +73,28 @@ async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
 def _arguments(store: SharedStore) -> dict[str, Any]:
     password: object = store.password and str.__str__(store.password)
     if store.password_file is not None:
-        password = partial(password_in, store.password_file)
+        password = partial(_password_in, store.password_file)
     words: dict[str, Any] = {
         "password": password,
-        "timeout": store.connect_timeout_ms / 1000,
         "command_timeout": store.statement_timeout_ms / 1000,
         "target_session_attrs": "read-write",
     }
-    if "application_name=" not in store.url:
+    if "application_name=" not in store.urls[0]:
         words["server_settings"] = {"application_name": APPLICATION}
     return words
+
+
+def _password_in(file: Path) -> str:
+    """Return what the file holds by now.
+
+    Raises:
+        OSError: it holds none by now; a connection is lost by that, and tried again.
+
+    """
+    try:
+        return password_in(file)
+    except UnicodeDecodeError as error:
+        raise OSError(f"{file}: the file is not UTF-8") from error
 
 
 def _check_files(store: SharedStore) -> None:

@@ -9,27 +9,20 @@ import asyncpg
 import pytest
 
 from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.postgres.connecting import connector
+from doorkeeper.storage.postgres.connecting import connected, connector
 from testkit import certificates
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres import OWNER, Postgres
-from testkit.settings import settings_of
+from testkit.shared_stores import store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.config.shared_store import SharedStore
     from testkit.postgres import Database
 
 URL = "postgresql://u@127.0.0.1:1/d"
 SECRET = "s3cret/@ä"
-
-
-def store_of(url: str, *lines: str) -> SharedStore:
-    found = settings_of("\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))).store
-    assert found is not None
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +100,32 @@ async def test_a_standby_is_none(database: Database) -> None:
 
     with pytest.raises(asyncpg.TargetServerAttributeNotMatched):
         await connector(store_of(database.url()))()
+
+
+@pytest.mark.interop
+async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
+    """A standby is an error with the store's name, as everything else that a store refuses."""
+    database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
+
+    with pytest.raises(
+        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: .*read.write"
+    ):
+        async with connected(store_of(database.url())):
+            pass
+
+
+@pytest.mark.interop
+async def test_a_password_file_may_break_under_a_server(guarded: Postgres, tmp_path: Path) -> None:
+    """What is no text by now is no password, and may be one at the next attempt."""
+    file = tmp_path / "password"
+    file.write_text(SECRET)
+    url = guarded.create_database().url({"sslmode": "require"})
+    connect = connector(store_of(url, f"doorkeeper.store.password.file={file}"))
+
+    file.write_bytes(SECRET.encode("latin-1"))
+
+    with pytest.raises(OSError, match="password: the file is not UTF-8"):
+        await connect()
 
 
 @pytest.mark.parametrize("name", ["sslrootcert", "sslcrl", "sslcert and sslkey"])

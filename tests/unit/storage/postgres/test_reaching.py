@@ -1,0 +1,121 @@
+"""Connecting: to the first host that lives, and so that nobody else's functions are called."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import pytest
+
+from doorkeeper.storage.postgres.connecting import connector
+from doorkeeper.storage.postgres.reaching import reached
+from testkit.shared_stores import prepared, store_of, write
+from testkit.stores import adding
+from testkit.tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.config.shared_store import SharedStore
+    from testkit.postgres import Database
+
+TWO = "postgresql://u@dead:1,live:2/d"
+CONNECT_MS = "doorkeeper.store.connect.timeout.ms={}"
+
+
+class Connection:
+    """What ``reached`` needs of one."""
+
+    async def execute(self, statement: str) -> None:
+        self.search_path = statement
+
+
+def hosts(**answers: Exception | None) -> Callable[..., Awaitable[Any]]:
+    """Return a connect for hosts that answer at once; those without an answer never do."""
+
+    async def connect(url: str, **_arguments: Any) -> Any:
+        host = url.partition("@")[2].partition(":")[0]
+        if host not in answers:
+            await asyncio.Event().wait()
+        if (error := answers[host]) is not None:
+            raise error
+        return Connection()
+
+    return connect
+
+
+def two(timeout_ms: int = 60_000) -> SharedStore:
+    return store_of(TWO, CONNECT_MS.format(timeout_ms))
+
+
+async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
+    """Then the next one is asked: a machine that is gone does not say so."""
+    found = await reached(hosts(live=None), two(timeout_ms=100), {})
+
+    assert found.search_path == "SET search_path = pg_catalog"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionRefusedError("refused"),
+        asyncpg.TargetServerAttributeNotMatched("a standby"),
+        asyncpg.CannotConnectNowError("starting up"),
+    ],
+)
+async def test_a_host_that_cannot_is_passed_by(error: Exception) -> None:
+    """One without a server, a standby, one that starts."""
+    assert await reached(hosts(dead=error, live=None), two(), {})
+
+
+async def test_a_host_that_refuses_us_ends_the_search() -> None:
+    """As in libpq: the others would only be asked with the same wrong password."""
+    wrong = asyncpg.InvalidPasswordError("wrong")
+
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await reached(hosts(dead=wrong, live=None), two(), {})
+
+
+async def test_of_hosts_in_vain_each_is_told() -> None:
+    """With what it said, or how long it said nothing."""
+    standby = asyncpg.TargetServerAttributeNotMatched("it is\nread-only")
+
+    with pytest.raises(ConnectionError) as caught:
+        await reached(hosts(live=standby), two(timeout_ms=100), {})
+
+    assert str(caught.value) == "dead:1: no answer within 0.05 s; live:2: it is read-only"
+
+
+@pytest.mark.interop
+async def test_a_primary_behind_a_black_hole_is_found(database: Database) -> None:
+    """Its first host takes connections and answers nothing, as a machine that froze."""
+    with TcpProxy(database.server.port) as dead:
+        dead.black_hole()
+        port = database.server.port
+        url = database.url().replace(
+            f"@127.0.0.1:{port}", f"@127.0.0.1:{dead.port},127.0.0.1:{port}"
+        )
+
+        connection = await connector(store_of(url, CONNECT_MS.format(2_000)))()
+
+        assert await connection.fetchval("SELECT 1") == 1
+        await connection.close()
+
+
+@pytest.mark.interop
+async def test_functions_of_others_are_not_called(database: Database) -> None:
+    """One in public that fits better than PostgreSQL's would be run with our rights."""
+    await prepared(database)
+    database.execute(
+        "GRANT CREATE, USAGE ON SCHEMA public TO public;"
+        " CREATE FUNCTION public.mine(bigint, bigint) RETURNS bigint LANGUAGE plpgsql"
+        " AS $$ BEGIN RAISE EXCEPTION 'run as %', current_user; END $$;"
+        " CREATE AGGREGATE public.count(bigint)"
+        " (SFUNC = public.mine, STYPE = bigint, INITCOND = '0')"
+    )
+    connection = await connector(store_of(database.url()))()
+
+    assert await write(connection, adding(1)) == [1]
+
+    await connection.close()
