@@ -48,7 +48,11 @@ SET run = excluded.run, seen_at = excluded.seen_at, leaves_at = excluded.leaves_
 WHERE old.run = excluded.run OR old.leaves_at <= now()
 RETURNING started_at = seen_at AS is_new
 """
-_OTHER: Final = "SELECT run, seen_at FROM doorkeeper.node WHERE node_id = $1"
+_OTHER: Final = """
+SELECT run, seen_at, extract(epoch FROM leaves_at - seen_at)::float8 AS lasts_s
+FROM doorkeeper.node WHERE node_id = $1
+"""
+_EXPEL: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2 AND seen_at = $3"
 _LIVE: Final = """
 SELECT node_id, about FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id
 """
@@ -111,6 +115,7 @@ class Membership:
         self._bell = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
+        self._fault = ""
         self._log: Logger = structlog.get_logger("doorkeeper.nodes")
 
     async def enter(self) -> None:
@@ -147,11 +152,18 @@ class Membership:
                 await ended(connection)
 
     async def _take_place(self, connection: asyncpg.Connection) -> None:
+        """Wait until the id is free.
+
+        A process that has not beaten for as long as it counts is expelled, though its row may say
+        that it counts on: the database's clock was put back.
+        """
         own = self._own()
+        clock = asyncio.get_running_loop().time
         before: tuple[object, ...] | None = None
+        began_s = clock()
         while not await beat(connection, own, self._run, self._timeout_s):
             row = await connection.fetchrow(_OTHER, own.node_id)
-            found = None if row is None else tuple(row)
+            found = None if row is None else (row["run"], row["seen_at"])
             if before is None:
                 self._log.info(
                     "another process was this node: waiting whether it lives", node_id=own.node_id
@@ -160,6 +172,8 @@ class Membership:
                 raise StorageError(
                     f"node.id={own.node_id}: another process is node {own.node_id} of this cluster"
                 )
+            elif row is not None and clock() - began_s > row["lasts_s"] + LOOK_S:
+                await connection.execute(_EXPEL, own.node_id, row["run"], row["seen_at"])
             before = found
             await asyncio.sleep(LOOK_S)
 
@@ -171,10 +185,12 @@ class Membership:
                 async with asyncio.timeout(self._timeout_s / 3):
                     connection = await self._connect()
                 try:
-                    await connection.add_listener(CHANNEL, self._ring)
+                    async with asyncio.timeout(self._timeout_s / 3):
+                        await connection.add_listener(CHANNEL, self._ring)
                     while True:
                         async with asyncio.timeout(self._timeout_s / 3):
                             await self._beat(connection)
+                        self._fault = ""
                         back_off.reset()
                         # Before Python 3.12 wait_for may swallow a cancellation.
                         with suppress(TimeoutError):
@@ -185,6 +201,10 @@ class Membership:
             except (*LOST, asyncpg.PostgresError) as error:
                 # The store itself tells that it is away.
                 self._log.debug("no heartbeat", cause=reason(error))
+            except Exception as error:  # noqa: BLE001 - who beats no more is gone for all others
+                if reason(error) != self._fault:
+                    self._fault = reason(error)
+                    self._log.exception("no heartbeat")
             await asyncio.sleep(min(back_off.next_s(), self._interval_s))
 
     def _ring(self, *_words: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import pytest
@@ -151,6 +151,19 @@ async def test_one_that_was_killed_starts_again(database: Database) -> None:
             assert new.ids() == [1]
 
 
+async def test_one_that_was_killed_before_the_clock_went_back(database: Database) -> None:
+    """Its row says that it counts for an hour; who does not beat does not keep its id for that."""
+    await prepared(database)
+    async with entered(database.url(), member(1)) as (old,):
+        await old.die()
+        database.execute(
+            "UPDATE doorkeeper.node SET seen_at = seen_at + interval '1 hour',"
+            " leaves_at = leaves_at + interval '1 hour'"
+        )
+        async with asyncio.timeout(4 * TIMEOUT_S), entered(database.url(), member(1)) as (new,):
+            assert new.ids() == [1]
+
+
 async def test_without_the_store_the_last_list_stays(database: Database) -> None:
     """Cut off for longer than the timeout a node keeps its list; then it is one of them again."""
     await prepared(database)
@@ -191,6 +204,23 @@ async def test_a_connection_that_leads_nowhere_is_given_up(database: Database) -
             assert near.ids() == [1, 2]
             assert near.lists == lists
             await far.membership.leave()
+
+
+async def test_a_fault_does_not_end_the_beats(database: Database) -> None:
+    """Whatever it is: it is told once, and the node goes on to be one of them."""
+    await prepared(database)
+    async with entered(database.url(), member(1), member(2)) as (one, two):
+        await becomes(one.ids, [1, 2])
+        with structlog.testing.capture_logs() as lines:
+            database.execute("UPDATE doorkeeper.node SET about = 'nothing' WHERE node_id = 2")
+            two.own = cast("Any", None)
+            await becomes(one.ids, [1])
+            two.own = member(2)
+            await becomes(one.ids, [1, 2])
+
+        told = [each for each in lines if each["event"] == "no heartbeat"]
+        assert 1 <= len(told) <= 4
+        assert all(each["exc_info"] for each in told)
 
 
 async def test_a_store_that_is_away_refuses_the_start() -> None:
