@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.storage.contract import StorageError
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
@@ -80,16 +81,21 @@ class Node:
 
 def connecting(url: str, **options: Any) -> Callable[[], Awaitable[asyncpg.Connection]]:
     """Return what connects to a database as a node does."""
+    usual = {"timeout": 2, "command_timeout": 2, "target_session_attrs": "read-write"}
 
     async def connect() -> asyncpg.Connection:
-        return await asyncpg.connect(url, timeout=2, command_timeout=2, **options)
+        return await asyncpg.connect(url, **usual, **options)
 
     return connect
 
 
 @asynccontextmanager
 async def node(
-    url: str, node_id: int = 1, timeout_s: float = 5, retention_days: int = -1
+    url: str,
+    node_id: int = 1,
+    timeout_s: float = 5,
+    retention_days: int = -1,
+    meter: StoreMeter | None = None,
 ) -> AsyncIterator[Node]:
     """Open a node; it ends with the context."""
     store = await PostgresStore.open(
@@ -99,6 +105,7 @@ async def node(
         random_bytes=os.urandom,
         timeout_s=timeout_s,
         retention_days=retention_days,
+        meter=meter,
     )
     made = Node(store)
     try:

@@ -26,6 +26,7 @@ from doorkeeper.metrics.hooks import StoreSight
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
+    from uuid import UUID
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.authn.credentials import ScramCredential
@@ -163,9 +164,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
-    """All that a store holds at one revision."""
+    """All that a store holds at one revision.
+
+    ``made_by`` is the commit that made the revision, where nodes share it; None: it was copied.
+    """
 
     revision: int
+    made_by: UUID | None = None
     bindings: tuple[StoredBinding, ...] = ()
     topics: tuple[StoredTopic, ...] = ()
     configs: tuple[tuple[ConfigKey, str], ...] = ()

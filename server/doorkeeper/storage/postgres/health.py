@@ -33,6 +33,11 @@ class BackOff:
         return pause_s * (0.5 + self._chance() / 2)
 
 
+FOLLOWER: Final = "follower"
+WRITER: Final = "writer"
+"""Who asks the store. A database that takes no writes still answers those who follow it."""
+
+
 class Health:
     """Whether the store answers, and since when what the node knows is the newest there is."""
 
@@ -42,14 +47,19 @@ class Health:
         self._log = log
         self._name = name
         self._confirmed_s = clock()
-        self._away_since_s: float | None = None
+        self._lost_by: set[str] = set()
+        self._away_since_s = 0.0
         self.head_revision = 0
         """The newest revision that anybody is known to have written."""
 
     @property
     def is_reachable(self) -> bool:
-        """Say whether the store answered the last time it was asked."""
-        return self._away_since_s is None
+        """Say whether the store answered everybody the last time it was asked."""
+        return not self._lost_by
+
+    def is_lost_by(self, who: str) -> bool:
+        """Say whether the store did not answer somebody the last time."""
+        return who in self._lost_by
 
     @property
     def age_s(self) -> float:
@@ -59,20 +69,26 @@ class Health:
     def confirmed(self) -> None:
         """Note that the node has everything up to the head."""
         self._confirmed_s = self._clock()
-        if self._away_since_s is not None:
-            away_s = self._confirmed_s - self._away_since_s
-            self._away_since_s = None
+
+    def answered(self, who: str) -> None:
+        """Note that the store does what somebody asks of it."""
+        if who not in self._lost_by:
+            return
+        self._lost_by.discard(who)
+        if self.is_reachable:
+            away_s = self._clock() - self._away_since_s
             self._log.info("the store is back", store=self._name, away_s=round(away_s, 3))
 
-    def lost(self, error: BaseException) -> None:
-        """Note that the store does not answer; told once, until it is back."""
-        if self._away_since_s is None:
+    def lost(self, who: str, error: BaseException) -> None:
+        """Note that the store does not answer somebody; told once, until it answers everybody."""
+        if self.is_reachable:
             self._away_since_s = self._clock()
             self._log.error(
                 "the store is away: decisions go on from what is known, changes wait",
                 store=self._name,
                 cause=reason(error),
             )
+        self._lost_by.add(who)
 
 
 def reason(error: BaseException) -> str:

@@ -11,7 +11,13 @@ from doorkeeper.storage.portable import COLUMNS, LOG, ROWS_AT_ONCE, Cell, Header
 from doorkeeper.storage.postgres import migrating
 from doorkeeper.storage.postgres.cells import read, written
 from doorkeeper.storage.postgres.rows import head
-from doorkeeper.storage.postgres.schema import VERSION, check_usable, meta, schema_state, set_meta
+from doorkeeper.storage.postgres.schema import (
+    VERSION,
+    check_usable,
+    identity,
+    schema_state,
+    set_meta,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -43,19 +49,14 @@ class SharedPortable(Portable):
 
     async def header(self) -> Header:
         """Return what the store is."""
-        values = await meta(self._connection)
         counts = {
             table: await self._connection.fetchval(
                 f"SELECT count(*) FROM doorkeeper.{name}"  # noqa: S608 - names of ours
             )
             for table, name in _TABLES.items()
         }
-        return Header(
-            values["cluster_id"],
-            bytes.fromhex(values["salt_key"]),
-            await head(self._connection),
-            counts,
-        )
+        is_of = await identity(self._connection)
+        return Header(is_of.cluster_id, is_of.salt_key, await head(self._connection), counts)
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
         """Read a table in pieces."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.storage.postgres.rows import read_log
+from doorkeeper.storage.postgres.rows import maker_of, read_log
 from doorkeeper.storage.postgres.state import read_state
 
 if TYPE_CHECKING:
@@ -29,14 +29,13 @@ LOG_ROWS: Final = 2_000
 class Position:
     """The newest revision that a node has, and those whose state is at it."""
 
-    def __init__(self, revision: int, *, name: str, log: Logger) -> None:
-        """Begin at the revision of a state that was read."""
+    def __init__(self, revision: int, made_by: UUID | None, *, name: str, log: Logger) -> None:
+        """Begin at the revision of a state that was read, and the batch that made it."""
         self.revision = revision
         self.participants: list[Participant] = []
         self.is_distrusted = False
         """True where what was followed may be half in the state: everything is read again."""
-        self._made_by: UUID | None = None
-        self._is_made_by_known = False
+        self._made_by = made_by
         self._name = name
         self._log = log
 
@@ -63,20 +62,13 @@ class Position:
 
     def now_at(self, revision: int, batch: UUID | None) -> None:
         """Note that the state is at a revision, and which batch made it; None: it was copied."""
-        self.revision = revision
-        self._made_by, self._is_made_by_known = batch, True
+        self.revision, self._made_by = revision, batch
 
     async def check_past(self, connection: asyncpg.Connection) -> None:
         """Read everything again where the database does not know how we came to our revision."""
         if self.revision == 0 or self.is_distrusted:
             return
-        rows = await connection.fetch(
-            "SELECT batch FROM doorkeeper.change_log WHERE revision = $1 ORDER BY item LIMIT 1",
-            self.revision,
-        )
-        if rows and not self._is_made_by_known:
-            self.now_at(self.revision, rows[0][0])
-        elif not rows or rows[0][0] != self._made_by:
+        if await maker_of(connection, self.revision) != (self._made_by,):
             self._log.error(
                 "the store does not know our newest revision: everything is read again",
                 store=self._name,
@@ -93,5 +85,5 @@ class Position:
         self.rewind()
         for participant in self.participants:
             await participant.reload(state)
-        self.revision = state.revision
-        self._is_made_by_known = self.is_distrusted = False
+        self.now_at(state.revision, state.made_by)
+        self.is_distrusted = False

@@ -133,13 +133,42 @@ class Logged(NamedTuple):
 
 
 async def head(connection: asyncpg.Connection) -> int:
-    """Return the newest revision."""
-    return int(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
+    """Return the newest revision.
+
+    Raises:
+        StorageError: there is no head; a dump without its rows was put back, for example.
+
+    """
+    return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
 
 
 async def take_pen(connection: asyncpg.Connection) -> int:
-    """Lock the head until the transaction ends, and return the newest revision."""
-    return int(await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE"))
+    """Lock the head until the transaction ends, and return the newest revision.
+
+    Raises:
+        StorageError: there is no head.
+
+    """
+    found = await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE")
+    return _revision_in(found)
+
+
+def _revision_in(found: int | None) -> int:
+    if found is None:
+        raise StorageError("the store is damaged: the table head is empty")
+    return found
+
+
+async def maker_of(connection: asyncpg.Connection, revision: int) -> tuple[UUID | None] | None:
+    """Return which commit made a revision, by itself; (None,) where it was copied.
+
+    None alone: the log does not have the revision.
+    """
+    row = await connection.fetchrow(
+        "SELECT batch FROM doorkeeper.change_log WHERE revision = $1 ORDER BY item LIMIT 1",
+        revision,
+    )
+    return None if row is None else (row[0],)
 
 
 async def write(

@@ -100,6 +100,30 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
     return dict(await connection.fetch("SELECT key, value FROM doorkeeper.meta"))
 
 
+class Identity(NamedTuple):
+    """What a store is: the cluster's id, and 32 secret bytes."""
+
+    cluster_id: str
+    salt_key: bytes
+
+
+async def identity(connection: asyncpg.Connection) -> Identity:
+    """Return what a store is.
+
+    Raises:
+        StorageError: it does not say so.
+
+    """
+    values = await meta(connection)
+    try:
+        return Identity(values["cluster_id"], bytes.fromhex(values["salt_key"]))
+    except KeyError as error:
+        raise StorageError(f"the store is damaged: meta has no {error}") from error
+    except ValueError:
+        # Without its cause: that quotes it in parts.
+        raise StorageError("the store is damaged: its salt_key is not hexadecimal") from None
+
+
 async def set_meta(connection: asyncpg.Connection, key: str, value: str) -> None:
     """Write one value of ``meta``."""
     await connection.execute(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.storage.collector import collector_paused
@@ -21,11 +21,16 @@ from doorkeeper.storage.postgres.rows import (
     RESOURCE_TYPES,
     credential_of,
     head,
+    maker_of,
 )
 from doorkeeper.storage.rows import token_of, topic_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import asyncpg
+
+T = TypeVar("T")
 
 _ROWS_AT_ONCE: Final = 5_000
 """Between two such pieces the loop turns: a node that reloads goes on answering."""
@@ -40,11 +45,12 @@ async def read_state(connection: asyncpg.Connection) -> StoredState:
     """Read everything in one transaction that sees one moment; it must not be in another.
 
     Raises:
-        StorageError: a row holds a code that nobody has.
+        StorageError: a row holds what nobody wrote.
 
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         revision = await head(connection)
+        maker = await maker_of(connection, revision)
         try:
             bindings = await _bindings(connection)
         except KeyError as error:
@@ -62,8 +68,9 @@ async def read_state(connection: asyncpg.Connection) -> StoredState:
         )
     return StoredState(
         revision=revision,
+        made_by=None if maker is None else maker[0],
         bindings=tuple(bindings),
-        topics=tuple(topic_of(read(row["name"]), read(row["topic"])) for row in topics),
+        topics=tuple(_understood("topic", topic_of, row["name"], row["topic"]) for row in topics),
         configs=tuple(
             (ConfigKey(read(row["broker"]), read(row["key"])), read(row["value"]))
             for row in configs
@@ -72,8 +79,20 @@ async def read_state(connection: asyncpg.Connection) -> StoredState:
             (CredentialKey(read(row["user_name"]), read(row["mechanism"])), credential_of(row))
             for row in credentials
         ),
-        tokens=tuple(token_of(read(row["token_id"]), read(row["token"])) for row in tokens),
+        tokens=tuple(
+            _understood("token", token_of, row["token_id"], row["token"]) for row in tokens
+        ),
     )
+
+
+def _understood(kind: str, value_of: Callable[[str, str], T], name: str, text: str) -> T:
+    """Return what a row holds as JSON."""
+    try:
+        return value_of(read(name), read(text))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"the store is damaged: what it holds of the {kind} {read(name)!r} cannot be read"
+        ) from error
 
 
 async def _bindings(connection: asyncpg.Connection) -> list[StoredBinding]:

@@ -32,12 +32,12 @@ from doorkeeper.storage.contract import (
     Store,
     StoreAway,
 )
-from doorkeeper.storage.postgres.health import BackOff, Health, reason
+from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.storage.postgres.losing import LOST, ended
 from doorkeeper.storage.postgres.migrating import prepare
 from doorkeeper.storage.postgres.position import Position
 from doorkeeper.storage.postgres.rows import head, prune, revisions_of, take_pen, write
-from doorkeeper.storage.postgres.schema import CHANNEL, meta
+from doorkeeper.storage.postgres.schema import CHANNEL, identity
 from doorkeeper.storage.postgres.state import read_state
 from doorkeeper.storage.postgres.waiting import Batch, Queue, Waiting
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         StoredToken,
         StoredTopic,
     )
+    from doorkeeper.storage.postgres.schema import Identity
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
@@ -90,7 +91,7 @@ class PostgresStore(Store):
         name: str,
         node_id: int,
         state: StoredState,
-        values: dict[str, str],
+        identity: Identity,
         timeout_s: float,
         retention_days: int,
         meter: StoreMeter | None,
@@ -99,8 +100,7 @@ class PostgresStore(Store):
         self._name = name
         self._node_id = node_id
         self._initial: StoredState | None = state
-        self._cluster_id = values["cluster_id"]
-        self._salt_key = bytes.fromhex(values["salt_key"])
+        self._identity = identity
         self._timeout_s = timeout_s
         self._retention_days = retention_days
         self._queue = Queue()
@@ -111,7 +111,7 @@ class PostgresStore(Store):
         self._tasks: list[asyncio.Task[None]] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._log: Logger = structlog.get_logger("doorkeeper.store")
-        self._position = Position(state.revision, name=name, log=self._log)
+        self._position = Position(state.revision, state.made_by, name=name, log=self._log)
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
         self._bell = asyncio.Event()
@@ -150,7 +150,7 @@ class PostgresStore(Store):
                     cluster_id=lambda: random_uuid(random_bytes),
                     salt_key=lambda: random_bytes(32),
                 )
-                values = await meta(connection)
+                is_of = await identity(connection)
                 state = await read_state(connection)
             finally:
                 await ended(connection)
@@ -163,7 +163,7 @@ class PostgresStore(Store):
             name=name,
             node_id=node_id,
             state=state,
-            values=values,
+            identity=is_of,
             timeout_s=timeout_s,
             retention_days=retention_days,
             meter=meter,
@@ -174,12 +174,12 @@ class PostgresStore(Store):
     @property
     def cluster_id(self) -> str:
         """Return the 22 characters that name the cluster; made once, with the store."""
-        return self._cluster_id
+        return self._identity.cluster_id
 
     @property
     def salt_key(self) -> bytes:
         """Return 32 secret bytes, made once: under them a name that nobody has gets its salt."""
-        return self._salt_key
+        return self._identity.salt_key
 
     @property
     def revision(self) -> int:
@@ -297,15 +297,15 @@ class PostgresStore(Store):
                 finally:
                     await ended(connection)
             except (*LOST, asyncpg.PostgresError, StorageError) as error:
-                self.health.lost(error)
+                self.health.lost(FOLLOWER, error)
             except Exception as error:  # noqa: BLE001 - a follower that ends is a node that lies
-                self._distrust(error)
+                self._distrust(FOLLOWER, error)
             await asyncio.sleep(back_off.next_s())
 
-    def _distrust(self, error: Exception) -> None:
+    def _distrust(self, who: str, error: Exception) -> None:
         """Have everything read again: what was being followed may be half in the state."""
         self._log.exception("the store could not be followed", store=self._name)
-        self.health.lost(error)
+        self.health.lost(who, error)
         self._position.is_distrusted = True
 
     async def _listen(self, connection: asyncpg.Connection, back_off: BackOff) -> None:
@@ -350,6 +350,7 @@ class PostgresStore(Store):
             if not await self._position.follow(connection, newest):
                 await self._reload(connection)
             self.health.confirmed()
+        self.health.answered(FOLLOWER)
 
     async def _reload(self, connection: asyncpg.Connection) -> None:
         await self._position.reload(connection)
@@ -360,7 +361,9 @@ class PostgresStore(Store):
     async def _write_always(self) -> None:
         back_off = BackOff()
         while True:
-            await self._work.wait()
+            if not self.health.is_lost_by(WRITER):
+                # Else it is asked until it answers, so that everybody knows when it does.
+                await self._work.wait()
             try:
                 connection = await self._connect()
                 try:
@@ -368,22 +371,33 @@ class PostgresStore(Store):
                         f"SET idle_in_transaction_session_timeout = '{IDLE_WITH_PEN_S}s';"
                         f" SET statement_timeout = '{STATEMENT_WITH_PEN_S}s'"
                     )
+                    await self._meet(connection)
                     while not connection.is_closed():
                         await self._write(connection)
+                        self.health.answered(WRITER)
                         back_off.reset()
                         await self._work.wait()
                 finally:
                     await ended(connection)
             except (*LOST, asyncpg.PostgresError, StorageError) as error:
-                self.health.lost(error)
+                self.health.lost(WRITER, error)
             except Exception as error:  # noqa: BLE001 - a follower that ends is a node that lies
-                self._distrust(error)
+                self._distrust(WRITER, error)
             await asyncio.sleep(back_off.next_s())
 
-    async def _write(self, connection: asyncpg.Connection) -> None:
-        """Write all that waits, after what is in doubt."""
+    async def _meet(self, connection: asyncpg.Connection) -> None:
+        """Find out what became of a batch in doubt, and whether this is the database we know.
+
+        The follower looks too, but may come later, and nothing may be planned on a past that this
+        database never had.
+        """
         if self._batch is not None:
             await self._settle(connection)
+        async with self._turn:
+            await self._position.check_past(connection)
+
+    async def _write(self, connection: asyncpg.Connection) -> None:
+        """Write all that waits."""
         while self._queue:
             await self._flush(connection)
         self._work.clear()
@@ -394,8 +408,12 @@ class PostgresStore(Store):
     async def _flush(self, connection: asyncpg.Connection) -> None:
         """Write one batch."""
         transaction = connection.transaction()
-        await transaction.start()
-        newest = await take_pen(connection)
+        try:
+            await transaction.start()
+            newest = await take_pen(connection)
+        except Exception:
+            self._meter.failed()
+            raise
         async with self._turn:
             if not await self._position.follow(connection, newest):
                 await transaction.rollback()
@@ -520,7 +538,7 @@ class PostgresStore(Store):
         if self._closing:
             return
         self._closing = True
-        if self._tasks and self.health.is_reachable:
+        if self._tasks and not self.health.is_lost_by(WRITER):
             try:
                 async with asyncio.timeout(CLOSING_S):
                     while self._queue or self._batch is not None:

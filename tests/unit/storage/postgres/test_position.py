@@ -12,6 +12,7 @@ from testkit.sharing import node
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
+    from doorkeeper.acl.model import AclBinding
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop
@@ -55,6 +56,44 @@ async def test_a_database_that_went_back_is_read_again(database: Database) -> No
             assert await one.create(A) is None
             await two.reaches(3)
             assert one.seen() == two.seen()
+
+
+async def test_nothing_is_planned_on_a_past_that_the_database_never_had(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one who writes looks first, where the follower has not yet come back."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        await one.create(A)
+        await two.reaches(1)
+        monkeypatch.setattr(two.store, "_listen", lambda *_given: asyncio.Event().wait())
+        another_past(database)
+
+        assert await two.create(B) is None
+
+        assert two.seen() == [B, C]
+        await one.reaches(2)
+        assert one.seen() == two.seen()
+
+
+async def test_a_past_that_changes_twice_is_read_twice(database: Database) -> None:
+    """What was read anew is of a database that may be lost as well."""
+    async with node(database.url(), 1) as one:
+        await one.create(A)
+        for binding in (C, B):
+            another_past(database, binding)
+            async with asyncio.timeout(10):
+                while one.seen() != [binding]:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
+
+
+def another_past(database: Database, binding: AclBinding = C) -> None:
+    """Make a database whose only revision is another one, as a standby that was written to."""
+    database.execute(
+        f"UPDATE doorkeeper.acl SET name = '{binding.pattern.name}';"
+        f" UPDATE doorkeeper.change_log SET name = '{binding.pattern.name}',"
+        " batch = gen_random_uuid()"
+    )
+    database.terminate_backends()
 
 
 async def test_what_fails_in_a_follower_is_read_again(

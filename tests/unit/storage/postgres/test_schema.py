@@ -12,6 +12,7 @@ from doorkeeper.storage.postgres.schema import (
     VERSION,
     SchemaState,
     check_usable,
+    identity,
     meta,
     schema_state,
     set_meta,
@@ -76,3 +77,22 @@ async def test_damage_is_told(connection: asyncpg.Connection, damage: str) -> No
 
     with pytest.raises(StorageError, match="the store is damaged: meta has no"):
         await schema_state(connection)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        ("DELETE FROM doorkeeper.meta WHERE key = 'cluster_id'", "meta has no 'cluster_id'"),
+        ("DELETE FROM doorkeeper.meta WHERE key = 'salt_key'", "meta has no 'salt_key'"),
+        ("UPDATE doorkeeper.meta SET value = 'x' WHERE key = 'salt_key'", "is not hexadecimal"),
+    ],
+)
+async def test_a_store_that_does_not_say_what_it_is(
+    connection: asyncpg.Connection, damage: str, text: str
+) -> None:
+    """It is damaged; the secret in it is not told."""
+    await connection.execute(damage)
+
+    with pytest.raises(StorageError, match=f"the store is damaged: .*{text}"):
+        await identity(connection)

@@ -112,3 +112,24 @@ async def test_codes_of_nobody_are_told(connection: asyncpg.Connection) -> None:
 
     with pytest.raises(StorageError, match="the code 77"):
         await read_state(connection)
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        ("DELETE FROM doorkeeper.head", "the table head is empty"),
+        ("UPDATE doorkeeper.topic SET topic = '{'", "of the topic 'a' cannot be read"),
+        ("UPDATE doorkeeper.topic SET topic = '[]'", "of the topic 'a' cannot be read"),
+        ("UPDATE doorkeeper.token SET token = '{}'", "of the token 't' cannot be read"),
+    ],
+)
+async def test_damage_is_told(connection: asyncpg.Connection, damage: str, text: str) -> None:
+    """A dump that was put back in part, or rows that somebody changed by hand."""
+    await write(
+        connection,
+        Change(author=AUTHOR, topics_added=(topic("a", 1),), tokens_set=(token("t", "User:a"),)),
+    )
+    await connection.execute(damage)
+
+    with pytest.raises(StorageError, match=f"the store is damaged: .*{text}"):
+        await read_state(connection)

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
+import structlog
 
 from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.metrics import table
+from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.metrics.series import Meters
 from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
 from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
 from testkit.kafka_jars import Unavailable, cannot
-from testkit.postgres import Postgres
-from testkit.sharing import node
+from testkit.postgres import OWNER, Postgres
+from testkit.sharing import Node, node
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -152,7 +156,53 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
 
         assert await waiting is None
         assert one.seen() == [A, B]
-        assert one.store.health.is_reachable
+        await reachable(one)
+
+
+async def reachable(one: Node, within_s: float = 10) -> None:
+    """Wait until the store answers both connections: each comes back in its own time."""
+    async with asyncio.timeout(within_s):
+        while not one.store.health.is_reachable:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+
+
+async def test_a_database_that_takes_no_writes_is_away(database: Database) -> None:
+    """However well it can be followed; it is asked until it takes them again, once is told."""
+    name = f'"{database.name}"'
+    async with node(database.url(), timeout_s=0.5) as one:
+        async with node(database.url(), 2) as two:
+            await two.create(B)
+        await one.reaches(1)  # so it follows by now
+        with structlog.testing.capture_logs() as lines:
+            database.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+            assert isinstance(await one.create(A), StoreAway)
+            for _ in range(15):
+                assert not one.store.sight().reachable
+                await asyncio.sleep(0.1)
+            assert one.store.health.age_s < 2
+
+            database.server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            await reachable(one)
+            assert await one.create(A) is None
+
+        assert [each["event"].partition(":")[0] for each in lines] == [
+            "the store is away",
+            "the store is back",
+        ]
+
+
+async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Database) -> None:
+    """Nothing is written, so the numbers must say so: nobody else would."""
+    meters = Meters()
+    async with node(database.url(), timeout_s=0.5, meter=StoreMeter(meters)) as one:
+        database.execute(f"REVOKE UPDATE ON doorkeeper.head FROM {OWNER}")
+
+        assert isinstance(await one.create(A), StoreAway)
+
+        assert meters.counter(table.STORE_COMMITS, "failed").value > 0
+        database.execute(f"GRANT UPDATE ON doorkeeper.head TO {OWNER}")
+        await reachable(one)
+        assert await one.create(A) is None
 
 
 async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
