@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_totals import TOTALS, Totals
 from testkit.postgres import Database, Postgres
 
@@ -66,11 +65,7 @@ def totals(pytestconfig: pytest.Config) -> Totals:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
     """Give a real PostgreSQL that trusts everyone, one for the run; nobody may stop it."""
-    try:
-        server = Postgres()
-    except Unavailable as missing:
-        cannot(str(missing))
-    with server:
+    with Postgres.made_or_skipped() as server:
         yield server
 
 

@@ -131,11 +131,6 @@ class Page:
             features=[{"name": "prefers-color-scheme", "value": name}],
         )
 
-    async def picture(self) -> bytes:
-        """Return what is in the window as PNG."""
-        answer = await self.send("Page.captureScreenshot", format="png")
-        return base64.b64decode(answer["data"])
-
     async def printed(self) -> bytes:
         """Return the page as PDF."""
         answer = await self.send("Page.printToPDF", printBackground=True, preferCSSPageSize=True)

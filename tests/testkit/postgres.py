@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import Unavailable
+from testkit.kafka_jars import Unavailable, cannot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,6 +146,14 @@ class Postgres:
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def made_or_skipped(cls) -> Self:
+        """Make one that trusts everyone; where it cannot be had, skip the tests that ask."""
+        try:
+            return cls()
+        except Unavailable as missing:
+            cannot(str(missing))
 
     def __enter__(self) -> Self:
         self.start()

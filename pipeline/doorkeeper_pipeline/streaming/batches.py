@@ -22,6 +22,7 @@ from doorkeeper_pipeline.sources import trail
 from doorkeeper_pipeline.sources.parsed import Parsed, quarantined
 from doorkeeper_pipeline.sources.reading import compression
 from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables.staging import synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,9 +114,9 @@ class Batches:
         checkpoint("staged")
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in (*staging.rglob("*"), staging):
-            _sync(path)
+            synced(path)
         staging.rename(final)
-        _sync(self._folder)
+        synced(self._folder)
         checkpoint("renamed")
         return results
 
@@ -194,11 +195,3 @@ def _where(path: Path) -> Path:
 def is_finished(name: str) -> bool:
     """Say whether a file of that name will not change any more."""
     return name.endswith(FINISHED) and not name.startswith(".")
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

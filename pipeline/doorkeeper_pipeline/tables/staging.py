@@ -134,7 +134,7 @@ class Staged:
             os.fsync(file.fileno())
         checkpoint("planned")
         new.replace(self.root / COMMIT)
-        _sync(self.root)
+        synced(self.root)
         checkpoint("committed")
         _apply(self.root, self._run, moved, removed, checkpoint)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -173,19 +173,19 @@ def _apply(
         checkpoint(f"removed {name}")
     for folder in {(root / name).parent for name in (*moved, *removed)}:
         if folder.is_dir():
-            _sync(folder)
+            synced(folder)
             if folder != root and not any(folder.iterdir()):
                 folder.rmdir()
     (root / COMMIT).unlink(missing_ok=True)
-    _sync(root)
+    synced(root)
 
 
 def _sync_files(folder: Path, names: list[str]) -> None:
     for name in names:
-        _sync(folder / name)
+        synced(folder / name)
 
 
-def _sync(path: Path) -> None:
+def synced(path: Path) -> None:
     """Have a file or folder on the disk, so that a commit never names what a power loss took."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

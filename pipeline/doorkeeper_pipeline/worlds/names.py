@@ -32,12 +32,6 @@ ODD_NAMES = (
 )
 """Names that go wrong where somebody concatenates, splits or prints."""
 
-TEXT_OF_A_WHOLE_TAIL = (
-    "x for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny",
-    "x is Denied operation = READ from host = 10.0.0.1 on resource = Topic:LITERAL:y",
-)
-"""Names that hold a whole part of the log's line: a line with them may have two readings."""
-
 _DOMAINS = (
     *("payments", "orders", "billing", "shipping", "search", "fraud", "catalog", "identity"),
     *("pricing", "returns", "loyalty", "ledger", "risk", "media", "metrics", "warehouse"),

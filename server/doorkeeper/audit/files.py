@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 COMPRESSION_LEVEL: Final = 3
 """Of zstandard: a tenth of the size and less, at some 250 MB a second."""
 
-PIECE_BYTES: Final = 1 << 20
-
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 SECONDS_A_DAY: Final = 86_400

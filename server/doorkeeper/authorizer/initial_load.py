@@ -6,11 +6,11 @@ Until it ends super users are served on the listeners that start early, and nobo
 from __future__ import annotations
 
 import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.snapshot import EMPTY, Snapshot
+from doorkeeper.collector import collector_paused
 
 if TYPE_CHECKING:
     import asyncio
@@ -50,7 +50,7 @@ class InitialLoad:
             )
 
     def _read(self, store: Store) -> Snapshot:
-        with _collector_paused():
+        with collector_paused():
             snapshot = load(self._until_closed(store))
         if snapshot.count >= FREEZE_FROM:
             gc.freeze()
@@ -76,15 +76,3 @@ class InitialLoad:
         self.done.set_exception(error)
         # Where no listener waits for it, nobody reads the error; Python need not complain of that.
         self.done.exception()
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the collector from running over what is being built again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

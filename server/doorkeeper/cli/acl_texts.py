@@ -43,18 +43,8 @@ _NOUNS = {
 
 def row(binding: AclBinding) -> str:
     """Return a binding as a row of the table; what does not print is escaped."""
-    (resource_type, name, pattern_type), entry = binding
     text = io.StringIO(newline="")
-    cells = (
-        entry.principal,
-        resource_type.name,
-        pattern_type.name,
-        name,
-        entry.operation.name,
-        entry.permission_type.name,
-        entry.host,
-    )
-    rows_of_csv.writer(text, lineterminator="").writerow(cells)
+    rows_of_csv.writer(text, lineterminator="").writerow(csv.cells_of(binding))
     return printable(text.getvalue())
 
 

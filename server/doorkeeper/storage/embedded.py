@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Self
 
+from doorkeeper.collector import collector_paused
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.storage import rows, schema
 from doorkeeper.storage.cluster_id import check_form, random_uuid
-from doorkeeper.storage.collector import collector_paused
 from doorkeeper.storage.contract import (
     Change,
     ConfigKey,

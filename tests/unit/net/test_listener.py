@@ -18,8 +18,6 @@ from testkit.edge import LOOP_KINDS, Log, edge, run, until, versions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SPEC = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="127.0.0.1", port=0)
-
 
 @pytest.mark.parametrize("kind", LOOP_KINDS)
 def test_sockets_are_set_as_a_broker_sets_them(kind: str) -> None:

@@ -62,19 +62,23 @@ def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MAN
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow(header)
-    for (resource_type, name, pattern_type), entry in bindings:
-        rows.writerow(
-            (
-                entry.principal,
-                resource_type.name,
-                pattern_type.name,
-                name,
-                entry.operation.name,
-                entry.permission_type.name,
-                entry.host,
-            )
-        )
+    for binding in bindings:
+        rows.writerow(cells_of(binding))
     return text.getvalue()
+
+
+def cells_of(binding: AclBinding) -> tuple[str, ...]:
+    """Return a binding's row: a cell for each column of ``SECURITY_MANAGER``."""
+    (resource_type, name, pattern_type), entry = binding
+    return (
+        entry.principal,
+        resource_type.name,
+        pattern_type.name,
+        name,
+        entry.operation.name,
+        entry.permission_type.name,
+        entry.host,
+    )
 
 
 def _header(row: list[str], line: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
-from doorkeeper.storage.collector import collector_paused
+from doorkeeper.collector import collector_paused
 from doorkeeper.storage.contract import (
     ConfigKey,
     CredentialKey,

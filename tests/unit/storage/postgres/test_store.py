@@ -16,7 +16,6 @@ from doorkeeper.metrics.series import Meters
 from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
 from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres import OWNER, Postgres
 from testkit.sharing import Node, node
 from testkit.tcp_proxy import TcpProxy
@@ -34,11 +33,7 @@ A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
 @pytest.fixture(scope="module")
 def mortal_server() -> Iterator[Postgres]:
     """Give a server that tests may stop, and start again."""
-    try:
-        server = Postgres()
-    except Unavailable as missing:
-        cannot(str(missing))
-    with server:
+    with Postgres.made_or_skipped() as server:
         yield server
 
 

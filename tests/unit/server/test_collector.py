@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from doorkeeper.storage.collector import collector_paused
+from doorkeeper.collector import collector_paused
 
 
 def test_it_rests_inside_only() -> None:
