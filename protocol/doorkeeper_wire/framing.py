@@ -41,19 +41,23 @@ class FrameBuffer:
             InvalidFrame: for a size that is negative or above the cap.
         """
         if data:
-            size = len(data) - _PREFIX_BYTES
-            if (
-                not self.buffered
-                and 0 <= size <= self.size_max
-                and self._size < 0
-                and int.from_bytes(data[:_PREFIX_BYTES], "big", signed=True) == size
-            ):
+            if self.is_frame(data):
                 # Nearly always one frame arrives, and nothing else.
                 return [data[_PREFIX_BYTES:]]
             self._keep(data)
         if self.buffered < self._needed:
             return []
         return self._cut(b"".join(self._chunks))
+
+    def is_frame(self, data: bytes) -> bool:
+        """Say whether these bytes, the next to arrive, are one frame and no more."""
+        size = len(data) - _PREFIX_BYTES
+        return (
+            not self.buffered
+            and 0 <= size <= self.size_max
+            and self._size < 0
+            and int.from_bytes(data[:_PREFIX_BYTES], "big", signed=True) == size
+        )
 
     def _keep(self, data: bytes) -> None:
         chunks = self._chunks

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.node import Response
-    from doorkeeper_wire.errors import Malformed
     from doorkeeper_wire.headers import RequestHeader
 
 
@@ -55,11 +54,6 @@ def unfit(header: RequestHeader, version: int, error: Unencodable) -> End:
         f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
         {"correlation_id": header.correlation_id, "cause": str(error)},
     )
-
-
-def where(error: Malformed) -> dict[str, object]:
-    """Return what a line of the log says of a fault in a request."""
-    return {"field": error.field, "offset": error.offset, "cause": error.reason}
 
 
 def key_of(header: RequestHeader) -> str:

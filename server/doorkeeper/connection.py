@@ -1,5 +1,6 @@
 """One connection without its socket: bytes in, answers out, in the order of the requests.
 
+    again(data, now_s)  answers bytes that are one request which was answered before
     receive(data)       takes bytes, cut anywhere
     advance(now_s)      handles the next complete frame and says what came of it:
         bytes           the answer, ready for the socket
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl_rows import Description
 from doorkeeper.answer_codes import code_of
-from doorkeeper.answering import End, encoded, framed, key_of, unfit, where
+from doorkeeper.answering import End, encoded, framed, key_of, unfit
 from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
@@ -46,6 +47,7 @@ from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
 from doorkeeper.remembering import recollection
 from doorkeeper.session import Action, Reply, Session, State
+from doorkeeper.unreadable import header_fault, size_fault, where
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
@@ -66,16 +68,7 @@ if TYPE_CHECKING:
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
-NOT_KAFKA: Final = (
-    "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
-    " it does not support KIP-43 or it is not a kafka client."
-)
-"""What a broker says of bytes that are no request, before anybody has authenticated."""
-
 NOBODY: Final = "no principal could be made"
-
-_TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
-"""How the first bytes of a TLS client look where the size of a frame is expected."""
 
 
 class Connection:
@@ -183,6 +176,12 @@ class Connection:
             self.notes.append(self._login(None))
         return None
 
+    def again(self, data: bytes, now_s: float) -> bytes | None:
+        """Answer at once what is one request and was answered before; else take nothing."""
+        if self._frames or self._ended or self._fault is not None or not self._input.is_frame(data):
+            return None
+        return self._repeated(data[4:], now_s)
+
     def receive(self, data: bytes) -> None:
         """Take bytes from the peer."""
         if self._fault is not None or self._ended:
@@ -200,7 +199,12 @@ class Connection:
         """Handle the next frame; ``now_s`` is read from a steady clock."""
         if self._ended:
             return None
-        if not self._frames:
+        if self._frames:
+            repeated = self._repeated(self._frames[0], now_s)
+            if repeated is not None:
+                self._queued -= len(self._frames.popleft())
+                return repeated
+        else:
             # The size behind the last frame is judged only now, by the cap that holds now.
             self.receive(b"")
         try:
@@ -268,6 +272,16 @@ class Connection:
 
     # --- frames
 
+    def _repeated(self, frame: bytes, now_s: float) -> bytes | None:
+        """Return the answer to a frame, where it was answered before and that is still true."""
+        if self._recollection is None or self.answers is not None:
+            return None
+        remembered = self._recollection.repeated(frame, now_s)
+        if remembered is None:
+            return None
+        self.answered.append(remembered.answered)
+        return remembered.size + frame[4:8] + remembered.body
+
     def _next(self, now_s: float) -> Advance:
         if self._frames:
             frame = self._frames.popleft()
@@ -278,17 +292,10 @@ class Connection:
             return None
         if not self._session.is_open:
             return self._refused(b"", "Failing SASL authentication due to invalid receive size")
-        larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
-        hint = {"hint": "the client speaks TLS"} if fault.size >> 8 in _TLS_GREETINGS else {}
-        raise End(f"Invalid receive (size = {fault.size}{larger})", hint)
+        raise End(*size_fault(fault))
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
         session = self._session
-        if self._recollection is not None and self.answers is None:
-            remembered = self._recollection.repeated(frame, now_s)
-            if remembered is not None:
-                self.answered.append(remembered.answered)
-                return remembered.size + frame[4:8] + remembered.body
         if session.takes_bare_frames:
             result: Advance = self._bare(frame, now_s)
         else:
@@ -327,19 +334,8 @@ class Connection:
     def _header(self, frame: bytes) -> tuple[RequestHeader, int]:
         try:
             return decode_request_header(frame)
-        except Malformed as error:
-            reason, fields = "malformed request header", where(error)
-        except UnknownApi as error:
-            reason = (
-                f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
-            )
-            fields = {
-                "api_version": error.api_version,
-                "correlation_id": error.correlation_id,
-            }
-        if not self._session.is_open:
-            fields["cause"], reason = reason, NOT_KAFKA
-        raise End(reason, fields)
+        except (Malformed, UnknownApi) as error:
+            raise End(*header_fault(error, is_open=self._session.is_open)) from None
 
     # --- requests of a client that may make them
 

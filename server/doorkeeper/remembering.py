@@ -177,39 +177,33 @@ class Recollection:
         self._shelf = None
 
     def repeated(self, frame: bytes, now_s: float) -> Remembered | None:
-        """Return the answer to a frame that is admitted, having left behind what it left before."""
-        found = self.find(frame)
-        if found is None or self._session.admit(found.api_key, now_s) is not Action.SERVE:
-            return None
-        self.repeat(found, frame)
-        return found
+        """Return the answer to a frame that is admitted, if there is one that is still true.
 
-    def find(self, frame: bytes) -> Remembered | None:
-        """Return the answer to a frame, if there is one that is still true."""
-        if frame[:2] not in _PREFIXES or not self._session.is_open:
+        What it left behind when it was made is left behind again. All in one function: this is all
+        that most requests cost.
+        """
+        session, memory = self._session, self._memory
+        if frame[:2] not in _PREFIXES or not session.is_open:
             return None
-        shelf = self._shelf
-        if shelf is None:
-            shelf = self._take_shelf()
+        shelf = self._shelf or self._take_shelf()
         found = shelf.answers.get(frame[:4] + frame[8:])
         if found is None:
             return None
-        truth = self._memory.truth(self._listener_name)
+        truth = memory.truth(self._listener_name)
         if truth is None or truth != shelf.truth:
             shelf.forget()
             return None
-        return found
-
-    def repeat(self, found: Remembered, frame: bytes) -> None:
-        """Leave behind what the answer left when it was made."""
+        if session.admit(found.api_key, now_s) is not Action.SERVE:
+            return None
         self._counts.requests += 1
-        self._memory.repeated += 1
-        decisions = self._memory.decisions
+        memory.repeated += 1
+        decisions = memory.decisions
         if decisions is not None:
             decisions.allowed += found.allowed
             decisions.denied += found.denied
             if found.told and decisions.told_again is not None:
                 decisions.told_again(found.told, frame)
+        return found
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:
         """Begin to watch what a request leaves behind; None where its answer is not kept."""

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Node,
         RequestContext,
     )
+    from doorkeeper.remembering import AnswerMemory
 
 # --- who decides, and who changes topics
 
@@ -278,6 +279,7 @@ def connection(
     properties: str = "",
     counts: Counts | None = None,
     established: bool = True,
+    memory: AnswerMemory | None = None,
 ) -> Connection:
     """Return the protocol's side of a connection from 127.0.0.1; a shell establishes its own."""
     peer = Peer(
@@ -296,6 +298,7 @@ def connection(
         builder=offers.builder,
         limits=limits or Limits(),
         counts=counts or Counts(),
+        memory=memory,
     )
     if established:
         assert made.established() is None

@@ -19,6 +19,7 @@ from testkit.edge import Clock, HandServices, Log, answer, connection, frames, u
 
 if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.remembering import AnswerMemory
 
 
 class Transport(asyncio.Transport):
@@ -91,6 +92,7 @@ class World:
         self.lost: list[Shell] = []
         self.limits, self.offers = limits or Limits(), offers
         self.strangers = Strangers(asyncio.get_running_loop(), 1.0)
+        self.memory: AnswerMemory | None = None
         self.around = Surroundings(
             asyncio.get_running_loop(),
             self.clock,
@@ -113,7 +115,7 @@ class World:
 
     def connect(self) -> tuple[Shell, Transport]:
         """Return a shell that is connected."""
-        inner = connection(self.offers, self.limits, established=False)
+        inner = connection(self.offers, self.limits, established=False, memory=self.memory)
         shell, transport = Shell(inner, self.around), Transport()
         transport.shell = shell
         shell.connection_made(transport)

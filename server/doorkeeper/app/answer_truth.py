@@ -1,7 +1,8 @@
 """What remembered answers are true of: everything that their handlers read, as values.
 
 Each part is a value that never changes and is replaced as a whole, so comparing two truths is
-comparing which values they hold. Who adds to what a remembered API reads adds it here.
+comparing which values they hold. Who adds to what a remembered API reads adds it here, or to
+``LiveNode.told_from``.
 """
 
 from __future__ import annotations
@@ -26,16 +27,8 @@ class AnswerTruth:
 
     def __call__(self, listener_name: str) -> Truth | None:
         """Return what an answer to a client of a listener is made from now; None: nobody knows."""
-        node, authorizer = self._node, self._authorizer
+        authorizer = self._authorizer
         decided_from = () if authorizer is None else authorizer.decided_from()
         if decided_from is None:
             return None
-        return (
-            decided_from,
-            node.topics,
-            node.groups,
-            node.settings,
-            node.brokers(listener_name),
-            node.controller_id,
-            node.coordinator_id,
-        )
+        return decided_from, self._node.told_from(listener_name)

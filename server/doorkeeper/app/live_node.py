@@ -107,6 +107,19 @@ class LiveNode:
         """Return all nodes that have the listener, with the addresses they advertise, by id."""
         return self._brokers[listener_name]
 
+    def told_from(self, listener_name: str) -> tuple[object, ...]:
+        """Return what the properties above are made from: while it stays equal, so do they.
+
+        All of it at once, and not by their names: each repeated request asks.
+        """
+        return (
+            self._topic_changes.topics,
+            self._groups,
+            self._settings,
+            self._brokers[listener_name],
+            self._lowest_id,
+        )
+
     def is_advertised(self, listener_name: str) -> bool:
         """Say whether the listener's address is known by now."""
         return listener_name in self._brokers

@@ -95,10 +95,8 @@ class AuditLogger:
     def __init__(self, logger: Logger) -> None:
         """Write through this logger."""
         self._logger = logger
-
-    def enabled(self, level: int) -> bool:
-        """Say whether a line of this level would be written."""
-        return self._logger.enabled(level)
+        self.enabled = logger.enabled
+        """Says whether a line of a level would be written."""
 
     def write(self, level: int, text: str) -> None:
         """Write a line, if its level is enabled."""

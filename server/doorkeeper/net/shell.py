@@ -122,13 +122,21 @@ class Shell(Accepted):
             self._settle()
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete, or, to a stranger, do so when its turn comes."""
+        """Answer, nearly always one request that was answered before; strangers have turns."""
         self.last_active_s = now_s = self._around.clock()
-        self._connection.receive(data)
         if self._stranger:
+            self._connection.receive(data)
             self._settle()
             return
         self._around.strangers.clients_at_work = True
+        if self._is_calm and not self._is_logged():
+            answer = self._connection.again(data, now_s)
+            if answer is not None:
+                self._told([answer], now_s)
+                if self._write_full:
+                    self._settle()
+                return
+        self._connection.receive(data)
         self._work(now_s)
 
     def eof_received(self) -> bool:
@@ -166,7 +174,7 @@ class Shell(Accepted):
         self._delayed = self._in_turn = self._making = None
         around.incoming.hold(self, 0)
         around.outgoing.hold(self, 0)
-        around.logger.debug("connection closed", connection=self._id, cause=str(exc or ""))
+        around.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
         around.lost(self)
 
     # --- what the server calls
@@ -188,14 +196,10 @@ class Shell(Accepted):
     def abort(self, reason: str) -> None:
         """Close now, whatever is under way."""
         if self._transport is not None:
-            self._around.logger.debug(reason, connection=self._id)
+            self._around.logger.debug(reason, connection=self.peer_id)
             self._transport.abort()
 
     # --- the work
-
-    @property
-    def _id(self) -> str:
-        return self._connection.peer.connection_id
 
     @property
     def _held(self) -> bool:
@@ -363,7 +367,7 @@ class Shell(Accepted):
                 self._around.requests.refused()
             self._around.logger.warning(
                 "change refused: too many wait for the authorizer",
-                connection=self._id,
+                connection=self.peer_id,
                 items=count,
                 waiting=waiting,
                 waiting_max=most,
@@ -507,7 +511,7 @@ class Shell(Accepted):
     def _delay(self, end: Refused) -> None:
         """Answer a failed authentication, and close, after the delay."""
         event = "failed re-authentication" if end.reauthentication else "failed authentication"
-        self._around.logger.info(event, connection=self._id, reason=_bounded(end.reason))
+        self._around.logger.info(event, connection=self.peer_id, reason=_bounded(end.reason))
         delay_s = self._around.limits.failed_authentication_delay_ms / 1000
         self._delayed = self._around.loop.call_later(delay_s, self._delay_over, end)
 
@@ -542,7 +546,7 @@ class Shell(Accepted):
     def _tell_end(self, end: Closed) -> None:
         if end.reason:
             self._around.logger.warning(
-                "closing connection", connection=self._id, reason=end.reason, **end.fields
+                "closing connection", connection=self.peer_id, reason=end.reason, **end.fields
             )
 
     def _tell_errors(self, items: Items[Any], update: Update, *, awaited: bool) -> None:
@@ -551,7 +555,7 @@ class Shell(Accepted):
         if items.timed_out and self._around.requests is not None:
             operation = OPERATIONS[update.outcome.__class__]
             self._around.requests.timed_out(operation, items.timed_out)
-        fields: dict[str, object] = {"connection": self._id, "items": len(items)}
+        fields: dict[str, object] = {"connection": self.peer_id, "items": len(items)}
         if awaited:
             fields["api"] = update.api.name
             fields["correlation_id"] = update.header.correlation_id
@@ -577,10 +581,10 @@ class Shell(Accepted):
                     self._around.trail.logged_in(note)
                 continue
             if note.error is None:
-                self._around.logger.warning(note.event, connection=self._id, **note.fields)
+                self._around.logger.warning(note.event, connection=self.peer_id, **note.fields)
                 continue
             self._around.logger.error(
-                note.event, connection=self._id, **note.fields, exc_info=note.error
+                note.event, connection=self.peer_id, **note.fields, exc_info=note.error
             )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.answering import End, encoded, framed, key_of, where
+from doorkeeper.answering import End, encoded, framed, key_of
 from doorkeeper.exchange import Closed
-from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.headers import RequestHeader
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 
@@ -49,11 +48,6 @@ def test_what_does_not_fit_ends_the_connection() -> None:
     assert "resource_name" in str(closed.fields["cause"])
 
 
-def test_lines_of_the_log_name_the_place() -> None:
-    """The API by key and name, a fault by field and offset."""
+def test_lines_of_the_log_name_the_api() -> None:
+    """By key and name."""
     assert key_of(header(3)) == "29 (DescribeAcls)"
-    assert where(Malformed("name", 7, "says nothing")) == {
-        "field": "name",
-        "offset": 7,
-        "cause": "says nothing",
-    }

@@ -96,6 +96,38 @@ def test_a_second_answer_differs_in_its_correlation_id_only() -> None:
     assert first[:4] + first[8:] == again[:4] + again[8:]
 
 
+def test_only_one_whole_request_is_answered_at_once() -> None:
+    """Behind what waits, in pieces, with another one, or never asked before, it is received."""
+    world = World()
+    client = world.client()
+    assert client.again(versions(), 0) is None
+    asked = ask(client, versions(correlation_id=1))
+
+    again = client.again(versions(correlation_id=2), 0)
+    assert again == asked[:4] + (2).to_bytes(4) + asked[8:]
+    assert client.is_empty
+    assert client.again(versions()[:-1], 0) is None
+    assert client.again(versions() * 2, 0) is None
+    client.receive(versions()[:3])
+    assert client.again(versions(), 0) is None
+    client.receive(versions()[3:])
+    assert client.again(versions(), 0) is None
+    client.answers = []
+    client.advance(0)
+    assert client.again(versions(), 0) is None
+
+
+def test_behind_a_fault_nothing_is_answered() -> None:
+    """Neither while it waits to be told nor when the connection has ended."""
+    client = World().client()
+    ask(client, versions())
+    client.receive(b"\xff\xff\xff\xff")
+
+    assert client.again(versions(), 0) is None
+    client.advance(0)
+    assert client.again(versions(), 0) is None
+
+
 def test_a_second_answer_counts_as_the_first() -> None:
     """Requests, decisions, and which error was answered."""
     world = World()

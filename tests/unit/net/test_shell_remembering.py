@@ -1,0 +1,97 @@
+"""Answers from memory leave a connection's socket as others do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.limits import Limits
+from doorkeeper.metrics import table
+from doorkeeper.metrics.requests import RequestMeter
+from doorkeeper.metrics.series import Meters
+from doorkeeper.remembering import AnswerMemory
+from testkit.edge import HandAuthorizer, create, describe, until
+from testkit.shells import Transport, World
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Remembering(World):
+    """Shells that remember answers; nothing ever changes what is true."""
+
+    def __init__(self) -> None:
+        self.meters = Meters()
+        self.change: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+        super().__init__(
+            authorizer=HandAuthorizer(self._create), requests=RequestMeter(self.meters)
+        )
+        self.memory = AnswerMemory(lambda _: (), None, Limits())
+
+    def _create(self, bindings: Sequence[object]) -> Any:
+        return [self.change for _ in bindings]
+
+    def requests(self) -> dict[tuple[str, ...], Any]:
+        """Return the number of requests by API and error."""
+        return {each.metric: dict(each.values) for each in self.meters.families()}[table.REQUESTS]
+
+
+def ids(transport: Transport) -> list[int]:
+    """Return the correlation ids of what was answered, in order."""
+    return [int.from_bytes(frame[:4]) for frame in transport.answers()]
+
+
+async def test_an_answer_from_memory_is_counted() -> None:
+    """As the one before: another one of its API without an error, from a client at work."""
+    world = Remembering()
+    shell, transport = world.connect()
+    shell.data_received(describe("a", 1))
+    world.strangers.clients_at_work = False
+    world.clock.now_s += 5
+
+    shell.data_received(describe("a", 2))
+
+    assert world.memory is not None
+    assert world.memory.repeated == 1
+    assert ids(transport) == [1, 2]
+    assert len({frame[4:] for frame in transport.answers()}) == 1
+    assert world.requests() == {("DescribeAcls", "none"): 2}
+    assert world.strangers.clients_at_work
+    assert shell.last_active_s == world.clock.now_s
+
+
+async def test_an_answer_from_memory_keeps_its_place() -> None:
+    """Wherever the bytes are cut, and behind a change whose answer is not there yet."""
+    world = Remembering()
+    shell, transport = world.connect()
+    shell.data_received(describe("a", 1))
+
+    shell.data_received(describe("a", 2)[:5])
+    shell.data_received(describe("a", 2)[5:] + describe("a", 3))
+    shell.data_received(create(["x"], 4))
+    shell.data_received(describe("a", 5))
+    assert ids(transport) == [1, 2, 3]
+    world.change.set_result(AclCreateResult())
+    await until(lambda: len(ids(transport)) == 5)
+
+    assert ids(transport) == [1, 2, 3, 4, 5]
+
+
+async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:
+    """The next one waits until it has left."""
+    world = Remembering()
+    shell, transport = world.connect()
+    shell.data_received(describe("a", 1))
+    transport.stuck = True
+
+    shell.data_received(describe("a", 2))
+    assert not transport.is_reading()
+    assert world.around.outgoing.total == len(transport.writes[-1])
+    shell.data_received(describe("a", 3))
+    assert ids(transport) == [1, 2]
+    transport.stuck = False
+    shell.resume_writing()
+
+    assert ids(transport) == [1, 2, 3]
+    assert transport.is_reading()
