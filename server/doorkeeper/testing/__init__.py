@@ -7,6 +7,7 @@ plugin              the fixtures of pytest
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from doorkeeper.testing.server import DoorkeeperServer
 
 _NEEDED_TO_START = (
+    "concurrent.futures.thread",
     "doorkeeper.app.assembly",
     "doorkeeper.net",
     "doorkeeper.testing.faulty_connection",
     "doorkeeper.testing.log",
     "doorkeeper.testing.loop_thread",
     "doorkeeper.testing.memory_store",
+    "encodings.idna",
 )
 """Imported with the class, so that the first server of a process starts as fast as the next."""
 
@@ -41,5 +44,7 @@ def __getattr__(name: str) -> object:
 
             for needed in _NEEDED_TO_START:
                 import_module(needed)
+            with suppress(ImportError):  # it need not be installed
+                import_module("uvloop")
             return DoorkeeperServer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -227,3 +229,15 @@ def test_a_client_that_cannot_be_is_refused(
         pytest.raises(ValueError, match=text),
     ):
         server.client_config(**asked)
+
+
+def test_the_class_brings_what_a_start_needs() -> None:
+    """The first start of a process imports nothing: the import of the class has done that."""
+    code = (
+        "import sys; from doorkeeper.testing import DoorkeeperServer; before = set(sys.modules);"
+        "server = DoorkeeperServer(); server.start(); print(sorted(set(sys.modules) - before));"
+        "server.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
