@@ -6,6 +6,7 @@ the lines of a log never pass through the JVM's rows, which is most of what a te
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+
+_OF_PATTERNS = re.compile(r"([\[\]{}*?\\])")
 
 
 class SparkEngine(Engine):
@@ -69,9 +73,7 @@ class SparkEngine(Engine):
 
         partitions = int(self.session.conf.get("spark.sql.shuffle.partitions") or 4)
         distinct = (
-            # Names of files, not patterns: a folder may be called access[1].
-            self.session.read.option("__globPaths__", "false")
-            .parquet(*files)
+            self.session.read.parquet(*map(literal, files))
             .groupBy(*by)
             .agg(
                 sql.sum("count").alias("count"),
@@ -96,6 +98,11 @@ class SparkEngine(Engine):
         """Stop Spark."""
         self.session.stop()
         self._folder.cleanup()
+
+
+def literal(path: str) -> str:
+    """Return a path as Spark reads it, which takes it for a pattern: a folder may be access[1]."""
+    return _OF_PATTERNS.sub(r"\\\1", path)
 
 
 class _Call:
