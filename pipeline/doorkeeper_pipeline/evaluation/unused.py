@@ -22,7 +22,7 @@ from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES, blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -138,6 +138,21 @@ def closing(
             staying.add(binding)
             snapshot = snapshot.with_added([(f"stays {len(staying)}", binding)])
     return staying
+
+
+def open_to_all(
+    bindings: Iterable[AclBinding], policy: Policy
+) -> Callable[[ResourcePattern], bool]:
+    """Return what says of a pattern whether no binding covers it, so that everybody may."""
+    if not policy.allow_everyone:
+        return lambda _: False
+    snapshot = load((str(number), each) for number, each in enumerate(bindings))
+
+    def is_open(pattern: ResourcePattern) -> bool:
+        patterns = snapshot.types[pattern.resource_type].patterns
+        return next(covering_patterns(patterns, names_of(pattern)), None) is None
+
+    return is_open
 
 
 def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:

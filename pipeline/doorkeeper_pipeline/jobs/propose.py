@@ -5,7 +5,8 @@
     overbroad        a grant that is too wide is replaced by what was touched through it
 
 With ``allow.everyone.if.no.acl.found`` a binding stays where nothing else would cover its names:
-without any ACL they would be open to everybody.
+without any ACL they would be open to everybody. For some principals alone nothing is proposed on
+names that are: it would shut them to all others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
 from doorkeeper_pipeline.evaluation.index import compiled
-from doorkeeper_pipeline.evaluation.unused import closing
+from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage
@@ -50,6 +51,10 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
         privileges = [each for each in least.privileges if _is_for(wanted, each.binding)]
+        if wanted.principals:
+            # An ACL for one on what is open to all would shut it to the others.
+            is_open = open_to_all(acls.bindings, asked.policy)
+            privileges = [each for each in privileges if not is_open(each.binding.pattern)]
         proposed -= _replaced(acls.bindings, wanted, least.principals)
         proposed |= {each.binding for each in privileges}
     going = set(acls.bindings) - proposed

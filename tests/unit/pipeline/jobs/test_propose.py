@@ -98,6 +98,19 @@ def test_nothing_is_opened_to_everybody(tmp_path: Path) -> None:
     assert found.backtest.num_rows == 0
 
 
+def test_nothing_is_shut_to_others(tmp_path: Path) -> None:
+    """With allow.everyone an ACL for one alone would shut a name without any to all others."""
+    history = [*HISTORY, reads("alice", "bills")]
+    asked = asked_of(tmp_path, history, [OWN, IDLE], policy=Policy(allow_everyone=True))
+
+    for_one = propose(asked, ProposalOptions(principals=("User:alice",)))
+    for_all = propose(asked, ProposalOptions())
+
+    assert for_one.bindings == tuple(sorted([OWN, IDLE]))
+    assert BOBS in for_all.added
+    assert for_one.backtest.num_rows == for_all.backtest.num_rows == 0
+
+
 def test_what_would_break_is_told(tmp_path: Path) -> None:
     """A need that no ACL can say is in the backtest of the proposal."""
     asked = asked_of(tmp_path, [reads("alice", "*")], [EVERYBODY])
