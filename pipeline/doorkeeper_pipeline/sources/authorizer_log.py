@@ -32,6 +32,7 @@ from doorkeeper_pipeline.sources.parsed import (
     TEXT_MAX,
     TIME_MAX_US,
     Parsed,
+    joined,
     quarantined,
     summed,
 )
@@ -117,10 +118,16 @@ class _Frame(NamedTuple):
 def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None) -> Parsed:
     """Return what the log says between two offsets, which must be beginnings of records.
 
-    Blocks are only grouped by what their lines say; that is parsed once, for all of them.
+    Blocks are only grouped by what their lines say; that is parsed once, for all of them. What is
+    not regular is parsed with its block: kept, it may be all of a file that unpacks to no end.
     """
-    blocks = [_said(_columns(offset, block)) for offset, block in whole(path, how, start, end)]
-    return _parse(_together(blocks), zone) if blocks else Parsed()
+    regular: list[_Frame] = []
+    odd: list[Parsed] = []
+    for offset, block in whole(path, how, start, end):
+        frame = _columns(offset, block)
+        odd.append(_odd(frame.odd, zone))
+        regular.append(_said(frame._replace(odd=[])))
+    return _parse(_together(regular), joined(odd), zone) if regular else Parsed()
 
 
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
@@ -241,7 +248,7 @@ def _together(blocks: list[_Frame]) -> _Frame:
         lines=pl.concat([each.lines for each in blocks])
         .group_by("rest")
         .agg(pl.col("time").explode(), pl.col("offset").explode()),
-        odd=[piece for each in blocks for piece in each.odd],
+        odd=[],
         physical=sum(each.physical for each in blocks),
     )
 
@@ -254,8 +261,8 @@ def _may_go_on(piece: bytes) -> bool:
     return text.startswith(("Principal = ", *authorizer_message.NOTES))
 
 
-def _parse(frame: _Frame, zone: str) -> Parsed:
-    """Return what the records of a range say."""
+def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
+    """Return what the records of a range say, with what was odd among them."""
     read_ones = frame.lines.join(_messages(frame.lines.select("rest")), on="rest")
     messages = read_ones.filter(pl.col("kind") == MESSAGE)
     # Several messages may say the same decision: they differ in the reference count alone.
@@ -283,7 +290,6 @@ def _parse(frame: _Frame, zone: str) -> Parsed:
             .join(untimed.unique().lazy(), on="minute")
         ),
     ]
-    odd = _odd(frame.odd, zone)
     timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
     ignored = read_ones.filter(pl.col("kind") == IGNORED)["time"].list.len().sum()
     return Parsed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -262,3 +263,22 @@ def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
 
     assert names(found) == ["b"]
     assert "no such time" in found.quarantine["reason"][0]
+
+
+def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be read is not kept: memory does not grow with what a small file unpacks to."""
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1 << 20))
+    monkeypatch.setattr(authorizer_log, "RECORD_BYTES_MAX", 1 << 20)
+    path = tmp_path / "bomb.log.gz"
+    path.write_bytes(gzip.compress(record("a").encode() + b"\n" + bytes(40 << 20), 1))
+
+    tracemalloc.start()
+    try:
+        found = authorizer_log.read(path, "gz", "UTC")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert names(found) == ["a"]
+    assert found.quarantine["byte_length"].sum() == 40 << 20
+    assert peak < 30 << 20
