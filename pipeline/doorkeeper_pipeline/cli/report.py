@@ -9,6 +9,7 @@ import click
 
 from doorkeeper_pipeline.cli import starting
 from doorkeeper_pipeline.cli.failures import STATUSES, printable, show
+from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import Report
@@ -53,6 +54,8 @@ def command(*, out: Path, target: Path, title: str, rows: int) -> None:
     from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  Polars is heavy
     from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
 
+    if not target.parent.is_dir():
+        raise PipelineError(f"{target}: there is no folder {target.parent}")
     about = About(
         cluster=title,
         tables=str(out),

@@ -248,7 +248,11 @@ class _Run:
             return contents.read(self._request.out, "bindings")
         self._around.tell("reading the ACLs")
         before = contents.read(self._request.out, "bindings")
-        bindings = followed(before, acl_sets.read(self._request.acls), self._started)
+        found = acl_sets.read(self._request.acls)
+        if found.is_empty():
+            # As a listing is that failed: then nothing is known about grants.
+            self._warn([("the set of ACLs that was given is empty", 1)])
+        bindings = followed(before, found, self._started)
         self._warn(contents.check("bindings", bindings).items())
         contents.write(bindings, self._staged.path(places.single("bindings")))
         return bindings

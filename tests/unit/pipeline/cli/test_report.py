@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
@@ -48,3 +49,13 @@ def test_wrong_usage(tmp_path: Path) -> None:
 
     assert missing.exit_code == many.exit_code == 2
     assert "20000" in many.stderr
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """The folder of the page is asked for by its own name, before the tables are read."""
+    result = CliRunner().invoke(
+        pipeline, ["report", "--out", str(tmp_path), "--to", str(tmp_path / "no" / "r.html")]
+    )
+
+    assert isinstance(result.exception, PipelineError)
+    assert str(result.exception).endswith(f"there is no folder {tmp_path / 'no'}")

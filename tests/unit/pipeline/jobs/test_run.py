@@ -299,5 +299,9 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     ]
     assert contents.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
-    site.run(acls=(str(acls),))
+    assert site.run(acls=(str(acls),)).run["warnings"] == []
     assert tables(site.out) == before
+    acls.write_text("version: 1\nacls: []\n")
+    assert (
+        "the set of ACLs that was given is empty: 1" in site.run(acls=(str(acls),)).run["warnings"]
+    )
