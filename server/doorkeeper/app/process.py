@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import threading
@@ -17,6 +16,7 @@ from doorkeeper.logs.pipeline import Logs
 import structlog  # isort: skip
 
 from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.garbage import keep_collections_short
 from doorkeeper.app.process_age import process_age_ms
 from doorkeeper.app.reloading import reload
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
 STDOUT = 1
 NS_PER_MS = 1_000_000
-COLLECTION_THRESHOLDS = (50_000, 20, 100)
-"""Of the garbage collector. Answers are made of many objects without cycles: with Python's own
-thresholds, describing 100,000 ACLs takes twice as long because everything is looked through again
-and again. Cycles, which come from exceptions and closed connections, are still found."""
-
 STOPS = (signal.SIGTERM, signal.SIGINT)
 SIGNAL_STATUS = 128
 """A process that a second signal ends has this status plus the signal's number, as in a shell."""
@@ -93,9 +88,7 @@ class _Process:
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
         async with Assembly(settings, self._logs, lambda: time.time_ns() // NS_PER_MS) as assembly:
             if await self._started(assembly):
-                # What lives now lives as long as the process: no collection need look at it.
-                gc.freeze()
-                gc.set_threshold(*COLLECTION_THRESHOLDS)
+                keep_collections_short()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._tell_start(assembly)
                 await self._stopping.wait()

@@ -1,0 +1,88 @@
+"""What the garbage collector looks at, and what it need not."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.garbage import THRESHOLDS, keep_collections_short, retire
+from doorkeeper.testing import DoorkeeperServer
+from testkit.edge import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    """Leave the collector as it was."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    if retire in gc.callbacks:
+        gc.callbacks.remove(retire)
+    gc.unfreeze()
+
+
+class Knot:
+    """Refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_survives_is_not_looked_at_again() -> None:
+    """However much there is of it, no collection grows with it."""
+    keep_collections_short()
+    frozen = gc.get_freeze_count()
+
+    kept = [[number] for number in range(20 * THRESHOLDS[0])]
+
+    assert gc.get_freeze_count() > frozen + len(kept) // 2
+    assert len(gc.get_objects(2)) == 0
+    assert len(gc.get_objects(1)) <= THRESHOLDS[0] * (THRESHOLDS[1] + 2)
+
+
+def test_what_dies_young_is_collected() -> None:
+    """Cycles that nobody refers to are freed, as many as there are."""
+    keep_collections_short()
+    frozen = gc.get_freeze_count()
+
+    for _ in range(20 * THRESHOLDS[0]):
+        Knot()
+
+    knots = sum(1 for each in gc.get_objects() if isinstance(each, Knot))
+    assert knots <= THRESHOLDS[0]
+    assert gc.get_freeze_count() < frozen + THRESHOLDS[0]
+
+
+@pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
+def test_closed_connections_leave_no_cycles(listener: str) -> None:
+    """They may have lived long, and are freed without the collector."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with DoorkeeperServer(listeners=(listener,)) as server:
+        host, port = server.bootstrap_servers.rsplit(":", 1)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                with socket.create_connection((host, int(port))) as plain:
+                    client = context.wrap_socket(plain) if listener == "SSL" else plain
+                    client.sendall(versions())
+                    assert client.recv(4)
+                    client.close()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            found = [type(each) for each in gc.garbage]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert [each for each in found if each.__module__.startswith(("doorkeeper", "uvloop"))] == []
