@@ -42,15 +42,18 @@ async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> 
     from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
 
     async with connected(place) as connection:
-        if dry_run:
-            return Migrated(*await migrating.planned(connection))
-        return Migrated(
-            *await migrating.migrate(
-                connection,
-                cluster_id=lambda: random_uuid(os.urandom),
-                salt_key=lambda: os.urandom(32),
+        try:
+            if dry_run:
+                return Migrated(*await migrating.planned(connection))
+            return Migrated(
+                *await migrating.migrate(
+                    connection,
+                    cluster_id=lambda: random_uuid(os.urandom),
+                    salt_key=lambda: os.urandom(32),
+                )
             )
-        )
+        except StorageError as error:
+            raise StorageError(f"{place.shown}: {error}") from error
 
 
 def _migrate_embedded(data_dir: Path, now_ms: Callable[[], int], *, dry_run: bool) -> Migrated:

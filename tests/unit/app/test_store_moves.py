@@ -12,6 +12,7 @@ from doorkeeper.app.store_places import place_named
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.migrations import MIGRATIONS, newest_version
 from testkit.portables import CHANGES, fill_fully
+from testkit.postgres import OWNER
 from testkit.stores import NOW_MS, adding, fill, numbers_in, open_store, query, removing
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.store_places import Place
     from doorkeeper.storage.portable import Header
-    from testkit.postgres import Database
+    from testkit.postgres import Database, Postgres
 
 COPY_S = 60.0
 """For 100,000 ACLs and their log one way, which takes about 6 s: what a busy machine keeps too."""
@@ -87,6 +88,23 @@ async def test_a_shared_store_is_migrated(database: Database) -> None:
     assert "CREATE TABLE doorkeeper.acl" in plan.statements
     assert (await check(place))[1] == []
     assert (await migrate(place, now_ms=now_ms, dry_run=False)).statements == ""
+
+
+@pytest.mark.interop
+async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgres) -> None:
+    """Names that it cannot hold would fail one by one; it is named, and nothing is made in it."""
+    postgres_server.execute(
+        f"CREATE DATABASE latin OWNER {OWNER} TEMPLATE template0 ENCODING 'LATIN1'"
+        " LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    url = postgres_server.url("latin")
+
+    for dry_run in (True, False):
+        with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
+            await migrate(place_named(url), now_ms=now_ms, dry_run=dry_run)
+
+    assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
+    postgres_server.execute("DROP DATABASE latin WITH (FORCE)")
 
 
 @pytest.mark.interop

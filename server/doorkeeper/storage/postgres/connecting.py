@@ -67,6 +67,9 @@ async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
             await ended(connection)
     except (*LOST, asyncpg.PostgresError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, TimeoutError) and not str(error):
+            within_s = store.statement_timeout_ms / 1000
+            text = f"no answer within {within_s:g} s; another session may have locked the tables"
         raise StorageError(f"{store.shown}: {text}") from error
 
 

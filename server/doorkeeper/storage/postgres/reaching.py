@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SEARCH_PATH: Final = "SET search_path = pg_catalog"
 
+READ_ONLY: Final = "it takes no writes: a standby, or a database that is read-only"
+
 NEXT: Final = (
     OSError,  # TimeoutError too
     asyncpg.TargetServerAttributeNotMatched,  # a standby
@@ -68,7 +70,15 @@ async def _within(
 
 
 async def _opened(connect: Connect, url: str, arguments: Mapping[str, Any]) -> asyncpg.Connection:
-    connection = await connect(url, timeout=None, **arguments)
+    try:
+        connection = await connect(url, timeout=None, **arguments)
+    except asyncpg.TargetServerAttributeNotMatched:
+        raise asyncpg.TargetServerAttributeNotMatched(READ_ONLY) from None
+    except (OSError, asyncpg.InterfaceError):
+        raise  # some of these are ValueErrors, too
+    except ValueError as error:
+        # Not the URL, which was checked: PGPORT, for example, or ~/.pgpass.
+        raise asyncpg.InterfaceError(f"the environment of libpq: {error}") from error
     try:
         await connection.execute(SEARCH_PATH)
     except BaseException:

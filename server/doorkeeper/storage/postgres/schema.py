@@ -39,6 +39,9 @@ SCHEMA: Final = "doorkeeper"
 CHANNEL: Final = "doorkeeper"
 """Where the trigger notifies; the payload is the newest revision."""
 
+ENCODING: Final = "UTF8"
+"""In another one names that clients may choose cannot be written."""
+
 VERSION: Final = 1
 """The schema version that this code is written for."""
 
@@ -61,9 +64,13 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
     """Return what the database says; None where there is nothing of ours yet.
 
     Raises:
-        StorageError: the schema is there, but not as we make it.
+        StorageError: the schema is there, but not as we make it; or the database cannot hold what
+            clients may name.
 
     """
+    encoding = connection.get_settings().server_encoding
+    if encoding != ENCODING:
+        raise StorageError(f"the database has the encoding {encoding}; allowed: {ENCODING}")
     if not await connection.fetchval(_HAS_META):
         return None
     values = await meta(connection)

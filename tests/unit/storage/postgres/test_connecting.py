@@ -108,10 +108,20 @@ async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
 
     with pytest.raises(
-        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: .*read.write"
+        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it takes no writes"
     ):
         async with connected(store_of(database.url())):
             pass
+
+
+@pytest.mark.interop
+async def test_a_command_says_how_long_it_waited(database: Database) -> None:
+    """For a lock of another session, say: that is no word of PostgreSQL's."""
+    store = store_of(database.url(), "doorkeeper.store.statement.timeout.ms=100")
+
+    with pytest.raises(StorageError, match=r"no answer within 0\.1 s; another session may"):
+        async with connected(store) as connection:
+            await connection.execute("SELECT pg_sleep(10)")
 
 
 @pytest.mark.interop

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from doorkeeper.storage.postgres.connecting import connector
-from doorkeeper.storage.postgres.reaching import reached
+from doorkeeper.storage.postgres.reaching import READ_ONLY, reached
 from testkit.shared_stores import prepared, store_of, write
 from testkit.stores import adding
 from testkit.tcp_proxy import TcpProxy
@@ -79,12 +79,19 @@ async def test_a_host_that_refuses_us_ends_the_search() -> None:
 
 async def test_of_hosts_in_vain_each_is_told() -> None:
     """With what it said, or how long it said nothing."""
-    standby = asyncpg.TargetServerAttributeNotMatched("it is\nread-only")
+    standby = asyncpg.TargetServerAttributeNotMatched("of asyncpg's own classes")
 
     with pytest.raises(ConnectionError) as caught:
         await reached(hosts(live=standby), two(timeout_ms=100), {})
 
-    assert str(caught.value) == "dead:1: no answer within 0.05 s; live:2: it is read-only"
+    told = f"dead:1: no answer within 0.05 s; live:2: {READ_ONLY}"
+    assert str(caught.value) == told
+
+
+async def test_what_the_environment_has_wrong_is_told() -> None:
+    """PGPORT, where the URL has no port: an error like any other, and no traceback."""
+    with pytest.raises(asyncpg.InterfaceError, match="the environment of libpq: invalid literal"):
+        await reached(hosts(dead=ValueError("invalid literal: 'x'")), two(), {})
 
 
 @pytest.mark.interop
