@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from typing import TYPE_CHECKING, TypeVar
 
 from doorkeeper.acl.by_type import allowed_on_some
@@ -21,6 +20,7 @@ from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, ful
 from doorkeeper.acl.search import find
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
 from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
+from doorkeeper.authorizer.binding_ids import BindingIds
 from doorkeeper.authorizer.contract import (
     PROBE_NAME,
     AclBindingDeleteResult,
@@ -82,25 +82,17 @@ class AuthorizerNotReady(Exception):
     """A decision was asked for before the ACLs were loaded, by one who is no super user."""
 
 
-def random_binding_id() -> str:
-    """Return 22 characters, URL-safe base64 of 16 random bytes; no hyphen first, as in Kafka."""
-    while True:
-        binding_id = secrets.token_urlsafe(16)
-        if not binding_id.startswith("-"):
-            return binding_id
-
-
 class StandardAuthorizer(Authorizer, Reconfigurable):
     """Decides by ACLs, as a broker does."""
 
     def __init__(
         self,
         *,
-        new_id: Callable[[], str] = random_binding_id,
+        new_id: Callable[[], str] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
         """Take where ids of bindings come from and where audit lines go (default: the logger)."""
-        self._new_id = new_id
+        self._new_id = BindingIds() if new_id is None else new_id
         self._audit: AuditSink = LoggerAudit() if audit is None else audit
         self._policy = Policy()
         self._form = FORMS[DEFAULT_FORM]

@@ -150,13 +150,14 @@ def initial_change(
     made: Configuration, credentials: Iterable[tuple[CredentialKey, ScramCredential]]
 ) -> Change:
     """Return what a store holds in the beginning."""
-    from doorkeeper.authorizer.standard import random_binding_id  # noqa: PLC0415
+    from doorkeeper.authorizer.binding_ids import BindingIds  # noqa: PLC0415
     from doorkeeper.storage.contract import Author, Change, StoredBinding  # noqa: PLC0415
 
+    new_id = BindingIds()
     return Change(
         author=Author("", "", "", "doorkeeper.testing"),
         bindings_added=tuple(
-            StoredBinding(random_binding_id(), each) for each in dict.fromkeys(made.bindings)
+            StoredBinding(new_id(), each) for each in dict.fromkeys(made.bindings)
         ),
         topics_added=tuple(_stored_topics(made)),
         credentials_set=tuple(credentials),

@@ -18,7 +18,7 @@ from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,
 )
-from doorkeeper.authorizer.standard import StandardAuthorizer, random_binding_id
+from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ErrorCode
 from doorkeeper.storage.contract import Author
 from testkit.acl import (
@@ -288,16 +288,6 @@ async def test_some_cannot_be_asked_of_filters(
 
     with pytest.raises(ValueError, match=f"^{text}$"):
         authorizer.authorize_by_resource_type(request_of("alice"), operation, resource_type)
-
-
-def test_ids_have_22_characters_and_differ() -> None:
-    """URL-safe base64, not beginning with a hyphen."""
-    found = {random_binding_id() for _ in range(500)}
-
-    assert len(found) == 500
-    assert {len(each) for each in found} == {22}
-    assert all(each.replace("-", "a").replace("_", "a").isalnum() for each in found)
-    assert not any(each.startswith("-") for each in found)
 
 
 def test_one_that_was_only_made_describes_nothing() -> None:
