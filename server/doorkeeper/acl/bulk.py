@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.cells import Cell
-    from doorkeeper.acl.model import ResourcePattern
+    from doorkeeper.acl.model import AccessControlEntry, ResourcePattern
     from doorkeeper.acl.snapshot import Group
+
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_PREFIXED = PatternType.PREFIXED
 
 _Groups = dict[str, "dict[AclBinding, str]"]
 _Cells = dict[str, "Cell"]
@@ -58,11 +61,10 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
     """
     stages = tuple(_Stage() for _ in range(max(ResourceType) + 1))
     count = 0
-    prefixed = PatternType.PREFIXED
     for binding_id, binding in stored:
         (code, name, pattern_type), entry = binding
         stage = stages[code]
-        kind = pattern_type is prefixed
+        kind = pattern_type is _PREFIXED
         groups = stage.groups[kind]
         group = groups.get(name)
         if group is None:
@@ -112,31 +114,38 @@ class _Addition:
 
     def add(self, binding_id: str, binding: AclBinding) -> bool:
         """Take a binding; say whether it is new."""
-        (_, name, pattern_type), entry = binding
-        kind = pattern_type is PatternType.PREFIXED
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        kind = pattern_type is _PREFIXED
         groups = self._groups[kind]
         touched = groups.get(name)
         if touched is None:
             before = self._before.patterns.get(name, pattern_type)
-            pattern = binding.pattern if before is None else next(iter(before)).pattern
-            touched = groups[name] = (pattern, before or _NOTHING, {})
+            if before is None:
+                groups[name] = (pattern, _NOTHING, {binding: binding_id})
+                self._hold(pattern, entry)
+                return True
+            touched = groups[name] = (next(iter(before)).pattern, before, {})
         pattern, held, added = touched
         if binding in held or binding in added:
             return False
-        if added or held:
-            binding = AclBinding(pattern, entry)
-        added[binding] = binding_id
+        added[AclBinding(pattern, entry)] = binding_id
+        self._hold(pattern, entry)
+        return True
+
+    def _hold(self, pattern: ResourcePattern, entry: AccessControlEntry) -> None:
+        """Put a new entry into the cell of its principal."""
+        _, name, pattern_type = pattern
         principal, host, operation, permission_type = entry
         both = self._cells.get(principal)
         if both is None:
             both = self._cells[principal] = ({}, {})
-        cells = both[kind]
+        cells = both[pattern_type is _PREFIXED]
         cell = cells.get(name)
         if cell is None:
             names = self._before.principals.get(principal)
             cell = 0 if names is None else names.get(name, pattern_type) or 0
         cells[name] = with_bit(cell, host, entry_bit(operation, permission_type))
-        return True
 
     def index(self) -> TypeIndex:
         """Return the index with what has come."""

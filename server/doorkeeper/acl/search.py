@@ -40,6 +40,9 @@ ALL_ENTRIES = AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissi
 
 _NAME = itemgetter(0)
 
+# A named tuple's own constructor is a Python function.
+_new = tuple.__new__
+
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _LITERAL = PatternType.LITERAL
@@ -98,15 +101,24 @@ def _add_cells(
     cells: Names[Cell],
     wanted: AclBindingFilter,
 ) -> None:
+    # One principal has the same few rights on many resources: their entries are made once.
+    known: dict[Cell, list[AccessControlEntry]] = {}
     for name, pattern_type, cell in sorted(_selected(cells, wanted.pattern), key=_NAME):
-        pattern = ResourcePattern(resource_type, name, pattern_type)
-        found += matching_in_cell(pattern, cell, wanted.entry)
+        pattern = _new(ResourcePattern, (resource_type, name, pattern_type))
+        entries = known.get(cell)
+        if entries is None:
+            entries = known[cell] = _matching(cell, wanted.entry)
+        found += [_new(AclBinding, (pattern, entry)) for entry in entries]
 
 
 def matching_in_cell(
     pattern: ResourcePattern, cell: Cell, wanted: AccessControlEntryFilter
 ) -> list[AclBinding]:
     """Return what a filter that names a principal asks for of its bindings on one pattern."""
+    return [AclBinding(pattern, entry) for entry in _matching(cell, wanted)]
+
+
+def _matching(cell: Cell, wanted: AccessControlEntryFilter) -> list[AccessControlEntry]:
     principal = wanted.principal
     assert principal is not None
     entries = [
@@ -114,7 +126,7 @@ def matching_in_cell(
         for host, mask in sorted(masks(cell))
         for operation, permission_type in entries_of(mask)
     ]
-    return [AclBinding(pattern, entry) for entry in entries if entry_matches(wanted, entry)]
+    return [each for each in entries if entry_matches(wanted, each)]
 
 
 def _selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:

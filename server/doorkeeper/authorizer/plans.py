@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
 
 
+# A named tuple's own constructor is a Python function.
+_new = tuple.__new__
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation:
     """The refusals by item, None for an accepted one, and the bindings that are new."""
@@ -67,13 +71,15 @@ def plan_creation(
     One that exists, and a second one in the same request, is accepted and adds nothing.
     Over the limit every item is refused, also those that were refused already.
     """
-    accepted = (
-        binding for binding, refusal in zip(bindings, refusals, strict=True) if refusal is None
+    id_of = state.id_of
+    new = dict.fromkeys(
+        binding
+        for binding, refusal in zip(bindings, refusals, strict=True)
+        if refusal is None and id_of(binding) is None
     )
-    new = dict.fromkeys(binding for binding in accepted if binding not in state)
     if len(new) > ACLS_PER_REQUEST_MAX:
         return Creation(refusals=tuple(too_many_created() for _ in bindings), added=())
-    added = tuple(StoredBinding(new_id(), binding) for binding in new)
+    added = tuple([_new(StoredBinding, (new_id(), binding)) for binding in new])
     return Creation(refusals=refusals, added=added)
 
 
@@ -101,5 +107,5 @@ def plan_deletion(
     return Deletion(
         refusals=refusals,
         matches=matches,
-        removed=tuple(StoredBinding(state.id_of(each) or "", each) for each in removed),
+        removed=tuple([_new(StoredBinding, (state.id_of(each) or "", each)) for each in removed]),
     )

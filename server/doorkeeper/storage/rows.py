@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import (
@@ -57,18 +58,22 @@ def log_rows(change: Change, revision: int, time_ms: int) -> list[LogRow]:
 
     Source: the columns in ``schema``.
     """
-    author = tuple(change.author)
-    return [
-        (revision, item, kind, time_ms, *author, *cells)
-        for item, (kind, *cells) in enumerate(_items(change))
-    ]
+    head = (time_ms, *change.author)
+    rows: list[LogRow] = []
+    # Bindings come by the thousand: a row is one tuple, made at once.
+    for kind, bindings in (
+        (LogKind.BINDING_DELETED, change.bindings_removed),
+        (LogKind.BINDING_CREATED, change.bindings_added),
+    ):
+        for item, (binding_id, (pattern, entry)) in enumerate(bindings, len(rows)):
+            rows.append((revision, item, kind, *head, binding_id, *pattern, *entry, *_NO_TOPIC))
+    for item, (other, *cells) in enumerate(_items(change), len(rows)):
+        rows.append((revision, item, other, *head, *cells))
+    return rows
 
 
 def _items(change: Change) -> Iterator[tuple[Cell, ...]]:
-    for binding_id, (pattern, entry) in change.bindings_removed:
-        yield (LogKind.BINDING_DELETED, binding_id, *pattern, *entry, *_NO_TOPIC)
-    for binding_id, (pattern, entry) in change.bindings_added:
-        yield (LogKind.BINDING_CREATED, binding_id, *pattern, *entry, *_NO_TOPIC)
+    """Return what is changed beside bindings: the kind, then the cells behind the author's."""
     for name in change.topics_removed:
         yield (LogKind.TOPIC_DELETED, *_named(name), None, *_NO_CONFIG)
     for topic in change.topics_added:
@@ -119,7 +124,7 @@ def append(connection: apsw.Connection, rows: list[LogRow]) -> None:
 
 def _insert(connection: apsw.Connection, rows: list[LogRow]) -> None:
     size = 1 << (len(rows) - 1).bit_length()
-    cells = [cell for row in rows for cell in row]
+    cells = list(chain.from_iterable(rows))
     cells.extend(_PADDING * (size - len(rows)))
     connection.execute(_insert_statement(size), cells)
 
