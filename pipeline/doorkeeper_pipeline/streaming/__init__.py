@@ -1,7 +1,8 @@
 """What keeps decisions up to date while the audit trail is being written.
 
 batches  files of the trail as batches: staged, then one rename; written again they change nothing
-views    denied and new_access, made anew from all batches
+summary  the sum of all batches
+views    denied and new_access, made anew from it
 following
          the loop without a JVM: what is in batches is what was read
 structured
@@ -10,6 +11,7 @@ structured
     stream/batches/batch=00000042/decisions/part-<file>.parquet
     stream/batches/batch=00000042/quarantine/part-<file>.parquet
     stream/batches/batch=00000042/files.json
+    stream/summary/through-00000042.parquet
     stream/denied/denied.parquet       stream/new_access/new_access.parquet
     stream/checkpoint/                 Spark's
 """

@@ -1,4 +1,4 @@
-"""The tables that a person looks at while the stream runs: made anew from all batches.
+"""The tables that a person looks at while the stream runs: made anew from the sum of all batches.
 
 Made anew, a crash cannot leave them counting a batch twice; a file is replaced by one rename.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.streaming import summary
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def refresh(out: Path, batches: Batches, policy: Policy) -> dict[str, int]:
     """Write the views; return how many rows each has."""
     asked = GoldInput(
         engine=LocalEngine(),
-        decisions=tuple(batches.decisions()),
+        decisions=summary.up_to_date(batches),
         bindings=contents.read(out, "bindings").to_arrow(),
         policy=policy,
     )
