@@ -289,10 +289,17 @@ def _neighbours(target: Target, effort: Effort) -> dict[str, list[Load]]:
         "nothing": [],
         "full descriptions": [Load(frames=everything().requests, time_s=long_s)],
         "creations of 1,000": [Load(frames=made, once=True)],
+        "garbage collection": [Load(frames=_litter(), time_s=long_s)],
     }
     if target.name == "Doorkeeper":
         found["a reload each half second"] = []
     return found
+
+
+def _litter() -> list[bytes]:
+    """Return changes that leave nothing but garbage: ACLs are created, and deleted again."""
+    passing = list(frames.extra(1, 100, "passing"))
+    return [*frames.create(passing), frames.delete(principal=passing[0].entry.principal)]
 
 
 def _patient(effort: Effort) -> Load:
@@ -317,6 +324,7 @@ def _during_reloads(target: Target, effort: Effort) -> Result:
 
 def _clear_created(target: Target) -> None:
     gone = [frames.delete(principal=f"User:beside-{who}") for who in range(100)]
+    gone.append(_litter()[-1])
     run(target.plain_port, Load(frames=gone, once=True))
 
 
