@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
-from doorkeeper.authorizer.guard import Told
 from doorkeeper.session import Action
 from doorkeeper_wire.api_keys import ApiKey
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sized
 
     from doorkeeper.acl.model import Principal
-    from doorkeeper.authorizer.guard import ToldAgain, ToldOnce
+    from doorkeeper.authorizer.guard import Told, ToldAgain
     from doorkeeper.client_limits import ClientLimits
     from doorkeeper.config.client_rules import ClientSoftware
     from doorkeeper.exchange import Counts, Peer
@@ -79,7 +78,7 @@ class Decisions(Protocol):
 
     allowed: int
     denied: int
-    told: list[ToldOnce] | None
+    told: list[Told] | None
     told_again: ToldAgain | None
 
     @property
@@ -201,8 +200,8 @@ class Recollection:
         if decisions is not None:
             decisions.allowed += found.allowed
             decisions.denied += found.denied
-            if found.told and decisions.told_again is not None:
-                decisions.told_again(found.told, frame)
+            if (told := found.told) and (told_again := decisions.told_again) is not None:
+                told_again(told, frame)
         return found
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:
@@ -228,8 +227,8 @@ class Recollection:
         if others != [watch.traces, watch.trailing, watch.withheld, watch.notes]:
             return None
         decisions = self._memory.decisions
-        told = () if decisions is None or decisions.told is None else map(Told, decisions.told)
-        return LeftBehind(watch.truth, allowed - watch.allowed, denied - watch.denied, tuple(told))
+        told = () if decisions is None or decisions.told is None else tuple(decisions.told)
+        return LeftBehind(watch.truth, allowed - watch.allowed, denied - watch.denied, told)
 
     def keep(
         self, left: LeftBehind, frame: bytes, answer: bytes, answered: tuple[int, int]

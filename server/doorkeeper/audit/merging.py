@@ -1,12 +1,15 @@
 """Equal decisions, and equal logins, are counted for a while and become one event.
 
-A decision costs the loop one look-up in a dictionary. Equal is all that an event tells but times
-and correlation ids; and the state of the ACLs must be the same object, because the rule is looked
-up later, in that state. Entries of several states that turn out to have the same rule are one event
-after all.
+Equal is all that an event tells but times and correlation ids; and the state of the ACLs must be
+the same object, because the rule is looked up later, in that state. Entries of several states that
+turn out to have the same rule are one event after all.
 
-    first    -> an entry with the state
-    again    -> count, last time, last correlation id
+A client that asks for the same as the last time, or is answered from memory, costs the loop one
+count for the whole request, however many decisions that has: the thread adds it to the entries.
+
+    first            -> an entry with the state
+    again            -> count, last time, last correlation id
+    the same request -> the same of all its entries together
     the time is over, or there are too many entries -> all entries become one item of the queue
 
 Which decisions: those that Kafka would log at DEBUG or INFO, which an action says itself. Answers
@@ -16,12 +19,13 @@ would be logged at TRACE and are not recorded: a single Metadata request has tho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.audit.making import decision_events, login_event
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Item
 from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.authorizer.guard import Told
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,10 +33,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.audit.events import Event
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
-    from doorkeeper.authorizer.guard import Told
     from doorkeeper.exchange import Login
 
 ENTRIES_MAX: Final = 10_000
@@ -118,6 +122,37 @@ class SeenLogin:
         self.last_correlation_id = None if login.header is None else login.header.correlation_id
 
 
+class Asker:
+    """What is counted for one who asks: each decision, and the last request as a whole."""
+
+    __slots__ = ("policy", "seen", "snapshot", "told")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.seen: dict[tuple[Action, bool], Seen] = {}
+        self.told: Told | None = None
+        """The last request; it was decided in the two below."""
+        self.policy: Policy | None = None
+        self.snapshot: Snapshot | None = None
+
+
+class Again(NamedTuple):
+    """Some entries were decided so many times more."""
+
+    entries: Sequence[Seen]
+    times: int
+    last_ns: int
+    last_correlation_id: int | bytes
+
+    def add(self) -> None:
+        """Count it in the entries."""
+        for seen in self.entries:
+            seen.count += self.times
+            if self.last_ns >= seen.last_ns:
+                seen.last_ns = self.last_ns
+                seen.last_correlation_id = self.last_correlation_id
+
+
 class Merging:
     """What is counted on the loop's thread before it becomes events."""
 
@@ -141,10 +176,13 @@ class Merging:
         self.basis = basis
         self._entries_max = entries_max
         self._allowed_too = options.decisions is Recorded.ALL
-        self._seen: dict[object, Seen] = {}
+        self._seen: dict[object, Asker] = {}
+        """What is counted, by who asks: all of a context but the correlation id."""
+        self._entries: list[Seen] = []
+        """All of that, and what was counted before the state changed, in order."""
+        self._again: list[Told] = []
+        """Requests that came again."""
         self._logins: dict[object, SeenLogin] = {}
-        self._replaced: list[Seen] = []
-        self._happened = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def decided(
@@ -152,62 +190,97 @@ class Merging:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-    ) -> None:
-        """Count the decisions on a request's actions."""
+    ) -> Told | None:
+        """Count the decisions on a request's actions.
+
+        Return them as they are told again; None where nothing of them is recorded.
+        """
         now_ns = self._now_ns()
-        basis, seen = self.basis, self._seen
-        policy, snapshot = (None, None) if basis is None else (basis.policy, basis.snapshot)
-        # All but the correlation id.
-        asked = (context[:7], context[8])
-        allowed_too = self._allowed_too
-        for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
-            allowed = result is _ALLOWED
-            # Their third and fourth fields are log_if_allowed and log_if_denied.
-            if not (action[3] and allowed_too if allowed else action[4]):
-                continue
-            known = seen.get((asked, action, allowed))
-            if known is not None and known.snapshot is snapshot and known.policy is policy:
-                known.count += 1
-                known.last_ns = now_ns
-                known.last_correlation_id = context[7]
-                self._happened += 1
-            else:
-                key = (asked, action, allowed)
-                self._begin_decision(
-                    Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
+        basis = self.basis
+        asked = context[:7] + context[8:]
+        asker = self._seen.get(asked)
+        if asker is not None:
+            told = asker.told
+            if (
+                told is not None
+                and results == told.results
+                and actions == told.actions
+                and (
+                    basis is None
+                    or (asker.snapshot is basis.snapshot and asker.policy is basis.policy)
                 )
-                seen = self._seen
+            ):
+                if not told.count:
+                    self._again.append(told)
+                told.count += 1
+                told.last_ns = now_ns
+                told.last_correlation_id = context[7]
+                return told
+        return self._counted(asked, context, actions, results, now_ns)
 
     def told_again(self, told: Sequence[Told], frame: bytes) -> None:
         """Count decisions once more, for another request that was answered as the one before.
 
-        While their entries are counted, that costs no look-up; the correlation id stays in its
-        frame until an event is made.
+        The correlation id stays in its frame until an event is made.
         """
-        now_ns, window = self._now_ns(), self._seen
+        now_ns = self._now_ns()
         for each in told:
-            if each.window is window:
-                for seen in each.entries:
-                    seen.count += 1
-                    seen.last_ns = now_ns
-                    seen.last_correlation_id = frame
-                self._happened += len(each.entries)
+            if each.window is self._seen:
+                if not each.count:
+                    self._again.append(each)
+                each.count += 1
+                each.last_ns = now_ns
+                each.last_correlation_id = frame
             else:
-                self._told_anew(each, int.from_bytes(frame[4:8], signed=True))
+                number = int.from_bytes(frame[4:8], signed=True)
+                context = each.context._replace(correlation_id=number)
+                asked = context[:7] + context[8:]
+                new = self._counted(asked, context, each.actions, each.results, now_ns)
+                if new is not None:
+                    each.entries, each.window = new.entries, new.window
 
-    def _told_anew(self, told: Told, correlation_id: int) -> None:
-        context = told.context._replace(correlation_id=correlation_id)
-        self.decided(context, told.actions, told.results)
-        asked = (context[:7], context[8])
-        wanted = [
-            (asked, action, result is _ALLOWED)
-            for action, result in zip(told.actions, told.results, strict=True)
-            if (action[3] and self._allowed_too if result is _ALLOWED else action[4])
-        ]
-        entries = [seen for key in wanted if (seen := self._seen.get(key)) is not None]
-        told.entries = entries
-        # Where some had no room, the next time asks for all of them again.
-        told.window = self._seen if len(entries) == len(wanted) else None
+    def _counted(
+        self,
+        asked: tuple[object, ...],
+        context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        now_ns: int,
+    ) -> Told | None:
+        """Count decisions one by one."""
+        window, basis = self._seen, self.basis
+        policy, snapshot = (None, None) if basis is None else (basis.policy, basis.snapshot)
+        asker = window.get(asked) or Asker()
+        entries: list[Seen] = []
+        wanted = 0
+        for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
+            allowed = result is _ALLOWED
+            # Their third and fourth fields are log_if_allowed and log_if_denied.
+            if not (action[3] and self._allowed_too if allowed else action[4]):
+                continue
+            wanted += 1
+            entry = asker.seen.get((action, allowed))
+            if entry is not None and entry.snapshot is snapshot and entry.policy is policy:
+                entry.count += 1
+                entry.last_ns = now_ns
+                entry.last_correlation_id = context[7]
+            elif self._has_room(now_ns):
+                key = (asked, action, allowed)
+                entry = Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
+                self._entries.append(entry)
+                asker = self._seen.setdefault(asked, asker if self._seen is window else Asker())
+                asker.seen[action, allowed] = entry
+            else:
+                continue
+            entries.append(entry)
+        if not wanted:
+            return None
+        told = Told((context, actions, results))
+        # Where some had no room, or are handed over already, the next time looks for all again.
+        if len(entries) == wanted and self._seen is window:
+            told.entries, told.window = entries, window
+            asker.told, asker.policy, asker.snapshot = told, policy, snapshot
+        return told
 
     def logged_in(self, login: Login) -> None:
         """Count a login, or its failure."""
@@ -228,46 +301,47 @@ class Merging:
             known.count += 1
             known.last_ns = now_ns
             known.last_correlation_id = None if header is None else header.correlation_id
-            self._happened += 1
         elif self._has_room(now_ns):
             self._logins[key] = SeenLogin(login, now_ns)
-            self._happened += 1
 
     def hand_over(self) -> None:
         """Make everything that is counted an item of the queue, if that has room."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        count = len(self._seen) + len(self._replaced) + len(self._logins)
+        decisions, logins = self._entries, [*self._logins.values()]
+        count = len(decisions) + len(logins)
         if not count:
             return
-        decisions, logins = [*self._replaced, *self._seen.values()], [*self._logins.values()]
-        item = Item(
-            self._now_ns(),
-            lambda: [*decision_events(decisions), *map(login_event, logins)],
-            events=count,
-            happened=self._happened,
-        )
-        if self._queue.put(item):
-            self._seen, self._logins, self._replaced, self._happened = {}, {}, [], 0
-        else:
+        if not self._queue.has_room(count):
             # What is counted costs nothing; there may be room when the time is over again.
             self._start_timer()
-
-    def _begin_decision(self, entry: Seen) -> None:
-        if not self._has_room(entry.first_ns):
             return
-        before = self._seen.get(entry.key)
-        if before is not None:
-            self._replaced.append(before)
-        self._seen[entry.key] = entry
-        self._happened += 1
+        again = [
+            Again(each.entries, each.count, each.last_ns, each.last_correlation_id)
+            for each in self._again
+        ]
+        for told in self._again:
+            told.count = 0
+        self._seen, self._entries, self._again, self._logins = {}, [], [], {}
+        happened = sum(each.count for each in decisions)
+        happened += sum(each.times * len(each.entries) for each in again)
+        happened += sum(each.count for each in logins)
+
+        def made() -> list[Event]:
+            for each in again:
+                each.add()
+            # What cannot be written is made once more.
+            again.clear()
+            return [*decision_events(decisions), *map(login_event, logins)]
+
+        self._queue.put(Item(self._now_ns(), made, events=count, happened=happened))
 
     def _has_room(self, now_ns: int) -> bool:
         """Say whether another entry may begin; one that may not is counted as dropped."""
-        if len(self._seen) + len(self._replaced) + len(self._logins) >= self._entries_max:
+        if len(self._entries) + len(self._logins) >= self._entries_max:
             self.hand_over()
-            if self._seen or self._logins:
+            if self._entries or self._logins:
                 self._queue.lose(1, now_ns)
                 self._meter.dropped()
                 return False

@@ -75,10 +75,14 @@ class Queue:
         self.length = 0
         """How many events wait, those that are being written among them."""
 
+    def has_room(self, events: int) -> bool:
+        """Say whether so many events have room; who puts may rely on it, the thread only adds."""
+        return self.length + events <= self._events_max
+
     def put(self, item: Item) -> bool:
         """Queue an item; say whether there was room. Always true for a change."""
         with self._wake:
-            if self.length + item.events > self._events_max and not item.is_change:
+            if not (item.is_change or self.has_room(item.events)):
                 return False
             self._items.append(item)
             self.length += item.events

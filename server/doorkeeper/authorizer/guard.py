@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     )
 
     Decided = Callable[
-        [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]], None
+        [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
+        "Told | None",
     ]
     ToldAgain = Callable[[Sequence["Told"], bytes], None]
     ToldOnce = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
@@ -68,18 +69,31 @@ _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 class Told:
     """Decisions that were told, so that they can be told again.
 
-    ``entries`` and ``window`` are for who is told: where it counted them the last time.
+    What is behind ``results`` is for who is told: where and in which time it counts them, how often
+    it was told since, and when and for which request last: its correlation id, or its frame.
     """
 
-    __slots__ = ("actions", "context", "entries", "results", "window")
+    __slots__ = (
+        "actions",
+        "context",
+        "count",
+        "entries",
+        "last_correlation_id",
+        "last_ns",
+        "results",
+        "window",
+    )
 
     def __init__(self, once: ToldOnce) -> None:
-        """Take what was told."""
+        """Take what was told: copies, because whoever gave the lists may change them."""
         self.context, actions, results = once
-        self.actions = tuple(actions)
-        self.results = tuple(results)
+        self.actions = [*actions]
+        self.results = [*results]
         self.entries: Sequence[Any] = ()
         self.window: object = None
+        self.count = 0
+        self.last_ns = 0
+        self.last_correlation_id: int | bytes = 0
 
 
 def name_of(authorizer: Authorizer) -> str:
@@ -111,11 +125,13 @@ class GuardedAuthorizer(Authorizer):
         self.allowed = 0
         self.denied = 0
         self.decided: Decided | None = None
-        """Told of each answer to ``authorize``, where somebody keeps a record. May not block."""
+        """Told of each answer to ``authorize``, where somebody keeps a record. May not block.
+
+        It returns what can be told again; None where nothing of it is recorded."""
         self.told_again: ToldAgain | None = None
         """Told of what ``decided`` was told, where a whole answer is given again for another
         request: by its frame, whose bytes 4 to 8 are the correlation id. May not block."""
-        self.told: list[ToldOnce] | None = None
+        self.told: list[Told] | None = None
         """What ``decided`` is told, while somebody wants to tell it again."""
         self._authorize = inner.authorize
         self._decided_from: Callable[[], object | None] | None = (
@@ -164,9 +180,9 @@ class GuardedAuthorizer(Authorizer):
         self.allowed += allowed
         self.denied += len(results) - allowed
         if self.decided is not None:
-            self.decided(context, actions, results)
-            if self.told is not None:
-                self.told.append((context, actions, results))
+            told = self.decided(context, actions, results)
+            if told is not None and self.told is not None:
+                self.told.append(told)
         return results
 
     def snapshot(self) -> Snapshot | None:

@@ -226,6 +226,105 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     ]
 
 
+def test_the_same_request_is_counted_as_a_whole(tmp_path: Path) -> None:
+    """Each of its decisions has the count, the last time and the last correlation id; what others
+    ask in between, and parts of it that come alone, count as well."""
+    w = World(tmp_path)
+    start_ns = w.time.ns
+    bills = Action(AclOperation.READ, topic("bills"))
+    for number in (1, 2, 3):
+        w.decide("bob", READ, bills, number=number)
+        w.time.sleep(0.1)
+        w.decide("eve", READ, number=number + 10)
+    w.decide("bob", bills, number=4)
+    w.merging.hand_over()
+    w.decide("bob", READ, bills, number=5)
+    w.merging.hand_over()
+
+    items = w.queue.take(0).items
+    events = cast("list[Decision]", [event for item in items for event in item.make()])
+
+    assert [item.happened for item in items] == [10, 2]
+    assert [
+        (event.principal[5:], event.resource_name, event.count, event.last_correlation_id)
+        for event in events
+    ] == [
+        ("bob", "orders", 3, 3),
+        ("bob", "bills", 4, 4),
+        ("eve", "orders", 3, 13),
+        ("bob", "orders", 1, 5),
+        ("bob", "bills", 1, 5),
+    ]
+    assert [event.last_ns - start_ns for event in events[:3]] == [
+        200_000_000,
+        300_000_000,
+        300_000_000,
+    ]
+
+
+def test_an_item_is_made_twice(tmp_path: Path) -> None:
+    """Where the disk failed the events are made once more: the same ones."""
+    w = World(tmp_path)
+    for number in (1, 2, 3):
+        w.decide("bob", READ, number=number)
+    w.merging.hand_over()
+    (item,) = w.queue.take(0).items
+
+    once, again = list(item.make()), list(item.make())
+
+    assert once == again
+    assert [event.count for event in cast("list[Decision]", again)] == [3]
+
+
+def test_lists_that_change_are_others(tmp_path: Path) -> None:
+    """A plug-in may return one list again and again, with other answers in it."""
+    w = World(tmp_path)
+    w.merging.basis = None
+    actions, results = [READ], [ALLOWED]
+    context = request_of("bob")
+    w.merging.decided(context, actions, results)
+    results[0] = DENIED
+    w.merging.decided(context, actions, results)
+    actions[0] = READ._replace(resource=topic("bills"))
+    w.merging.decided(context, actions, results)
+
+    w.merging.hand_over()
+
+    events = cast("list[Decision]", w.events())
+    assert [(event.resource_name, event.outcome, event.count) for event in events] == [
+        ("orders", "ALLOWED", 1),
+        ("orders", "DENIED", 1),
+        ("bills", "DENIED", 1),
+    ]
+
+
+def test_what_is_not_recorded_is_not_told_again(tmp_path: Path) -> None:
+    """Else what was decided is returned, the same object while it stays the same."""
+    w = World(tmp_path, decisions=Recorded.DENIED)
+    context = request_of("bob")
+
+    assert w.merging.decided(context, [READ], [ALLOWED]) is None
+    told = w.merging.decided(context, [READ], [DENIED])
+    assert told is not None
+    assert w.merging.decided(context._replace(correlation_id=9), [READ], [DENIED]) is told
+    w.basis.policy = Policy(super_users=frozenset({"User:eve"}))
+    assert w.merging.decided(context, [READ], [DENIED]) is not told
+
+
+def test_no_room_for_another_state(tmp_path: Path) -> None:
+    """What was counted in the state before is not taken for it."""
+    w = World(tmp_path, entries_max=1, queue=0)
+    w.decide("bob", READ)
+    w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
+    told = Told((request_of("bob"), [READ], [ALLOWED]))
+
+    w.merging.told_again([told], frame_of(1))
+    w.merging.told_again([told], frame_of(2))
+    w.decide("bob", READ)
+
+    assert w.meter.counts["dropped"] == 3
+
+
 def test_told_again_without_room(tmp_path: Path) -> None:
     """Those for which there is no room are dropped, and asked for again the next time."""
     w = World(tmp_path, entries_max=1, queue=0)

@@ -321,14 +321,24 @@ async def test_decisions_are_told_and_told_again() -> None:
     again; where that can be done it is known what it is decided from."""
     guarded = GuardedAuthorizer(await started())
     found: list[object] = []
-    guarded.decided = lambda context, actions, results: found.append((context, actions, results))
+    said: list[Told] = []
+
+    def decided(*once: Any) -> Told:
+        found.append(once)
+        said.append(Told(once))
+        return said[-1]
+
+    guarded.decided = decided
     guarded.told_again = lambda told, frame: found.append((told, frame))
     guarded.told = []
     context, actions = request_of("root"), [Action(READ, topic("a"))]
 
     results = guarded.authorize(context, actions)
-    (told,) = map(Told, guarded.told)
+    guarded.decided = lambda *_: None
+    guarded.authorize(context, actions)
 
     assert found == [(context, actions, results)]
-    assert (told.context, told.actions, told.results) == (context, (actions[0],), tuple(results))
+    assert guarded.told == said
+    (told,) = said
+    assert (told.context, told.actions, told.results) == (context, actions, results)
     assert guarded.decided_from() is not None

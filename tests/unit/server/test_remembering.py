@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.acl.model import Principal
+from doorkeeper.authorizer.guard import Told
 from doorkeeper.connection import Connection
 from doorkeeper.exchange import Counts, Lengthy
 from doorkeeper.limits import Limits
@@ -20,8 +21,6 @@ from testkit.edge_apis import APIS, EdgeNode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from doorkeeper.authorizer.guard import Told
 
 PEER = connection().peer
 
@@ -56,7 +55,8 @@ class World:
                 self.denied += 1
                 self.traces += self.trace
                 if self.told is not None:
-                    self.told.append((f"decision {self.handled}", [], []))
+                    context: Any = f"decision {self.handled}"
+                    self.told.append(Told((context, [], [])))
                 return found.handle(*arguments)
 
             return found._replace(handle=handle)
