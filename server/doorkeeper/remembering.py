@@ -18,6 +18,7 @@ Only APIs are remembered that ask for nothing else than the truth: ``docs/decisi
 
 from __future__ import annotations
 
+from time import time_ns
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -200,8 +201,13 @@ class Recollection:
         if decisions is not None:
             decisions.allowed += found.allowed
             decisions.denied += found.denied
-            if (told := found.told) and (told_again := decisions.told_again) is not None:
-                told_again(told, frame)
+            for told in found.told:
+                if told.count:
+                    told.count += 1
+                    told.last_ns = time_ns()
+                    told.last_correlation_id = frame
+                elif (told_again := decisions.told_again) is not None:
+                    told_again(told, frame)
         return found
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:

@@ -218,26 +218,26 @@ class Merging:
                 return told
         return self._counted(asked, context, actions, results, now_ns)
 
-    def told_again(self, told: Sequence[Told], frame: bytes) -> None:
+    def told_again(self, told: Told, frame: bytes) -> None:
         """Count decisions once more, for another request that was answered as the one before.
 
-        The correlation id stays in its frame until an event is made.
+        The correlation id stays in its frame until an event is made. While the count is above zero
+        whoever has the frame may add to it instead (see ``Told``).
         """
         now_ns = self._now_ns()
-        for each in told:
-            if each.window is self._seen:
-                if not each.count:
-                    self._again.append(each)
-                each.count += 1
-                each.last_ns = now_ns
-                each.last_correlation_id = frame
-            else:
-                number = int.from_bytes(frame[4:8], signed=True)
-                context = each.context._replace(correlation_id=number)
-                asked = context[:7] + context[8:]
-                new = self._counted(asked, context, each.actions, each.results, now_ns)
-                if new is not None:
-                    each.entries, each.window = new.entries, new.window
+        if told.window is self._seen:
+            if not told.count:
+                self._again.append(told)
+            told.count += 1
+            told.last_ns = now_ns
+            told.last_correlation_id = frame
+            return
+        number = int.from_bytes(frame[4:8], signed=True)
+        context = told.context._replace(correlation_id=number)
+        asked = context[:7] + context[8:]
+        new = self._counted(asked, context, told.actions, told.results, now_ns)
+        if new is not None:
+            told.entries, told.window = new.entries, new.window
 
     def _counted(
         self,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
         "Told | None",
     ]
-    ToldAgain = Callable[[Sequence["Told"], bytes], None]
+    ToldAgain = Callable[["Told", bytes], None]
     ToldOnce = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
 
 T = TypeVar("T")
@@ -71,6 +71,8 @@ class Told:
 
     What is behind ``results`` is for who is told: where and in which time it counts them, how often
     it was told since, and when and for which request last: its correlation id, or its frame.
+    ``count`` is above zero only while that time lasts; to add to it then, with ``last_ns`` and
+    ``last_correlation_id``, is to tell it again.
     """
 
     __slots__ = (

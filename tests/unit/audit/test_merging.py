@@ -214,9 +214,9 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
     w.decide("bob", READ, number=1)
     for number in (2, 3):
-        w.merging.told_again([told], frame_of(number))
+        w.merging.told_again(told, frame_of(number))
     w.merging.hand_over()
-    w.merging.told_again([told], frame_of(-4))
+    w.merging.told_again(told, frame_of(-4))
     w.merging.hand_over()
 
     events = w.events()
@@ -318,8 +318,8 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
     told = Told((request_of("bob"), [READ], [ALLOWED]))
 
-    w.merging.told_again([told], frame_of(1))
-    w.merging.told_again([told], frame_of(2))
+    w.merging.told_again(told, frame_of(1))
+    w.merging.told_again(told, frame_of(2))
     w.decide("bob", READ)
 
     assert w.meter.counts["dropped"] == 3
@@ -331,8 +331,8 @@ def test_told_again_without_room(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ], [ALLOWED]))
     w.decide("eve", READ)
 
-    w.merging.told_again([told], frame_of(1))
-    w.merging.told_again([told], frame_of(2))
+    w.merging.told_again(told, frame_of(1))
+    w.merging.told_again(told, frame_of(2))
 
     assert w.meter.counts["dropped"] == 2
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import time
+from typing import Any, cast
 
 import pytest
 
@@ -19,9 +20,6 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions
 from testkit.edge_apis import APIS, EdgeNode
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 PEER = connection().peer
 
 
@@ -37,11 +35,11 @@ class World:
         self.trace = False
         self.told: list[Any] | None = None
         self.again: list[tuple[object, int]] = []
+        self.kept: list[Told] = []
         self.told_again = self._told_again
 
-    def _told_again(self, told: Sequence[Told], frame: bytes) -> None:
-        number = int.from_bytes(frame[4:8], signed=True)
-        self.again += [(each.context, number) for each in told]
+    def _told_again(self, told: Told, frame: bytes) -> None:
+        self.again.append((told.context, int.from_bytes(frame[4:8], signed=True)))
 
     def client(self) -> Connection:
         """Return a connection of the one asker."""
@@ -56,7 +54,8 @@ class World:
                 self.traces += self.trace
                 if self.told is not None:
                     context: Any = f"decision {self.handled}"
-                    self.told.append(Told((context, [], [])))
+                    self.kept.append(Told((context, [], [])))
+                    self.told.append(self.kept[-1])
                 return found.handle(*arguments)
 
             return found._replace(handle=handle)
@@ -157,6 +156,25 @@ def test_decisions_are_told_again() -> None:
     client.receive(create(["x"]))
     client.advance(0)
     assert world.told is None
+
+
+def test_decisions_that_are_counted_are_counted_on() -> None:
+    """Whoever is told is not called for each: the count, the time and the frame are left there."""
+    world = World()
+    client = world.client()
+    ask(client, describe("a"))
+    ask(client, describe("a", 1))
+    (told,) = world.kept
+    told.count = 1
+    before_ns = time.time_ns()
+
+    ask(client, describe("a", -7))
+    ask(client, describe("a", 8))
+
+    assert world.again == [("decision 1", 1)]
+    assert told.count == 3
+    assert before_ns <= told.last_ns <= time.time_ns()
+    assert told.last_correlation_id[4:8] == (8).to_bytes(4)
 
 
 def test_an_answer_made_in_pieces_is_remembered() -> None:
