@@ -18,7 +18,6 @@ Only APIs are remembered that ask for nothing else than the truth: ``docs/decisi
 
 from __future__ import annotations
 
-from time import time_ns
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -204,7 +203,7 @@ class Recollection:
             for told in found.told:
                 if told.count:
                     told.count += 1
-                    told.last_ns = time_ns()
+                    told.last_ns = told.now_ns()
                     told.last_correlation_id = frame
                 elif (told_again := decisions.told_again) is not None:
                     told_again(told, frame)

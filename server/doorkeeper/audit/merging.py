@@ -275,7 +275,7 @@ class Merging:
             entries.append(entry)
         if not wanted:
             return None
-        told = Told((context, actions, results))
+        told = Told((context, actions, results), self._now_ns)
         # Where some had no room, or are handed over already, the next time looks for all again.
         if len(entries) == wanted and self._seen is window:
             told.entries, told.window = entries, window

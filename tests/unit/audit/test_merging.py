@@ -43,12 +43,13 @@ class World:
         self, folder: Path, *, entries_max: int = 100, queue: int = 1000, **changes: Any
     ) -> None:
         self.queue, self.loop, self.time = Queue(queue), HandLoop(), Time()
+        self.now_ns = self.time.clocks.now_ns
         self.basis, self.meter = Basis(), Meter()
         self.merging = Merging(
             self.queue,
             options(folder, **changes),
             self.loop.loop,
-            now_ns=self.time.clocks.now_ns,
+            now_ns=self.now_ns,
             meter=self.meter,
             basis=self.basis,
             entries_max=entries_max,
@@ -211,7 +212,7 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     """They count as new ones: while their entries are counted, and when they are no longer."""
     w = World(tmp_path)
     quiet = READ._replace(log_if_allowed=False)
-    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
+    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]), w.now_ns)
     w.decide("bob", READ, number=1)
     for number in (2, 3):
         w.merging.told_again(told, frame_of(number))
@@ -316,7 +317,7 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
     w = World(tmp_path, entries_max=1, queue=0)
     w.decide("bob", READ)
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
-    told = Told((request_of("bob"), [READ], [ALLOWED]))
+    told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
 
     w.merging.told_again(told, frame_of(1))
     w.merging.told_again(told, frame_of(2))
@@ -328,7 +329,7 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
 def test_told_again_without_room(tmp_path: Path) -> None:
     """Those for which there is no room are dropped, and asked for again the next time."""
     w = World(tmp_path, entries_max=1, queue=0)
-    told = Told((request_of("bob"), [READ], [ALLOWED]))
+    told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
     w.decide("eve", READ)
 
     w.merging.told_again(told, frame_of(1))
