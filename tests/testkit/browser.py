@@ -67,7 +67,13 @@ class Page:
         """Open a page and wait until it is loaded, scripts included."""
         self.loaded.clear()
         await self.send("Page.navigate", url=url)
-        await asyncio.wait_for(self.loaded.wait(), ANSWER_S)
+        async with asyncio.timeout(ANSWER_S):
+            shown = None
+            while shown != f"{url} complete":
+                # The first event may be that of the empty page before, which came late.
+                await self.loaded.wait()
+                self.loaded.clear()
+                shown = await self.value("`${location.href} ${document.readyState}`")
 
     async def value(self, expression: str) -> Any:
         """Return what an expression of JavaScript is; a promise is waited for."""
