@@ -55,7 +55,7 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(0.1, 0.3, 3, 1.2, 4.0, 100, 3)
-QUICK = Effort(0.1, 0.25, 1, 0.5, 1.0, 20, 1)
+QUICK = Effort(0.1, 0.25, 1, 0.5, 0.5, 20, 1)
 
 
 # --- what both have before anything is measured
