@@ -36,9 +36,11 @@ def finished(pieces: Pieces[T]) -> T:
         return result
 
 
-def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Cut a sequence."""
-    return (items[at : at + PIECE] for at in range(0, len(items), PIECE))
+def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Cut what is long; a part is taken from it when it is asked for."""
+    left = iter(items)
+    while part := list(islice(left, PIECE)):
+        yield part
 
 
 def in_order(items: Iterable[Any]) -> Pieces[list[Any]]:

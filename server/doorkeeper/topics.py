@@ -1,22 +1,24 @@
 """All topics at one moment: those that the catalog declares and those made over the wire.
 
-A name that the catalog declares hides a stored topic of that name. Snapshots share structure, so
-that one more topic costs O(log n).
+They lie in two layers: a name that the catalog declares hides a stored topic of that name, so that
+another catalog is one other layer. Snapshots share structure, and one more topic costs O(log n).
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import immutables
 
 from doorkeeper.node import Topic
+from doorkeeper.pieces import parts
 from doorkeeper.topic_names import INTERNAL_TOPICS, unified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.pieces import Pieces
     from doorkeeper.storage.contract import StoredTopic
 
 ID_BYTES = 16
@@ -50,116 +52,128 @@ def replicas_of(partition: int, replication_factor: int, broker_ids: Sequence[in
     ]
 
 
-class _Index(NamedTuple):
-    """The maps of a snapshot. ``visible`` is what is stored, with what is declared over it."""
+class Layer(NamedTuple):
+    """Topics of one origin, as persistent maps. ``unified`` has the names that may collide."""
 
-    declared: immutables.Map[str, Topic]
-    stored: immutables.Map[str, Topic]
-    visible: immutables.Map[str, Topic]
+    by_name: immutables.Map[str, Topic]
     by_id: immutables.Map[bytes, Topic]
     unified: immutables.Map[str, tuple[str, ...]]
+
+    def changed(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Layer:
+        """Return this layer without some topics and with others: O(log n) for each."""
+        by_name, by_id = self.by_name.mutate(), self.by_id.mutate()
+        unified_names = self.unified.mutate()
+        for name in removed:
+            topic = by_name.pop(name, None)
+            if topic is not None:
+                del by_id[topic.topic_id]
+                _forget(unified_names, name)
+        for topic in added:
+            before = by_name.get(topic.name)
+            if before is None:
+                _remember(unified_names, topic.name)
+            elif before.topic_id != topic.topic_id:
+                del by_id[before.topic_id]
+            by_name[topic.name] = by_id[topic.topic_id] = topic
+        return Layer(by_name.finish(), by_id.finish(), unified_names.finish())
+
+    def replaced(self, topics: Iterable[Topic]) -> Pieces[Layer]:
+        """Return the layer of other topics: what differs is changed, 128 topics in a piece.
+
+        It is this layer itself where nothing differs.
+        """
+        layer = self
+        names: set[str] = set()
+        for part in parts(topics):
+            names.update(topic.name for topic in part)
+            differing = [each for each in part if layer.by_name.get(each.name) != each]
+            if differing:
+                layer = layer.changed(differing)
+            yield
+        for old in parts(self.by_name):
+            gone = [name for name in old if name not in names]
+            if gone:
+                layer = layer.changed(removed=gone)
+            yield
+        return layer
+
+
+EMPTY: Final = Layer(immutables.Map(), immutables.Map(), immutables.Map())
 
 
 class Topics:
     """An immutable set of topics, found by name and by id."""
 
-    __slots__ = ("_index", "_sorted")
+    __slots__ = ("_sorted", "_stored", "declared")
 
-    def __init__(self, declared: Iterable[Topic] = (), stored: Iterable[Topic] = ()) -> None:
-        """Join what is declared with what is stored."""
-        declared_map = immutables.Map({topic.name: topic for topic in declared})
-        stored_map = immutables.Map({topic.name: topic for topic in stored})
-        visible = stored_map.update(declared_map)
+    def __init__(self, declared: Layer = EMPTY, stored: Layer = EMPTY) -> None:
+        """Join what is declared with what is stored: O(1)."""
+        self.declared = declared
+        self._stored = stored
         self._sorted: tuple[str, ...] | None = None
-        self._index = _Index(
-            declared_map,
-            stored_map,
-            visible,
-            immutables.Map({topic.topic_id: topic for topic in visible.values()}),
-            _with_names(immutables.Map(), visible),
-        )
 
     @classmethod
-    def _of(cls, index: _Index) -> Self:
-        topics = cls.__new__(cls)
-        topics._index = index  # noqa: SLF001  its own
-        topics._sorted = None  # noqa: SLF001  as above
-        return topics
-
-    def __len__(self) -> int:
-        return len(self._index.visible)
+    def of(cls, declared: Iterable[Topic] = (), stored: Iterable[Topic] = ()) -> Self:
+        """Return these topics."""
+        return cls(EMPTY.changed(declared), EMPTY.changed(stored))
 
     def get(self, name: str) -> Topic | None:
         """Return the topic of this name."""
-        return self._index.visible.get(name)
+        return self.declared.by_name.get(name) or self._stored.by_name.get(name)
 
     def by_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic of this id (16 bytes)."""
-        return self._index.by_id.get(topic_id)
+        declared = self.declared.by_id.get(topic_id)
+        if declared is not None:
+            return declared
+        stored = self._stored.by_id.get(topic_id)
+        return None if stored is None or stored.name in self.declared.by_name else stored
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted; made at the first call, O(n log n)."""
         if self._sorted is None:
-            self._sorted = tuple(sorted(self._index.visible))
+            self._sorted = tuple(sorted({*self.declared.by_name, *self._stored.by_name}))
         return self._sorted
 
     def colliding(self, name: str) -> str | None:
-        """Return a topic whose name differs from this one at most in dots and underscores."""
+        """Return a topic whose name differs from this one at most in dots and underscores.
+
+        Of two, the one that the catalog declares.
+        """
         key = unified(name)
-        names = () if key is None else self._index.unified.get(key, ())
+        if key is None:
+            return None
+        names = self.declared.unified.get(key) or self._stored.unified.get(key)
         return names[0] if names else None
 
-    def with_declared(self, declared: Iterable[Topic]) -> Self:
-        """Return these topics with another catalog: O(n)."""
-        return type(self)(declared, self._index.stored.values())
+    def with_declared(self, declared: Layer) -> Self:
+        """Return these topics with another catalog: O(1)."""
+        return type(self)(declared, self._stored)
 
     def with_stored(self, stored: Iterable[Topic]) -> Self:
         """Return what the catalog declares with other stored topics: O(n)."""
-        return type(self)(self._index.declared.values(), stored)
+        return type(self)(self.declared, EMPTY.changed(stored))
 
     def changed(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Self:
         """Return these topics without some and with others, all of them stored ones.
 
         Names that the catalog declares are left as they are.
         """
-        declared, stored, visible, by_id, unified_names = self._index
-        for name in removed:
-            topic = stored.get(name)
-            if topic is None:
-                continue
-            stored = stored.delete(name)
-            if name in declared:
-                continue
-            visible = visible.delete(name)
-            by_id = by_id.delete(topic.topic_id)
-            unified_names = _without_name(unified_names, name)
-        for topic in added:
-            stored = stored.set(topic.name, topic)
-            if topic.name in declared:
-                continue
-            visible = visible.set(topic.name, topic)
-            by_id = by_id.set(topic.topic_id, topic)
-            unified_names = _with_names(unified_names, [topic.name])
-        return self._of(_Index(declared, stored, visible, by_id, unified_names))
+        return type(self)(self.declared, self._stored.changed(added, removed))
 
 
-def _with_names(
-    index: immutables.Map[str, tuple[str, ...]], names: Iterable[str]
-) -> immutables.Map[str, tuple[str, ...]]:
-    added: dict[str, tuple[str, ...]] = {}
-    for name in names:
-        key = unified(name)
-        if key is not None:
-            before = added[key] if key in added else index.get(key, ())
-            added[key] = (*before, name)
-    return index.update(added)
+def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
+    key = unified(name)
+    if key is not None:
+        index[key] = (*index.get(key, ()), name)
 
 
-def _without_name(
-    index: immutables.Map[str, tuple[str, ...]], name: str
-) -> immutables.Map[str, tuple[str, ...]]:
+def _forget(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
     key = unified(name)
     if key is None:
-        return index
+        return
     left = tuple(each for each in index.get(key, ()) if each != name)
-    return index.set(key, left) if left else index.delete(key)
+    if left:
+        index[key] = left
+    else:
+        del index[key]

@@ -122,7 +122,7 @@ async def node_of(
         authorizer,
         settings_of(properties),
         audit,
-        Topics(declared_ones, stored),
+        Topics.of(declared_ones, stored),
         {group.group_id: group for group in groups},
     )
 

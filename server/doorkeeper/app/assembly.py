@@ -161,7 +161,7 @@ class Assembly:
             raise StartError(*problems)
         declared = () if catalog is None else catalog.declared(store.cluster_id)
         self.topic_changes = TopicChanges(
-            Topics(declared, map(topic_of, store.topics())),
+            Topics.of(declared, map(topic_of, store.topics())),
             store,
             loop,
             on_failure=self._not_stored,

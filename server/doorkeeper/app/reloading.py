@@ -16,6 +16,7 @@ from doorkeeper.app.checking import catalog_file_of, unsaid
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.reconfiguring import changed_keys
 from doorkeeper.app.threads import beside
+from doorkeeper.app.turns import in_turns
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 from doorkeeper.errors import AuthorizerFault
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.topics import Layer
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
@@ -42,8 +44,10 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
         try:
             before = assembly.node.settings
             read = await _read(file, overrides, assembly.reconfiguring)
+            declared = await _declared(read.catalog, assembly)
             assembly.reconfiguring.use(read.usable)
-            _declare(read.catalog, assembly)
+            assembly.topic_changes.declare(declared)
+            assembly.node.use_groups({} if read.catalog is None else read.catalog.groups)
             await assembly.doors.refresh()
             assembly.reloads.reloaded(applied=True)
             log.info("reloaded")
@@ -113,10 +117,11 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
     return _Read(new, usable, catalog)
 
 
-def _declare(catalog: Catalog | None, assembly: Assembly) -> None:
-    node = assembly.node
-    assembly.topic_changes.declare(() if catalog is None else catalog.declared(node.cluster_id))
-    node.use_groups({} if catalog is None else catalog.groups)
+async def _declared(catalog: Catalog | None, assembly: Assembly) -> Layer:
+    """Return the topics of a catalog, made while others are served; nobody sees them yet."""
+    before = assembly.topic_changes.topics.declared
+    topics = () if catalog is None else catalog.declared(assembly.node.cluster_id)
+    return await in_turns(before.replaced(topics))
 
 
 def _tell_needing_restart(

@@ -17,11 +17,11 @@ from doorkeeper.topic_alteration import altered_topic
 from doorkeeper.topics import topic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from doorkeeper.node import AlteredResource, ChangeTopics, RequestContext, Topic
+    from doorkeeper.node import AlteredResource, ChangeTopics, RequestContext
     from doorkeeper.storage.contract import Author, Store, StoredState
-    from doorkeeper.topics import Topics
+    from doorkeeper.topics import Layer, Topics
 
     Results = list[ApiError | None]
 
@@ -57,9 +57,10 @@ class TopicChanges(Participant):
         """Return all topics that are durable."""
         return self._visible
 
-    def declare(self, declared: Iterable[Topic]) -> None:
-        """Replace what the catalog declares."""
-        declared = tuple(declared)
+    def declare(self, declared: Layer) -> None:
+        """Replace what the catalog declares, also under changes that are under way."""
+        if declared is self._visible.declared:
+            return
         self._visible = self._visible.with_declared(declared)
         self._tail = self._tail.with_declared(declared)
 

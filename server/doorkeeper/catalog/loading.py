@@ -13,7 +13,7 @@ from doorkeeper.node import Group, Topic
 from doorkeeper.topics import declared_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
@@ -27,9 +27,9 @@ class Catalog(NamedTuple):
     topics: tuple[DeclaredTopic, ...]
     groups: Mapping[str, Group]
 
-    def declared(self, cluster_id: str) -> tuple[Topic, ...]:
-        """Return the topics with the ids that they have in this cluster."""
-        return tuple(
+    def declared(self, cluster_id: str) -> Iterator[Topic]:
+        """Return the topics with the ids that they have in this cluster, made one by one."""
+        return (
             Topic(
                 name=topic.name,
                 topic_id=declared_id(cluster_id, topic.name),

@@ -10,8 +10,9 @@ from doorkeeper.app.topic_changes import TopicChanges, author_of
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.node import ChangeTopics, RequestContext, Topic
+from doorkeeper.pieces import finished
 from doorkeeper.storage.contract import Author, Change, StorageError, StoredState, StoredTopic
-from doorkeeper.topics import Topics
+from doorkeeper.topics import EMPTY, Topics
 from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
 from testkit.hand_store import HandStore, PenStore
 
@@ -34,7 +35,7 @@ class World:
         self.store = store or HandStore()
         self.failures: list[StorageError] = []
         self.changes = TopicChanges(
-            Topics(declared),
+            Topics.of(declared),
             self.store,
             asyncio.get_running_loop(),
             on_failure=self.failures.append,
@@ -154,7 +155,7 @@ async def test_the_catalog_may_change() -> None:
     world.store.deliver(1)
     declared = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
 
-    world.changes.declare([declared])
+    world.changes.declare(EMPTY.changed([declared]))
     refused = world.change(deleted=["a"])
 
     (error,) = await refused
@@ -162,10 +163,28 @@ async def test_the_catalog_may_change() -> None:
     assert error.code is ErrorCode.POLICY_VIOLATION
     assert "catalog.yaml" in str(error)
     assert world.changes.topics.get("a") == declared
-    world.changes.declare([])
+    world.changes.declare(EMPTY)
     found = world.changes.topics.get("a")
     assert found is not None
     assert found.partitions == 1
+
+
+async def test_changes_go_on_while_another_catalog_is_made() -> None:
+    """What became durable meanwhile stays, and so does what is under way when it is declared."""
+    world = World().begun()
+    pieces = world.changes.topics.declared.replaced([Topic("c", bytes(16), 1, 1, {}, origin="c")])
+    next(pieces)
+    world.change(created=["a"])
+    world.store.deliver(1)
+    under_way = world.change(created=["b"])
+
+    world.changes.declare(finished(pieces))
+    seen = world.names()
+    world.store.deliver(2)
+
+    assert seen == ["a", "c"]
+    assert codes(await under_way) == [0]
+    assert world.names() == ["a", "b", "c"]
 
 
 async def test_an_answer_that_nobody_waits_for() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from doorkeeper.pieces import PIECE, finished
 from doorkeeper.storage.contract import StoredTopic
-from doorkeeper.topics import Topics, declared_id, replicas_of, topic_of
+from doorkeeper.topics import EMPTY, Topics, declared_id, replicas_of, topic_of
 from testkit.nodes import a_topic
 
 A, B = a_topic("a"), a_topic("b")
@@ -14,27 +17,26 @@ DECLARED_B = a_topic("b", 9, origin="c.yaml")._replace(topic_id=b"\1" * 16)
 
 def test_topics_are_found_by_name_and_by_id() -> None:
     """Names come sorted."""
-    topics = Topics([DECLARED_B], [A])
+    topics = Topics.of([DECLARED_B], [A])
 
     assert topics.get("a") is A
     assert topics.by_id(A.topic_id) is A
     assert topics.names() == ("a", "b")
-    assert len(topics) == 2
     assert (topics.get("c"), topics.by_id(bytes(16))) == (None, None)
 
 
 def test_what_is_declared_hides_what_is_stored() -> None:
     """The stored one is back when the catalog forgets it."""
-    topics = Topics([DECLARED_B], [A, B])
+    topics = Topics.of([DECLARED_B], [A, B])
 
     assert topics.get("b") is DECLARED_B
     assert topics.by_id(B.topic_id) is None
-    assert topics.with_declared([]).get("b") is B
+    assert topics.with_declared(EMPTY).get("b") is B
 
 
 def test_a_change_makes_another_snapshot() -> None:
     """The old one stays as it was."""
-    before = Topics([], [A])
+    before = Topics.of([], [A])
 
     after = before.changed(added=[B], removed=["a"])
 
@@ -45,17 +47,17 @@ def test_a_change_makes_another_snapshot() -> None:
 
 def test_changes_do_not_touch_what_is_declared() -> None:
     """They happen below it: to stored topics of the same name."""
-    topics = Topics([DECLARED_B], [B])
+    topics = Topics.of([DECLARED_B], [B])
 
     assert topics.changed(removed=["b"]).get("b") is DECLARED_B
-    assert topics.changed(removed=["b"]).with_declared([]).get("b") is None
+    assert topics.changed(removed=["b"]).with_declared(EMPTY).get("b") is None
     assert topics.changed(added=[B]).get("b") is DECLARED_B
     assert topics.changed(removed=["nope"]).names() == ("b",)
 
 
 def test_names_that_collide_are_known() -> None:
     """Through changes, and when the one that collided is deleted."""
-    topics = Topics([], [a_topic("a.b"), a_topic("plain")])
+    topics = Topics.of([], [a_topic("a.b"), a_topic("plain")])
 
     assert topics.colliding("a_b") == "a.b"
     assert topics.colliding("plain") is None
@@ -65,9 +67,47 @@ def test_names_that_collide_are_known() -> None:
 
 def test_deleting_one_of_two_that_collide_keeps_the_other_known() -> None:
     """A catalog may declare a name that collides with a stored one."""
-    topics = Topics([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
+    topics = Topics.of([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
 
     assert topics.changed(removed=["a.b"]).colliding("a.b") == "a_b"
+
+
+def test_a_layer_is_replaced_by_what_differs() -> None:
+    """Added, altered and left out; the topics that stay are the same objects, and so is no news."""
+    rng = random.Random(7)
+    before = [a_topic(f"t.{number}", rng.randrange(1, 4)) for number in range(500)]
+    layer = EMPTY.changed(before)
+    after = [each._replace(partitions=9) if rng.random() < 0.2 else each for each in before[50:]]
+    after += [a_topic("new_one")]
+
+    replaced = finished(layer.replaced([topic._replace() for topic in after]))
+
+    assert replaced == EMPTY.changed(after)
+    same = [each.name for each in after if each in before]
+    assert all(replaced.by_name[name] is layer.by_name[name] for name in same)
+    assert layer == EMPTY.changed(before)
+    assert finished(layer.replaced(before)) is layer
+
+
+def test_a_large_layer_is_replaced_in_pieces() -> None:
+    """A topic is taken from the iterable when its piece comes."""
+    taken: list[str] = []
+    topics = [a_topic(f"t-{number}") for number in range(10 * PIECE)]
+    pieces = EMPTY.replaced(taken.append(each.name) or each for each in topics)
+
+    counts = [len(taken) for _ in pieces]
+
+    assert counts == [PIECE * piece for piece in range(1, 11)]
+
+
+def test_a_topic_with_another_id_is_not_found_by_the_old_one() -> None:
+    """What replaces a name replaces its id too."""
+    layer = EMPTY.changed([A]).changed([A._replace(topic_id=b"\3" * 16)])
+
+    topics = Topics(layer)
+
+    assert topics.by_id(A.topic_id) is None
+    assert topics.by_id(b"\3" * 16) is topics.get("a")
 
 
 def test_a_row_of_the_store_is_a_topic() -> None:
