@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,11 @@ from doorkeeper.pieces import PIECE, finished
 from doorkeeper.storage.contract import StoredTopic
 from doorkeeper.topics import EMPTY, Topics, declared_id, replicas_of, topic_of
 from testkit.nodes import a_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.node import Topic
 
 A, B = a_topic("a"), a_topic("b")
 DECLARED_B = a_topic("b", 9, origin="c.yaml")._replace(topic_id=b"\1" * 16)
@@ -91,11 +97,14 @@ def test_a_layer_is_replaced_by_what_differs() -> None:
 
 def test_a_large_layer_is_replaced_in_pieces() -> None:
     """A topic is taken from the iterable when its piece comes."""
-    taken: list[str] = []
-    topics = [a_topic(f"t-{number}") for number in range(10 * PIECE)]
-    pieces = EMPTY.replaced(taken.append(each.name) or each for each in topics)
+    taken: list[Topic] = []
 
-    counts = [len(taken) for _ in pieces]
+    def topics() -> Iterator[Topic]:
+        for number in range(10 * PIECE):
+            taken.append(a_topic(f"t-{number}"))
+            yield taken[-1]
+
+    counts = [len(taken) for _ in EMPTY.replaced(topics())]
 
     assert counts == [PIECE * piece for piece in range(1, 11)]
 
