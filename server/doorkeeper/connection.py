@@ -189,7 +189,8 @@ class Connection:
         try:
             frames = self._input.receive(data)
         except InvalidFrame as fault:
-            self._fault = fault
+            # Its traceback refers to this connection: a circle, which the collector may never see.
+            self._fault = fault.with_traceback(None)
             return
         if frames:
             self._frames.extend(frames)

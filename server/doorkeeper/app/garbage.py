@@ -1,10 +1,11 @@
 """What Python's garbage collector looks at: what is new, twice, and nothing ever again.
 
 Nearly everything is freed as soon as nobody refers to it. The collector is there for cycles, which
-come from exceptions and die young; closed connections leave none. What lives longer is the ACLs,
-and a collection that looks through them stops everybody: a third of a second for the million
-objects of 150,000 new ACLs. So collections are small, and what has survived two of them is taken
-out of the collector's sight.
+come from exceptions and die young; what lives long may leave none, because a cycle with one part
+out of sight is never freed (``docs/decisions/0218``). What lives longest is the ACLs, and a
+collection that looks through them stops everybody: a third of a second for the million objects of
+150,000 new ACLs. So collections are small, and what has survived two of them is taken out of the
+collector's sight.
 """
 
 from __future__ import annotations

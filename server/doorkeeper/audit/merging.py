@@ -174,10 +174,14 @@ class Merging:
         self._now_ns = now_ns
         self._meter = meter
         self.basis = basis
-        self._entries_max = entries_max
+        # More than the queue ever has room for would wait for ever.
+        self._entries_max = min(entries_max, options.queue_events_max)
         self._allowed_too = options.decisions is Recorded.ALL
         self._seen: dict[object, Asker] = {}
         """What is counted, by who asks: all of a context but the correlation id."""
+        self._window = object()
+        """The time for which it is counted: it stands for ``_seen``, and refers to nothing, so that
+        what was told refers to it and there is no circle."""
         self._entries: list[Seen] = []
         """All of that, and what was counted before the state changed, in order."""
         self._again: list[Told] = []
@@ -225,7 +229,7 @@ class Merging:
         whoever has the frame may add to it instead (see ``Told``).
         """
         now_ns = self._now_ns()
-        if told.window is self._seen:
+        if told.window is self._window:
             if not told.count:
                 self._again.append(told)
             told.count += 1
@@ -248,9 +252,9 @@ class Merging:
         now_ns: int,
     ) -> Told | None:
         """Count decisions one by one."""
-        window, basis = self._seen, self.basis
+        window, basis = self._window, self.basis
         policy, snapshot = (None, None) if basis is None else (basis.policy, basis.snapshot)
-        asker = window.get(asked) or Asker()
+        asker = self._seen.get(asked) or Asker()
         entries: list[Seen] = []
         wanted = 0
         for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
@@ -268,7 +272,7 @@ class Merging:
                 key = (asked, action, allowed)
                 entry = Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
                 self._entries.append(entry)
-                asker = self._seen.setdefault(asked, asker if self._seen is window else Asker())
+                asker = self._seen.setdefault(asked, asker if self._window is window else Asker())
                 asker.seen[action, allowed] = entry
             else:
                 continue
@@ -277,7 +281,7 @@ class Merging:
             return None
         told = Told((context, actions, results), self._now_ns)
         # Where some had no room, or are handed over already, the next time looks for all again.
-        if len(entries) == wanted and self._seen is window:
+        if len(entries) == wanted and self._window is window:
             told.entries, told.window = entries, window
             asker.told, asker.policy, asker.snapshot = told, policy, snapshot
         return told
@@ -317,6 +321,7 @@ class Merging:
             # What is counted costs nothing; there may be room when the time is over again.
             self._start_timer()
             return
+        happened = self._happened()
         again = [
             Again(each.entries, each.count, each.last_ns, each.last_correlation_id)
             for each in self._again
@@ -324,9 +329,7 @@ class Merging:
         for told in self._again:
             told.count = 0
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
-        happened = sum(each.count for each in decisions)
-        happened += sum(each.times * len(each.entries) for each in again)
-        happened += sum(each.count for each in logins)
+        self._window = object()
 
         def made() -> list[Event]:
             for each in again:
@@ -336,6 +339,23 @@ class Merging:
             return [*decision_events(decisions), *map(login_event, logins)]
 
         self._queue.put(Item(self._now_ns(), made, events=count, happened=happened))
+
+    def close(self) -> None:
+        """Hand over for the last time; what has no room is counted as dropped."""
+        self.hand_over()
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        dropped = self._happened()
+        self._queue.lose(dropped, self._now_ns())
+        self._meter.dropped(dropped)
+
+    def _happened(self) -> int:
+        """Return how often what is counted happened."""
+        happened = sum(each.count for each in self._entries)
+        happened += sum(each.count * len(each.entries) for each in self._again)
+        return happened + sum(each.count for each in self._logins.values())
 
     def _has_room(self, now_ns: int) -> bool:
         """Say whether another entry may begin; one that may not is counted as dropped."""

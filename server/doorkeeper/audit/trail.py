@@ -247,7 +247,7 @@ class Trail:
         if self._stopping:
             return
         self._stopping = True
-        self._merging.hand_over()
+        self._merging.close()
         self._tell(Stop(seq=0, node=0, ts_ns=0, time=""))
         self._queue.close()
         if not self._writer.join(CLOSE_TIMEOUT_S):

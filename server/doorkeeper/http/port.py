@@ -193,10 +193,13 @@ class _Handler(web.RequestHandler):
         self,
         request: web.BaseRequest,  # noqa: ARG002  as in aiohttp
         status: int = HTTPStatus.INTERNAL_SERVER_ERROR,
-        exc: BaseException | None = None,  # noqa: ARG002  as in aiohttp
+        exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002  it quotes what was sent
     ) -> web.StreamResponse:
         """Answer what is no request of HTTP."""
+        if exc is not None:
+            # It refers to the connection, which refers to it: a circle that no collection may see.
+            exc.__traceback__ = None
         return _response(_of_status(HTTPStatus(status)))
 
 

@@ -61,8 +61,17 @@ def test_what_dies_young_is_collected() -> None:
 
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
-def test_closed_connections_leave_no_cycles(listener: str) -> None:
-    """They may have lived long, and are freed without the collector."""
+@pytest.mark.parametrize(
+    ("data", "is_answered"),
+    [(versions(), True), (b"GET / HTTP/1.1\r\n\r\n", False), (b"\xff" * 8, False)],
+    ids=["a request", "too large a frame", "a negative frame"],
+)
+def test_closed_connections_leave_no_cycles(
+    listener: str,
+    data: bytes,
+    is_answered: bool,  # noqa: FBT001  one of the parameters of a test
+) -> None:
+    """They may have lived long, and are freed without the collector, however they ended."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -74,8 +83,8 @@ def test_closed_connections_leave_no_cycles(listener: str) -> None:
             for _ in range(20):
                 with socket.create_connection((host, int(port))) as plain:
                     client = context.wrap_socket(plain) if listener == "SSL" else plain
-                    client.sendall(versions())
-                    assert client.recv(4)
+                    client.sendall(data)
+                    assert bool(client.recv(4)) is is_answered
                     client.close()
             gc.set_debug(gc.DEBUG_SAVEALL)
             gc.collect()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any, cast
+from weakref import ref
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
@@ -188,6 +190,58 @@ def test_a_full_queue(tmp_path: Path) -> None:
     w.queue.done(2)
     w.loop.fire()
     assert [(event.resource_name, event.count) for event in w.events()] == [("c", 1), ("d", 2)]
+
+
+def test_a_queue_that_is_smaller_than_a_burst(tmp_path: Path) -> None:
+    """What is counted is handed over as soon as it would fill the queue, and not kept for ever."""
+    w = World(tmp_path, queue=3, queue_events_max=3)
+
+    for name in ("a", "b", "c", "d"):
+        w.decide("bob", READ._replace(resource=topic(name)))
+
+    assert [item.events for item in w.queue.take(0).items] == [3]
+    assert w.meter.counts["dropped"] == 0
+
+
+def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
+    """What has no room at the end is counted as dropped, each time that it happened."""
+    w = World(tmp_path, queue=1)
+    for _ in range(3):
+        w.decide("bob", READ)
+    w.merging.logged_in(LOGIN)
+
+    w.merging.close()
+
+    batch = w.queue.take(0)
+    assert batch.items == []
+    assert batch.lost is not None
+    assert (batch.lost.happened, w.meter.counts["dropped"]) == (4, 4)
+    w.loop.fire()
+    assert w.queue.take(0).items == []
+
+
+def test_what_was_handed_over_is_let_go_of(tmp_path: Path) -> None:
+    """It is no circle: a server's collector may never look at what has lived for so long."""
+
+    class Acls:
+        """A state that can be watched."""
+
+    w = World(tmp_path)
+    acls = Acls()
+    watched = ref(acls)
+    w.basis.snapshot = cast("Any", acls)
+    del acls
+    gc.disable()
+    try:
+        w.decide("bob", READ)
+        w.decide("bob", READ)
+        w.loop.fire()
+        w.queue.take(0)
+        w.basis.snapshot = EMPTY
+
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_logins_are_counted_too(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import ssl
 from contextlib import asynccontextmanager
@@ -120,6 +121,26 @@ async def test_what_is_no_request_is_a_bare_400(data: bytes) -> None:
         assert reply.body == b"400 Bad Request\n"
         assert "server" not in reply.headers
         assert port.log.events() == []
+
+
+async def test_what_is_no_request_leaves_no_cycle() -> None:
+    """Its connection is freed at its end: a server's collector may never look at it."""
+    async with running() as port:
+        gc.collect()
+        gc.disable()
+        try:
+            await send(port.number, b"GARBAGE\r\n\r\n")
+            await until(lambda: port.port.connections == 0)
+            await asyncio.sleep(0)
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            found = {type(each).__name__ for each in gc.garbage}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert not found & {"OneRequest", "_Handler"}
 
 
 async def test_bodies_are_not_read() -> None:
