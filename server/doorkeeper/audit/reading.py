@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 """A longer line is not ours: a change has at most 10,000 ACLs, which are some 30 MB at worst."""
 
+NUMBER_MAX: Final = (1 << 63) - 1
+"""More no server writes: the numbers and times of events have 64 bits."""
+
 
 class Line(NamedTuple):
     """One line; ``number`` counts from 1. ``is_whole`` says that it ends with a line feed."""
@@ -64,7 +67,8 @@ def event_of(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
         return None
-    if not all(type(event.get(name)) is int for name in ("seq", "node", "ts_ns")):
+    numbers = [event.get(name) for name in ("seq", "node", "ts_ns")]
+    if not all(type(number) is int and 0 <= number <= NUMBER_MAX for number in numbers):
         return None
     return event
 

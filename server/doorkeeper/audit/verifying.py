@@ -120,11 +120,13 @@ def _verify_node(folder: Path, check: _Node) -> None:
             check.take(file)
         except GoneFile:
             now = _files_of(folder, check.node)
-            if all(each.first >= file.first for each in now):
+            if file in now:
+                check.miss(file, "it is a link that leads nowhere")
+            elif all(each.first >= file.first for each in now):
                 check.begin_anew()  # deleted by age, as everything before it
             elif all(each.first != file.first for each in now):
-                check.miss(file)
-            left = [each for each in now if each.first >= file.first]
+                check.miss(file, "it was there and is gone")
+            left = [each for each in now if each.first >= file.first and each != file]
         else:
             check.count(file)
 
@@ -154,9 +156,9 @@ class _Node:
         """Expect any number next: what was before is not there any more."""
         self._last_seq = None
 
-    def miss(self, file: TrailFile) -> None:
-        """Note that a file is gone, and not by its age: there are older ones."""
-        self._wrong(UNREADABLE, file, None, "it was there and is gone")
+    def miss(self, file: TrailFile, text: str) -> None:
+        """Note that a file is not there, and not by its age."""
+        self._wrong(UNREADABLE, file, None, text)
 
     def take(self, file: TrailFile) -> None:
         """Check a file, which comes behind those before.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.audit import verifying
-from doorkeeper.audit.names import TrailFile, files_in
+from doorkeeper.audit.names import TrailFile, files_in, whole_name
 from doorkeeper.audit.verifying import verified
 from testkit.trails import line_of, written
 
@@ -192,7 +192,28 @@ def test_a_file_that_is_being_given_its_name(tmp_path: Path) -> None:
     assert problems(tmp_path) == []
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"kind": "dropped", "count": {}}'])
+def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    """It is told once, and what is behind it is read."""
+    (tmp_path / whole_name(1, 1, 2, compressed=False)).symlink_to(tmp_path / "gone")
+    written(tmp_path, 3, 1)
+    written(tmp_path, 4, 1, closed=False)
+
+    verdict = verified(tmp_path)
+
+    assert [each.text for each in verdict.problems] == ["it is a link that leads nowhere"]
+    assert (verdict.files, verdict.first, verdict.last) == (2, {1: 3}, {1: 4})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 100_000,
+        b'{"kind": "dropped", "count": {}}',
+        b'{"kind": "login", "seq": 2, "node": 1, "ts_ns": 1' + b"0" * 400 + b"}",
+        b'{"kind": "login", "seq": -2, "node": 1, "ts_ns": 1}',
+    ],
+    ids=["deep", "another type", "a large number", "a negative number"],
+)
 def test_lines_that_nobody_wrote(tmp_path: Path, line: bytes) -> None:
     """A line that is deep, or of other types, is told and ends nothing."""
     written(tmp_path, 1, 1, closed=False, tail=line + b"\n")
