@@ -32,7 +32,7 @@ ABOUT = ("Principal = User:alice ", "Principal = User:bob ")
 
 FORWARDED_AGAIN = ("for request = IncrementalAlterConfigs ", "for request = AlterConfigs ")
 
-CAUGHT_UP_S = 5
+CAUGHT_UP_S = 20
 """How long a line may take from the decision to the file."""
 
 Lines = Counter[tuple[str, str]]

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 if TYPE_CHECKING:
     import ssl
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Reply(NamedTuple):

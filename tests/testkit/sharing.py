@@ -22,6 +22,7 @@ from doorkeeper.authorizer.plans import (
 from doorkeeper.authorizer.timeline import Timeline
 from doorkeeper.storage.contract import Author, Change
 from doorkeeper.storage.postgres.store import PostgresStore
+from testkit.edge import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -72,9 +73,9 @@ class Node:
         """Return all that decisions are made from."""
         return find(self.timeline.visible, ANY_BINDING)
 
-    async def reaches(self, revision: int, within_s: float = 10) -> None:
+    async def reaches(self, revision: int) -> None:
         """Wait until the node has a revision."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(PATIENCE_S):
             while self.store.revision < revision:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.002)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.errors import StartError
+from testkit.edge import PATIENCE_S
 from testkit.reconfigured import Running, running
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ TIMES = "broker.heartbeat.interval.ms=100\nbroker.session.timeout.ms=1000\n"
 
 
 async def becomes(read: Callable[[], object], expected: object) -> None:
-    """Wait until something is as it shall be; some seconds at most."""
-    deadline = asyncio.get_running_loop().time() + 8
+    """Wait until something is as it shall be."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
     while read() != expected and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     assert read() == expected
@@ -70,7 +71,8 @@ def listed(server: Running) -> list[int]:
 @pytest.mark.interop
 async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
     """Who starts is listed by all, who stops by none, at once; the lowest id is the controller."""
-    cluster = Cluster(tmp_path, database, TIMES.replace("=1000", "=9000"))
+    # Longer than a test waits: one that takes no leave would be listed until its session is over.
+    cluster = Cluster(tmp_path, database, TIMES.replace("=1000", "=3600000"))
     one, two = await cluster.start(1), await cluster.start(2)
     assert listed(two) == [1, 2]
     await becomes(lambda: listed(one), [1, 2])
@@ -79,12 +81,9 @@ async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
     assert len(ports) == 2
     assert one.assembly.node.controller_id == two.assembly.node.controller_id == 1
 
-    began_s = asyncio.get_running_loop().time()
     await cluster.stop(1)
     await becomes(lambda: listed(two), [2])
 
-    # Had it not taken leave, it would be listed until its session is over.
-    assert asyncio.get_running_loop().time() - began_s < 5
     assert two.assembly.node.controller_id == 2
     await cluster.close()
 

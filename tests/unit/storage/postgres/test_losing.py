@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from doorkeeper.storage.postgres.losing import LOST, ended
+from testkit.edge import PATIENCE_S
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ async def test_a_connection_that_leads_nowhere_is_cut(database: Database) -> Non
         with pytest.raises(TimeoutError):
             await connection.fetchval("SELECT 1", timeout=0.05)
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await ended(connection)
 
         assert connection.is_closed()

@@ -13,6 +13,7 @@ import structlog
 from doorkeeper.node import Member
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
+from testkit.edge import PATIENCE_S
 from testkit.shared_stores import prepared
 from testkit.sharing import connecting
 from testkit.tcp_proxy import TcpProxy
@@ -35,8 +36,8 @@ def member(node_id: int, secret: str = "") -> Member:
 
 
 async def becomes(read: Callable[[], object], expected: object) -> None:
-    """Wait until something is as it shall be; some seconds at most."""
-    deadline = asyncio.get_running_loop().time() + 8
+    """Wait until something is as it shall be."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
     while read() != expected and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     assert read() == expected
@@ -160,7 +161,7 @@ async def test_one_that_was_killed_before_the_clock_went_back(database: Database
             "UPDATE doorkeeper.node SET seen_at = seen_at + interval '1 hour',"
             " leaves_at = leaves_at + interval '1 hour'"
         )
-        async with asyncio.timeout(4 * TIMEOUT_S), entered(database.url(), member(1)) as (new,):
+        async with asyncio.timeout(PATIENCE_S), entered(database.url(), member(1)) as (new,):
             assert new.ids() == [1]
 
 

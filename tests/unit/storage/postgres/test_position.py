@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testkit.acl import READ, allow, topic
+from testkit.edge import PATIENCE_S
 from testkit.sharing import node
 from testkit.tcp_proxy import TcpProxy
 
@@ -50,7 +51,7 @@ async def test_a_database_that_went_back_is_read_again(database: Database) -> No
         async with node(database.url(), 2) as two:
             await two.create(C)
             await two.create(allow("bob", READ, topic("d")))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 while one.seen() != two.seen():  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
             assert await one.create(A) is None
@@ -81,7 +82,7 @@ async def test_a_past_that_changes_twice_is_read_twice(database: Database) -> No
         await one.create(A)
         for binding in (C, B):
             another_past(database, binding)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 while one.seen() != [binding]:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
 
