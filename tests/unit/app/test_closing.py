@@ -33,13 +33,13 @@ class Stays(StandardAuthorizer):
 def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
     """The log names it, and who called goes on."""
     with readable_logs(tmp_path / "log") as log:
-        close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.02)
+        close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.2)
 
         (line,) = log.lines()
 
     assert line["event"].startswith("the authorizer did not close: ")
     assert line["event"].endswith(".Stays")
-    assert "TookTooLong: it took longer than 0.02 s" in line["exception"]
+    assert "TookTooLong: it took longer than 0.2 s" in line["exception"]
 
 
 def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_what_ends_in_time_is_left_alone() -> None:
     """Nothing is raised afterwards, and an alarm of others comes at its time."""
     came = []
     before = signal.signal(signal.SIGALRM, lambda *_: came.append(time.monotonic()))
-    other = signal.setitimer(signal.ITIMER_REAL, 0.05)
     began_s = time.monotonic()
+    other = signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
-        with interrupted_after(20):
+        with interrupted_after(3600):
             pass
         while not came:
             time.sleep(0.001)
@@ -75,7 +75,7 @@ def test_what_ends_in_time_is_left_alone() -> None:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, *other)
 
-    assert 0.04 < came[0] - began_s < 10
+    assert 0.2 <= came[0] - began_s < 60
 
 
 def test_on_another_thread_nothing_is_interrupted() -> None:
@@ -96,5 +96,5 @@ def test_on_another_thread_nothing_is_interrupted() -> None:
 
 def test_it_is_no_exception_that_plug_ins_catch() -> None:
     """``except Exception`` lets it through."""
-    with pytest.raises(TookTooLong), interrupted_after(0.01):
+    with pytest.raises(TookTooLong), interrupted_after(0.2):
         Stays().close()

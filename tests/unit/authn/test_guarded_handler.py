@@ -10,6 +10,8 @@ from doorkeeper.authn import AuthenticationContext
 from doorkeeper.authn.guarded_handler import GuardedHandler, HandlerFault, cause_of
 from doorkeeper.authn.handlers_contract import TokenRefused
 from testkit.callback_handlers import Recorded
+from testkit.edge import until
+from testkit.loop_clock import time_by_hand
 from testkit.recording_logger import RecordingLogger
 
 CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
@@ -111,25 +113,34 @@ async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> Non
 
 async def test_what_is_late_is_a_fault() -> None:
     """After the time; the call is cancelled, and its turn free again."""
-    guarded = Guarded(timeout_s=0.01, at_once=1)
+    guarded = Guarded(timeout_s=5, at_once=1)
 
-    with pytest.raises(HandlerFault, match=r"no answer in 0\.01 s"):
-        await guarded.check("slow", "x")
+    with time_by_hand() as clock:
+        late = asyncio.create_task(guarded.check("slow", "x"))
+        await until(lambda: bool(guarded.handler.asked))
+        clock.now_s += 5
+        with pytest.raises(HandlerFault, match=r"no answer in 5 s"):
+            await late
 
-    await asyncio.sleep(0)
-    assert await guarded.check("a", "aa")
+        await asyncio.sleep(0)
+        assert await guarded.check("a", "aa")
 
 
 async def test_waiting_for_a_turn_takes_of_the_time() -> None:
     """Where all calls are taken the handler is not asked at all."""
-    guarded = Guarded(timeout_s=0.02, at_once=1)
+    guarded = Guarded(timeout_s=5, at_once=1)
 
-    outcomes = await asyncio.gather(
-        guarded.check("slow", "x"), guarded.check("a", "aa"), return_exceptions=True
-    )
+    with time_by_hand() as clock:
+        both = asyncio.gather(
+            guarded.check("slow", "x"), guarded.check("a", "aa"), return_exceptions=True
+        )
+        await until(lambda: bool(guarded.handler.asked))
+        await asyncio.sleep(0)
+        clock.now_s += 5
+        outcomes = await both
 
     assert [str(outcome) for outcome in outcomes] == [
-        "a.Class: no answer in 0.02 s",
+        "a.Class: no answer in 5 s",
         "a.Class: all its calls are taken",
     ]
     assert guarded.handler.asked == ["slow@10.0.0.7"]

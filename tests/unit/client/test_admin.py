@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,7 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResponse,
 )
 from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
+from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -167,7 +169,9 @@ async def test_items_are_asked_again_where_their_results_say_so() -> None:
     assert [each.api_key for each in server.headers].count(3) == 3
 
 
-async def test_an_item_that_does_not_come_about_keeps_its_error() -> None:
+async def test_an_item_that_does_not_come_about_keeps_its_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """When the time of the call is over."""
     async with (
         ScriptedServer(
@@ -175,7 +179,9 @@ async def test_an_item_that_does_not_come_about_keeps_its_error() -> None:
         ) as server,
         admin(server, timeout_ms=300) as client,
     ):
-        results = await client.create_acls(BINDINGS)
+        with time_by_hand() as clock, monkeypatch.context() as patched:
+            patched.setattr(asyncio, "sleep", clock.sleep)
+            results = await client.create_acls(BINDINGS)
 
     assert [each.error and each.error.code for each in results] == [ErrorCode.NOT_CONTROLLER] * 2
     assert len(server.asked) > 1

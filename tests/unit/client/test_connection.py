@@ -25,6 +25,7 @@ from doorkeeper_wire.messages.create_acls import CreateAclsRequest, CreateAclsRe
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
+from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer, versions
 
 PLAIN = Password("PLAIN", "alice", "alice-secret")
@@ -177,9 +178,13 @@ async def test_silence_is_told_and_ends_the_connection() -> None:
     """The order of answers is all that tells whose they are."""
     silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
     async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
-        connection = await connected(server, request_timeout_ms=200)
-        with pytest.raises(TimedOut, match="no answer to DescribeAcls in 200 ms"):
-            await describe(connection)
+        connection = await connected(server, request_timeout_ms=20_000)
+        with time_by_hand() as clock:
+            asking = asyncio.create_task(describe(connection))
+            await server.was_asked.wait()
+            clock.now_s += 20
+            with pytest.raises(TimedOut, match="no answer to DescribeAcls in 20000 ms"):
+                await asking
 
         assert not connection.alive
         await connection.close()

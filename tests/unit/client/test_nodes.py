@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 import pytest
 
@@ -11,6 +10,7 @@ from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.errors import ClientError, ConnectionLost, TimedOut, Unreachable
 from doorkeeper.client.nodes import Again, Nodes
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer
 
 DESCRIBE = DescribeAclsRequest(resource_name_filter="t")
@@ -84,14 +84,21 @@ async def test_a_lost_connection_is_made_anew() -> None:
 async def test_silence_is_tried_again_until_the_calls_time_is_over() -> None:
     """The time of a call bounds everything in it, a request that is under way too."""
     silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-    async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
-        found = nodes(server.address, request_timeout_ms=100, timeout_ms=450)
-        with pytest.raises(TimedOut):
-            await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
-        await found.close()
-        silent.cancel()
+    with time_by_hand() as clock:
+        over_s = clock.now_s + 0.46
 
-    assert server.connections > 1
+        def is_silent(_request: object) -> asyncio.Future[object]:
+            clock.now_s = min(clock.now_s + 0.1, over_s)
+            return silent
+
+        async with ScriptedServer(DescribeAcls=is_silent) as server:  # type: ignore[arg-type]
+            found = nodes(server.address, request_timeout_ms=100, timeout_ms=450, retry_ms=0)
+            with pytest.raises(TimedOut, match="not done in 450 ms"):
+                await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
+            await found.close()
+            silent.cancel()
+
+    assert len(server.asked) == server.connections == 5
 
 
 async def test_nobody_there_fails_at_once_unless_it_is_to_wait() -> None:
@@ -100,33 +107,29 @@ async def test_nobody_there_fails_at_once_unless_it_is_to_wait() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: Connection refused"):
         await nodes("127.0.0.1:1").cluster()
     patient = ClientConfig(bootstrap="127.0.0.1:1", patient=True, retry_ms=1, timeout_ms=300)
-    with pytest.raises((Unreachable, TimedOut)):
+    with time_by_hand(step_s=0.001), pytest.raises((Unreachable, TimedOut)):
         await Nodes(patient, tries.append).cluster()
 
     assert len(tries) > 1
 
 
-async def test_pauses_grow_to_the_longest() -> None:
+async def test_pauses_grow_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice as long each time; what was the reason is raised at the end."""
-    times: list[float] = []
-    loop = asyncio.get_running_loop()
 
     async def once() -> None:
-        times.append(loop.time())
         raise Again("not yet")
 
     found = Nodes(
         ClientConfig(
-            bootstrap="unused:1", patient=True, retry_ms=10, retry_max_ms=40, timeout_ms=400
+            bootstrap="unused:1", patient=True, retry_ms=10, retry_max_ms=40, timeout_ms=200
         )
     )
-    with pytest.raises(Again, match="not yet"):
-        await found.retried(once)
+    with time_by_hand() as clock:
+        monkeypatch.setattr(asyncio, "sleep", clock.sleep)
+        with pytest.raises(Again, match="not yet"):
+            await found.retried(once)
 
-    pauses = [after - before for before, after in pairwise(times)]
-    assert len(pauses) >= 3
-    for pause, least in zip(pauses, (0.009, 0.019, 0.039), strict=False):
-        assert pause >= least
+    assert clock.pauses_s == [0.01, 0.02, 0.04, 0.04, 0.04, 0.04]
 
 
 async def test_a_cluster_without_controller_is_waited_for() -> None:

@@ -164,18 +164,20 @@ async def test_a_page_that_fails_is_a_line_and_500() -> None:
 
 async def test_who_says_nothing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silent ones, half requests, and readers that stop reading: each has its time and no more."""
-    monkeypatch.setattr(
-        http_port,
-        "OneRequest",
-        lambda *given: http_connection.OneRequest(*given, most_s=0.05),
-    )
+    made: list[object] = []
+
+    def hurried(*given: Any) -> http_connection.OneRequest:
+        made.append(given)
+        return http_connection.OneRequest(*given, most_s=0.05)
+
+    monkeypatch.setattr(http_port, "OneRequest", hurried)
     async with running() as port:
         silent = await asyncio.open_connection("127.0.0.1", port.number)
         half = await asyncio.open_connection("127.0.0.1", port.number)
         half[1].write(b"GET / HTTP/1.1\r\nHost:")
         stuck = await asyncio.open_connection("127.0.0.1", port.number, limit=1)
         stuck[1].write(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
-        await until(lambda: port.port.connections == 3)
+        await until(lambda: len(made) == 3)
 
         await until(lambda: port.port.connections == 0)
         for _, writer in (silent, half, stuck):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from doorkeeper.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from testkit.edge import LOOP_KINDS, answer, describe, edge, run, until, versions
+from testkit.edge import LOOP_KINDS, PATIENCE_S, answer, describe, edge, run, until, versions
 from testkit.tls import client_context, connected, door
 
 if TYPE_CHECKING:
@@ -90,9 +89,8 @@ def test_a_stop_does_not_wait_for_goodbyes(kind: str, tmp_path: Path) -> None:
             client = await loop.run_in_executor(None, raw_client, running.port)
             with client:
                 await until(lambda: all(each.is_connected for each in running.server._shells))
-                began = time.monotonic()
-                assert await running.server.drain(10.0) == 0
-                assert time.monotonic() - began < 5
+                async with asyncio.timeout(PATIENCE_S):
+                    assert await running.server.drain(3600.0) == 0
                 assert await loop.run_in_executor(None, client.recv, 100) == b""
 
     run(kind, main())
