@@ -6,9 +6,13 @@ Chunks are kept as they came and joined once, when a frame is whole; small ones 
 so that a peer which sends byte by byte costs no more than its bytes.
 """
 
+from struct import Struct
+
 from doorkeeper_wire.errors import InvalidFrame
 
 _PREFIX_BYTES = 4
+_INT32_AT = Struct(">i").unpack_from
+"""Reads a size where it stands: less than half the cost of cutting it out."""
 
 _CHUNK_BYTES_MIN = 4096
 """A smaller chunk is appended to the one before it: as an object it would outweigh its bytes."""
@@ -20,13 +24,15 @@ class FrameBuffer:
     After an `InvalidFrame` the stream cannot be followed any more; the connection must go.
     """
 
-    __slots__ = ("_chunks", "_needed", "_size", "buffered", "size_max")
+    __slots__ = ("_chunks", "_needed", "_size", "buffered", "is_between_frames", "size_max")
 
     def __init__(self, size_max: int) -> None:
         """Begin an empty stream whose frames have at most `size_max` bytes behind the prefix."""
         self.size_max = size_max
         self.buffered = 0
         """How many bytes are held and not yet part of a frame."""
+        self.is_between_frames = True
+        """Whether the next byte is the first of a frame: nothing of one has arrived."""
         self._chunks: list[bytes | bytearray] = []
         self._size = -1
         self._needed = _PREFIX_BYTES
@@ -52,12 +58,7 @@ class FrameBuffer:
     def is_frame(self, data: bytes) -> bool:
         """Say whether these bytes, the next to arrive, are one frame and no more."""
         size = len(data) - _PREFIX_BYTES
-        return (
-            not self.buffered
-            and 0 <= size <= self.size_max
-            and self._size < 0
-            and int.from_bytes(data[:_PREFIX_BYTES], "big", signed=True) == size
-        )
+        return self.is_between_frames and 0 <= size <= self.size_max and _INT32_AT(data)[0] == size
 
     def _keep(self, data: bytes) -> None:
         chunks = self._chunks
@@ -68,6 +69,7 @@ class FrameBuffer:
         else:
             chunks.append(data)
         self.buffered += len(data)
+        self.is_between_frames = False
 
     def _cut(self, held: bytes) -> list[bytes]:
         """Return the whole frames of what is held, and keep the rest."""
@@ -78,7 +80,7 @@ class FrameBuffer:
                 if end - at < _PREFIX_BYTES:
                     self._needed = _PREFIX_BYTES
                     break
-                size = int.from_bytes(held[at : at + _PREFIX_BYTES], "big", signed=True)
+                (size,) = _INT32_AT(held, at)
                 if not 0 <= size <= self.size_max:
                     if not frames:
                         raise InvalidFrame(size, self.size_max)
@@ -95,4 +97,5 @@ class FrameBuffer:
         rest = held[at:] if at else held
         self._chunks = [rest] if rest else []
         self.buffered = len(rest)
+        self.is_between_frames = not rest and self._size < 0
         return frames

@@ -45,7 +45,7 @@ from doorkeeper.exchange import (
 )
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
-from doorkeeper.remembering import recollection
+from doorkeeper.remembering import question, recollection
 from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper.unreadable import header_fault, size_fault, where
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
@@ -125,13 +125,15 @@ class Connection:
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
-        self._recollection = recollection(memory, peer, self._session, self._client, counts)
         self.notes: list[Note | Login] = []
         self.answered: list[tuple[int, int]] = []
         """What was answered: the key of each API, and the error code that stands for the answer.
 
         For who counts answers, and empties it. Bare frames have no API.
         """
+        self._recollection = recollection(
+            memory, peer, self._session, self._client, counts, self.answered
+        )
         self.answers: list[Answered] | None = None
         """What was answered, for who tells of it and empties it; None while nobody does."""
         self._request_bytes = 0
@@ -178,9 +180,16 @@ class Connection:
 
     def again(self, data: bytes, now_s: float) -> bytes | None:
         """Answer at once what is one request and was answered before; else take nothing."""
-        if self._frames or self._ended or self._fault is not None or not self._input.is_frame(data):
+        if (
+            self._recollection is None
+            or self.answers is not None
+            or self._frames
+            or self._ended
+            or self._fault is not None
+            or not self._input.is_between_frames
+        ):
             return None
-        return self._repeated(data[4:], now_s)
+        return self._recollection.repeated(data[:8] + data[12:], data[8:12], now_s)
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the peer."""
@@ -277,11 +286,9 @@ class Connection:
         """Return the answer to a frame, where it was answered before and that is still true."""
         if self._recollection is None or self.answers is not None:
             return None
-        remembered = self._recollection.repeated(frame, now_s)
-        if remembered is None:
+        if len(frame) > self._limits.request_kept_bytes_max:
             return None
-        self.answered.append(remembered.answered)
-        return remembered.size + frame[4:8] + remembered.body
+        return self._recollection.repeated(question(frame), frame[4:8], now_s)
 
     def _next(self, now_s: float) -> Advance:
         if self._frames:

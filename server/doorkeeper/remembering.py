@@ -3,7 +3,7 @@
 A request that comes again is answered without decoding, deciding or encoding anything:
 
     who asks     listener, protocol, address, principal, kind of login, software     ``Asker``
-    what         the frame, without its correlation id
+    what         the frame without its correlation id, behind its size
     the truth    everything that answers are made from: the ACLs and who is a super user, topics,
                  groups, configuration, addresses. All of them are values that never change, so
                  that two truths are compared by their parts. Where it is another one than that of
@@ -18,6 +18,7 @@ Only APIs are remembered that ask for nothing else than the truth: ``docs/decisi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -40,7 +41,11 @@ APIS: Final = frozenset(
 )
 """The APIs whose answers are kept: they read nothing that the truth does not hold."""
 
-_PREFIXES: Final = frozenset(int(key).to_bytes(2) for key in APIS)
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_SERVE: Final = Action.SERVE
+
+_BEFORE_BODY_BYTES: Final = 8
+"""API, version and correlation id."""
 
 Truth = tuple[object, ...]
 
@@ -57,7 +62,8 @@ class Asker(NamedTuple):
     software: ClientSoftware
 
 
-class Remembered(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
     """An answer without its correlation id, and what it leaves behind.
 
     ``answered`` is the API and its error; ``allowed`` and ``denied`` count decisions, and ``told``
@@ -152,7 +158,16 @@ class AnswerMemory:
 class Recollection:
     """One connection's part in the memory."""
 
-    __slots__ = ("_counts", "_limits", "_listener_name", "_memory", "_peer", "_session", "_shelf")
+    __slots__ = (
+        "_answered",
+        "_counts",
+        "_limits",
+        "_listener_name",
+        "_memory",
+        "_peer",
+        "_session",
+        "_shelf",
+    )
 
     def __init__(
         self,
@@ -161,6 +176,7 @@ class Recollection:
         session: Session,
         limits: ClientLimits,
         counts: Counts,
+        answered: list[tuple[int, int]],
     ) -> None:
         """Take the memory, and what of the connection answers depend on or count in."""
         self._memory = memory
@@ -168,6 +184,7 @@ class Recollection:
         self._session = session
         self._limits = limits
         self._counts = counts
+        self._answered = answered
         self._listener_name = peer.listener_name
         self._shelf: Shelf | None = None
 
@@ -175,24 +192,25 @@ class Recollection:
         """Note that the connection may have become somebody else's, or other software's."""
         self._shelf = None
 
-    def repeated(self, frame: bytes, now_s: float) -> Remembered | None:
-        """Return the answer to a frame that is admitted, if there is one that is still true.
+    def repeated(self, asked: bytes, correlation_id: bytes, now_s: float) -> bytes | None:
+        """Return the answer to a request that is admitted, if there is one that is still true.
 
-        What it left behind when it was made is left behind again. All in one function: this is all
-        that most requests cost.
+        ``asked`` is as ``question`` returns it. What the answer left behind when it was made is
+        left behind again. All in one function: this is all that most requests cost.
         """
         session, memory = self._session, self._memory
-        if frame[:2] not in _PREFIXES or not session.is_open:
+        if not session.is_open:
             return None
         shelf = self._shelf or self._take_shelf()
-        found = shelf.answers.get(frame[:4] + frame[8:])
+        found = shelf.answers.get(asked)
         if found is None:
             return None
         truth = memory.truth(self._listener_name)
         if truth is None or truth != shelf.truth:
             shelf.forget()
             return None
-        if session.admit(found.api_key, now_s) is not Action.SERVE:
+        # A session without an end admits whatever is remembered.
+        if session.expires_s is not None and session.admit(found.api_key, now_s) is not _SERVE:
             return None
         self._counts.requests += 1
         memory.repeated += 1
@@ -204,10 +222,11 @@ class Recollection:
                 if told.count:
                     told.count += 1
                     told.last_ns = told.now_ns()
-                    told.last_correlation_id = frame
+                    told.last_correlation_id = correlation_id
                 elif (told_again := decisions.told_again) is not None:
-                    told_again(told, frame)
-        return found
+                    told_again(told, correlation_id)
+        self._answered.append(found.answered)
+        return found.size + correlation_id + found.body
 
     def watch(self, api_key: int, notes: Sized) -> Watch | None:
         """Begin to watch what a request leaves behind; None where its answer is not kept."""
@@ -240,7 +259,9 @@ class Recollection:
     ) -> None:
         """Keep an answer, if it is still true."""
         limits = self._memory.limits
-        if len(frame) > limits.request_kept_bytes_max or len(answer) > limits.answer_kept_bytes_max:
+        if len(answer) > limits.answer_kept_bytes_max:
+            return
+        if not _BEFORE_BODY_BYTES < len(frame) <= limits.request_kept_bytes_max:
             return
         # Behind ApiVersions the connection may be of other software: such an answer stands on the
         # shelf of the software that it introduces, where only those find it who have told already.
@@ -251,15 +272,15 @@ class Recollection:
             shelf.forget()
             shelf.truth = left.truth
         made = Remembered(
-            int.from_bytes(frame[:2]),
-            answer[:4],
-            answer[8:],
-            answered,
-            left.allowed,
-            left.denied,
-            left.told,
+            api_key=int.from_bytes(frame[:2]),
+            size=answer[:4],
+            body=answer[8:],
+            answered=answered,
+            allowed=left.allowed,
+            denied=left.denied,
+            told=left.told,
         )
-        self._memory.keep(shelf, frame[:4] + frame[8:], made)
+        self._memory.keep(shelf, question(frame), made)
 
     def _marks(self, notes: Sized) -> tuple[int, int, int, int, int, int]:
         decisions, counts = self._memory.decisions, self._counts
@@ -283,15 +304,27 @@ class Recollection:
         return shelf
 
 
+def question(frame: bytes) -> bytes:
+    """Return what a frame asks: its size, then all of it but the correlation id.
+
+    Bytes off the socket without their bytes 8 to 12 that are equal to it are such a frame, whole
+    and alone, if it goes on behind the correlation id.
+    """
+    return len(frame).to_bytes(4) + frame[:4] + frame[8:]
+
+
 def recollection(
     memory: AnswerMemory | None,
     peer: Peer,
     session: Session,
     limits: ClientLimits,
     counts: Counts,
+    answered: list[tuple[int, int]],
 ) -> Recollection | None:
     """Return a connection's part in the memory; None where nothing is remembered."""
-    return None if memory is None else Recollection(memory, peer, session, limits, counts)
+    if memory is None:
+        return None
+    return Recollection(memory, peer, session, limits, counts, answered)
 
 
 class Watch(NamedTuple):

@@ -193,8 +193,9 @@ class Session:
     """The authentication of one connection. All times are seconds of one steady clock.
 
     ``principal`` is who the client is; ``token_authenticated`` says that it logged in with a
-    delegation token. ``is_open`` says that it has authenticated, or need not;
-    ``takes_bare_frames`` that the next frame has no request header.
+    delegation token. ``is_open`` says that it has authenticated, or need not; ``expires_s`` when
+    the time of that is over, None where it has no end; ``takes_bare_frames`` that the next frame
+    has no request header.
     """
 
     __slots__ = (
@@ -202,7 +203,6 @@ class Session:
         "_began_s",
         "_builder",
         "_context",
-        "_expires_s",
         "_mechanism",
         "_offered",
         "_offers",
@@ -210,6 +210,7 @@ class Session:
         "_reauthenticating",
         "_state",
         "_wrong_mechanism",
+        "expires_s",
         "is_open",
         "principal",
         "takes_bare_frames",
@@ -232,7 +233,7 @@ class Session:
         self._offered: OfferedMechanism | None = None
         self._wrong_mechanism = ""
         self._reauthenticating = False
-        self._expires_s: float | None = None
+        self.expires_s: float | None = None
         self._began_s: float | None = None
         self._enter(State.OPEN if offers is None else State.INITIAL)
 
@@ -248,17 +249,13 @@ class Session:
 
     def state(self, now_s: float) -> State:
         """Return the state; a session that is LIMITED becomes EXPIRED when its time is over."""
-        if (
-            self._state is State.LIMITED
-            and self._expires_s is not None
-            and now_s >= self._expires_s
-        ):
+        if self._state is State.LIMITED and self.expires_s is not None and now_s >= self.expires_s:
             self._enter(State.EXPIRED)
         return self._state
 
     def admit(self, api_key: int, now_s: float) -> Action:
         """Say what to do with a request of this API."""
-        if self._expires_s is not None:
+        if self.expires_s is not None:
             self.state(now_s)
             if ARRIVALS.get(api_key) is Arrival.HANDSHAKE and self._is_early(now_s):
                 return ADMISSIONS[self._state].get(Arrival.EARLY_HANDSHAKE, Action.CLOSE)
@@ -383,11 +380,11 @@ class Session:
         bound_ms = self._offered.max_reauth_ms if self._offered else 0
         bounds = [ms for ms in (success.lifetime_ms, bound_ms or None) if ms is not None]
         if not bounds:
-            self._expires_s = None
+            self.expires_s = None
             self._move(Result.AUTHENTICATED)
             return 0
         lifetime_ms = max(0, min(bounds))
-        self._expires_s = now_s + lifetime_ms / 1000
+        self.expires_s = now_s + lifetime_ms / 1000
         self._move(Result.AUTHENTICATED_FOR_A_TIME)
         return lifetime_ms
 

@@ -25,7 +25,7 @@ class AnswerTruth:
         self._node = node
         self._authorizer = authorizer
 
-    def __call__(self, listener_name: str) -> Truth | None:
+    def of(self, listener_name: str) -> Truth | None:
         """Return what an answer to a client of a listener is made from now; None: nobody knows."""
         authorizer = self._authorizer
         decided_from = () if authorizer is None else authorizer.decided_from()

@@ -285,7 +285,7 @@ class Assembly:
         if self._connect is not Connection:
             return self._connect
         truth = AnswerTruth(self.node, self.guarded)
-        memory = AnswerMemory(truth, self.guarded, limits_of(self._settings))
+        memory = AnswerMemory(truth.of, self.guarded, limits_of(self._settings))
         return partial(Connection, memory=memory)
 
     def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:

@@ -38,7 +38,8 @@ class TopicChanges(Participant):
         on_failure: Callable[[StorageError], None],
     ) -> None:
         """Begin with the topics of the catalog and of the store."""
-        self._visible = topics
+        self.topics = topics
+        """All topics that are durable."""
         self._tail = topics
         store.join(self)
         self._store = store
@@ -52,16 +53,11 @@ class TopicChanges(Participant):
         for submit in waiting:
             submit()
 
-    @property
-    def topics(self) -> Topics:
-        """Return all topics that are durable."""
-        return self._visible
-
     def declare(self, declared: Layer) -> None:
         """Replace what the catalog declares, also under changes that are under way."""
-        if declared is self._visible.declared:
+        if declared is self.topics.declared:
             return
-        self._visible = self._visible.with_declared(declared)
+        self.topics = self.topics.with_declared(declared)
         self._tail = self._tail.with_declared(declared)
 
     def change_topics(
@@ -161,13 +157,13 @@ class TopicChanges(Participant):
 
         def on_done(outcome: int | StorageError) -> None:
             if isinstance(outcome, StorageError):
-                self._tail = self._visible
+                self._tail = self.topics
                 failed = not_stored(outcome)
                 done: Results = [error or failed for error in results or [None] * count]
                 self._on_failure(outcome)
             else:
                 assert change is not None
-                self._visible = _after(self._visible, change)
+                self.topics = _after(self.topics, change)
                 done = results
             if not answered.done():
                 answered.set_result(done)
@@ -180,15 +176,15 @@ class TopicChanges(Participant):
 
     def rewind(self) -> None:
         """Forget what was planned and is not durable."""
-        self._tail = self._visible
+        self._tail = self.topics
 
     def follow(self, change: Change) -> None:
         """Make a change of another node visible."""
-        self._visible = self._tail = _after(self._visible, change)
+        self.topics = self._tail = _after(self.topics, change)
 
     async def reload(self, state: StoredState) -> None:
         """Make a whole state visible; what the catalog declares stays."""
-        self._visible = self._tail = self._visible.with_stored(map(topic_of, state.topics))
+        self.topics = self._tail = self.topics.with_stored(map(topic_of, state.topics))
 
 
 def _after(topics: Topics, change: Change) -> Topics:

@@ -104,7 +104,7 @@ def _in_order(seen: Seen | SeenLogin) -> tuple[int, int]:
 def _number(correlation_id: int | bytes) -> int:
     if isinstance(correlation_id, int):
         return correlation_id
-    return int.from_bytes(correlation_id[4:8], signed=True)
+    return int.from_bytes(correlation_id, signed=True)
 
 
 def login_event(seen: SeenLogin) -> Login:

@@ -106,7 +106,7 @@ class Seen:
         self.count = 1
         self.first_ns = self.last_ns = now_ns
         self.last_correlation_id: int | bytes = context.correlation_id
-        """The number, or the frame in which it is."""
+        """The number, or its four bytes."""
 
 
 class SeenLogin:
@@ -222,11 +222,11 @@ class Merging:
                 return told
         return self._counted(asked, context, actions, results, now_ns)
 
-    def told_again(self, told: Told, frame: bytes) -> None:
+    def told_again(self, told: Told, correlation_id: bytes) -> None:
         """Count decisions once more, for another request that was answered as the one before.
 
-        The correlation id stays in its frame until an event is made. While the count is above zero
-        whoever has the frame may add to it instead (see ``Told``).
+        The correlation id stays as it came, four bytes, until an event is made. While the count
+        is above zero whoever is asked may add to it instead (see ``Told``).
         """
         now_ns = self._now_ns()
         if told.window is self._window:
@@ -234,9 +234,9 @@ class Merging:
                 self._again.append(told)
             told.count += 1
             told.last_ns = now_ns
-            told.last_correlation_id = frame
+            told.last_correlation_id = correlation_id
             return
-        number = int.from_bytes(frame[4:8], signed=True)
+        number = int.from_bytes(correlation_id, signed=True)
         context = told.context._replace(correlation_id=number)
         asked = context[:7] + context[8:]
         new = self._counted(asked, context, told.actions, told.results, now_ns)

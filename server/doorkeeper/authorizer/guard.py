@@ -70,7 +70,8 @@ class Told:
     """Decisions that were told, so that they can be told again.
 
     What is behind ``results`` is for who is told: where and in which time it counts them, how often
-    it was told since, and when and for which request last: its correlation id, or its frame.
+    it was told since, and when and for which request last: its correlation id, as
+    a number or as its four bytes.
     ``count`` is above zero only while that time lasts; to add to it then, with ``last_ns`` (as
     ``now_ns`` tells it) and ``last_correlation_id``, is to tell it again.
     """
@@ -134,7 +135,7 @@ class GuardedAuthorizer(Authorizer):
         It returns what can be told again; None where nothing of it is recorded."""
         self.told_again: ToldAgain | None = None
         """Told of what ``decided`` was told, where a whole answer is given again for another
-        request: by its frame, whose bytes 4 to 8 are the correlation id. May not block."""
+        request: with the four bytes of its correlation id. May not block."""
         self.told: list[Told] | None = None
         """What ``decided`` is told, while somebody wants to tell it again."""
         self._authorize = inner.authorize

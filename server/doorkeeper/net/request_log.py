@@ -44,11 +44,8 @@ class RequestLog:
     def __init__(self, logger: LeveledLogger) -> None:
         """Write to this logger, while its level is DEBUG."""
         self._logger = logger
-
-    @property
-    def enabled(self) -> bool:
-        """Say whether anybody wants to read of requests now."""
-        return self._logger.enabled(DEBUG)
+        self.enabled = logger.enabled
+        """Says whether a line of a level would be written. Each request asks: no property."""
 
     def completed(
         self, connection: Connection, answered: Answered, local_s: float, remote_s: float

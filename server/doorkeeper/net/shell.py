@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Authenticating, Closed, Lengthy, Login, Refused
+from doorkeeper.exchange import Authenticating, Closed, Lengthy, Refused
 from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.beginning import SERVED, begun, count_of
+from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.spec import Accepted
+from doorkeeper.net.telling import tell_end, tell_errors, tell_notes, tell_refusal
 from doorkeeper.net.transports import is_encrypted, peer_certificates
 from doorkeeper.net.updates import ACL_UPDATE, OPERATIONS, Items, step_of
 from doorkeeper.node import ChangeTopics, CreateAcls, DeleteAcls
@@ -41,9 +43,6 @@ if TYPE_CHECKING:
 TLS_PIECE_BYTES: Final = 65_536
 """A long answer goes to TLS in pieces of this size."""
 
-REASON_CHARACTERS_MAX: Final = 500
-"""More of why a login failed is not told."""
-
 STRANGER_BYTES: Final = 4096
 """What a stranger may send ahead while it waits for its turn: to stop reading costs more."""
 
@@ -54,6 +53,8 @@ class Shell(Accepted):
     __slots__ = (
         "_around",
         "_authenticating",
+        "_calm",
+        "_clock",
         "_connection",
         "_counted",
         "_delayed",
@@ -61,9 +62,12 @@ class Shell(Accepted):
         "_end",
         "_in_turn",
         "_items",
+        "_log",
         "_making",
         "_reading",
+        "_requests",
         "_stranger",
+        "_strangers",
         "_transport",
         "_write_full",
         "last_active_s",
@@ -73,6 +77,13 @@ class Shell(Accepted):
         """Wait for the transport."""
         self._connection = connection
         self._around = around
+        # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
+        self._clock = around.clock
+        self._strangers = around.strangers
+        self._requests = around.requests
+        self._log = around.request_log
+        # What ``_nothing_under_way`` has said since; whatever begins something takes it back.
+        self._calm = False
         self._transport: asyncio.Transport | None = None
         self._items: Items[Any] | None = None
         self._authenticating: asyncio.Future[Step] | None = None
@@ -117,26 +128,31 @@ class Shell(Accepted):
         self._end = self._connection.established(peer_certificates(transport))
         self._stranger = not self._connection.session.is_open
         if self._connection.notes:
-            self._tell_notes()
+            tell_notes(self._connection, self._around)
         if self._end is not None:
             self._settle()
 
     def data_received(self, data: bytes) -> None:
         """Answer, nearly always one request that was answered before; strangers have turns."""
-        self.last_active_s = now_s = self._around.clock()
-        if self._stranger:
-            self._connection.receive(data)
-            self._settle()
-            return
-        self._around.strangers.clients_at_work = True
-        if self._is_calm and not self._is_logged():
+        self.last_active_s = now_s = self._clock()
+        if self._calm and (self._log is None or not self._log.enabled(DEBUG)):
             answer = self._connection.again(data, now_s)
             if answer is not None:
-                self._told([answer], now_s)
+                self._strangers.clients_at_work = True
+                self._write(answer)
+                if self._requests is None:
+                    self._connection.answered.clear()
+                else:
+                    self._count_answered(now_s)
                 if self._write_full:
                     self._settle()
                 return
+        self._calm = False
         self._connection.receive(data)
+        if self._stranger:
+            self._settle()
+            return
+        self._strangers.clients_at_work = True
         self._work(now_s)
 
     def eof_received(self) -> bool:
@@ -150,6 +166,7 @@ class Shell(Accepted):
 
     def pause_writing(self) -> None:
         """Stop to answer: the peer does not take what there is."""
+        self._calm = False
         self._write_full = True
         self._count_outgoing()
 
@@ -157,12 +174,13 @@ class Shell(Accepted):
         """Go on: everything has left."""
         self._write_full = False
         self._around.outgoing.hold(self, 0)
-        self.last_active_s = now_s = self._around.clock()
+        self.last_active_s = now_s = self._clock()
         self._work(now_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything; an update under way goes on without an answer."""
         around = self._around
+        self._calm = False
         self._transport = None
         self._items = None
         if self._authenticating is not None:
@@ -185,11 +203,12 @@ class Shell(Accepted):
             size = self._transport.get_write_buffer_size()
             if size < self._around.outgoing.held_by(self):
                 self._around.outgoing.hold(self, size)
-                self.last_active_s = self._around.clock()
+                self.last_active_s = self._clock()
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
         """Answer what was received, then close."""
+        self._calm = False
         self._draining = True
         self._settle()
 
@@ -212,8 +231,8 @@ class Shell(Accepted):
         )
 
     @property
-    def _is_calm(self) -> bool:
-        """Say whether nothing is under way: behind a plain answer there is nothing to settle."""
+    def _nothing_under_way(self) -> bool:
+        """Say whether there is nothing to settle behind a plain answer."""
         return self._reading and not (
             self._held or self._counted or self._draining or self._stranger
         )
@@ -240,7 +259,8 @@ class Shell(Accepted):
             if connection.is_empty:
                 break
         self._told(answers, now_s)
-        if self._is_calm and connection.is_empty:
+        if self._nothing_under_way and connection.is_empty:
+            self._calm = True
             return
         turn_over = not left or room <= 0
         if self._stranger:
@@ -251,22 +271,22 @@ class Shell(Accepted):
     def _told(self, answers: list[bytes], began_s: float) -> None:
         """Write what was answered, count it, and tell what there is to tell."""
         if answers:
-            self._write(answers)
+            self._write(answers[0] if len(answers) == 1 else b"".join(answers))
         self._count_answered(began_s)
         if self._connection.notes:
-            self._tell_notes()
+            tell_notes(self._connection, self._around)
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count what was answered since; the answers of one turn leave, and end, together."""
-        around, answered = self._around, self._connection.answered
-        if around.requests is not None and answered:
-            around.requests.answered(answered, around.clock() - began_s, waited)
+        answered = self._connection.answered
+        if self._requests is not None and answered:
+            self._requests.answered(answered, self._clock() - began_s, waited)
         answered.clear()
 
     def _is_logged(self) -> bool:
         """Say whether anybody wants to read of requests now."""
-        log, connection = self._around.request_log, self._connection
-        logged = log is not None and log.enabled
+        log, connection = self._log, self._connection
+        logged = log is not None and log.enabled(DEBUG)
         if logged is (connection.answers is None):
             connection.answers = [] if logged else None
         return logged
@@ -274,7 +294,7 @@ class Shell(Accepted):
     def _tell_answers(self, began_s: float, waited: Waited | None = None) -> float:
         """Tell of the requests that were answered since; return what time it is."""
         log, answers = self._around.request_log, self._connection.answers
-        now_s = self._around.clock()
+        now_s = self._clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and answers:
             for each in answers:
@@ -322,7 +342,7 @@ class Shell(Accepted):
                     done.exception()
                 return
             self._authenticating = None
-            now_s = self._around.clock()
+            now_s = self._clock()
             result: Advance = self._connection.authenticated(pending, step_of(done), now_s)
             if result is not None and not isinstance(result, bytes):
                 result = self._other(result, began_s)
@@ -363,8 +383,8 @@ class Shell(Accepted):
         waiting = self._around.updates.items[ACL_UPDATE]
         most = self._around.limits.updates_waiting_max
         if waiting and waiting + count > most:
-            if self._around.requests is not None:
-                self._around.requests.refused()
+            if self._requests is not None:
+                self._requests.refused()
             self._around.logger.warning(
                 "change refused: too many wait for the authorizer",
                 connection=self.peer_id,
@@ -401,7 +421,7 @@ class Shell(Accepted):
                 self._resume(answer)
                 return
             items.results()
-            self._tell_errors(items, update, awaited=awaited)
+            tell_errors(items, update, self.peer_id, self._around, awaited=awaited)
             if awaited and around.requests is not None:
                 around.requests.left(update.api.key, waited)
 
@@ -421,7 +441,7 @@ class Shell(Accepted):
         self, update: Update, items: Items[Any], problem: ApiError | None = None
     ) -> bytes | None:
         results = items.results()
-        self._tell_errors(items, update, awaited=True)
+        tell_errors(items, update, self.peer_id, self._around, awaited=True)
         if problem is not None:
             return self._answer_of(self._connection.refuse(update, problem))
         if isinstance(update.outcome, SERVED):
@@ -437,14 +457,13 @@ class Shell(Accepted):
     def _resume(self, answer: bytes | None) -> None:
         """Write the answer that was waited for, and go on with the requests behind it."""
         if answer:
-            self._write([answer])
-        self._work(self._around.clock())
+            self._write(answer)
+        self._work(self._clock())
 
-    def _write(self, answers: list[bytes]) -> None:
+    def _write(self, data: bytes) -> None:
         transport = self._transport
         if transport is None:
             return
-        data = answers[0] if len(answers) == 1 else b"".join(answers)
         if len(data) <= TLS_PIECE_BYTES or not is_encrypted(transport):
             transport.write(data)
             return
@@ -471,7 +490,7 @@ class Shell(Accepted):
         if transport is None or transport.is_closing():
             return
         if isinstance(self._end, Closed):
-            self._tell_end(self._end)
+            tell_end(self._end, self.peer_id, self._around)
             transport.close()
             return
         if isinstance(self._end, Refused) and self._delayed is None:
@@ -501,25 +520,22 @@ class Shell(Accepted):
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | Turn:
         """Do something in one of the loop's next turns; strangers wait for theirs."""
         if self._stranger:
-            return self._around.strangers.wait(self._connection.peer.host, work)
+            return self._strangers.wait(self._connection.peer.host, work)
         return self._around.loop.call_soon(work)
 
     def _next_turn(self) -> None:
         self._in_turn = None
-        self._work(self._around.clock())
+        self._work(self._clock())
 
     def _delay(self, end: Refused) -> None:
         """Answer a failed authentication, and close, after the delay."""
-        event = "failed re-authentication" if end.reauthentication else "failed authentication"
-        self._around.logger.info(event, connection=self.peer_id, reason=_bounded(end.reason))
+        tell_refusal(end, self.peer_id, self._around)
         delay_s = self._around.limits.failed_authentication_delay_ms / 1000
         self._delayed = self._around.loop.call_later(delay_s, self._delay_over, end)
 
     def _delay_over(self, end: Refused) -> None:
         """Refuse in turn: the delays of a burst are over in one moment."""
-        self._in_turn = self._around.strangers.wait(
-            self._connection.peer.host, lambda: self._refuse(end)
-        )
+        self._in_turn = self._strangers.wait(self._connection.peer.host, lambda: self._refuse(end))
 
     def _refuse(self, end: Refused) -> None:
         if self._transport is not None:
@@ -540,56 +556,3 @@ class Shell(Accepted):
         )
         ledger.hold(victim, 0)
         victim.abort("connection closed to free memory")
-
-    # --- what is told
-
-    def _tell_end(self, end: Closed) -> None:
-        if end.reason:
-            self._around.logger.warning(
-                "closing connection", connection=self.peer_id, reason=end.reason, **end.fields
-            )
-
-    def _tell_errors(self, items: Items[Any], update: Update, *, awaited: bool) -> None:
-        if not items.errors and not items.timed_out:
-            return
-        if items.timed_out and self._around.requests is not None:
-            operation = OPERATIONS[update.outcome.__class__]
-            self._around.requests.timed_out(operation, items.timed_out)
-        fields: dict[str, object] = {"connection": self.peer_id, "items": len(items)}
-        if awaited:
-            fields["api"] = update.api.name
-            fields["correlation_id"] = update.header.correlation_id
-            if isinstance(update.outcome, (CreateAcls, DeleteAcls)) and self._around.authorizer:
-                fields["authorizer"] = self._around.authorizer.name
-        if items.timed_out:
-            self._around.logger.warning(
-                "items of an update timed out", timed_out=items.timed_out, **fields
-            )
-        if items.errors:
-            self._around.logger.error(
-                "items of an update failed",
-                failed=len(items.errors),
-                **fields,
-                exc_info=items.errors[0],
-            )
-
-    def _tell_notes(self) -> None:
-        notes, self._connection.notes = self._connection.notes, []
-        for note in notes:
-            if isinstance(note, Login):
-                if self._around.trail is not None:
-                    self._around.trail.logged_in(note)
-                continue
-            if note.error is None:
-                self._around.logger.warning(note.event, connection=self.peer_id, **note.fields)
-                continue
-            self._around.logger.error(
-                note.event, connection=self.peer_id, **note.fields, exc_info=note.error
-            )
-
-
-def _bounded(reason: str) -> str:
-    """Return what a line of the log may hold of a reason: names in it are the client's."""
-    if len(reason) <= REASON_CHARACTERS_MAX:
-        return reason
-    return f"{reason[:REASON_CHARACTERS_MAX]}... ({len(reason)} characters)"

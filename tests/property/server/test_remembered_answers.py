@@ -262,7 +262,7 @@ async def test_a_memory_is_never_noticed(
     async with running(tmp_path, "super.users=User:root\n") as server:
         assembly = server.assembly
         truth = AnswerTruth(assembly.node, assembly.guarded)
-        memory = AnswerMemory(truth, assembly.guarded, Limits())
+        memory = AnswerMemory(truth.of, assembly.guarded, Limits())
         audit = CountedAudit(server.log.logs.audit)
         assembly.authorizer._audit = audit  # type: ignore[union-attr]
         clients = [(user, host) for user in USERS for host in ("10.0.0.1", "10.0.0.2")]

@@ -22,16 +22,16 @@ async def test_it_is_the_same_until_something_changes(tmp_path: Path) -> None:
         assembly = server.assembly
         assert assembly.guarded is not None
         truth = AnswerTruth(assembly.node, assembly.guarded)
-        seen = [truth(LISTENER)]
-        assert truth(LISTENER) == seen[0]
+        seen = [truth.of(LISTENER)]
+        assert truth.of(LISTENER) == seen[0]
 
         for each in assembly.guarded.create_acls(None, [allow("a", READ, topic("a"))]):
             await each  # type: ignore[misc]  # the standard authorizer's are futures
-        seen.append(truth(LISTENER))
+        seen.append(truth.of(LISTENER))
         assert await server.alter("1", ("max.connections", SET, "5")) == [None]
-        seen.append(truth(LISTENER))
+        seen.append(truth.of(LISTENER))
         assembly.node.use_groups({"g": GROUP})
-        seen.append(truth(LISTENER))
+        seen.append(truth.of(LISTENER))
 
         assert all(one != other for place, one in enumerate(seen) for other in seen[:place])
 
@@ -39,7 +39,7 @@ async def test_it_is_the_same_until_something_changes(tmp_path: Path) -> None:
 async def test_without_an_authorizer_nobody_need_tell(tmp_path: Path) -> None:
     """Everything is allowed then."""
     async with running(tmp_path, "", authorizer="") as server:
-        assert AnswerTruth(server.assembly.node, None)(LISTENER) is not None
+        assert AnswerTruth(server.assembly.node, None).of(LISTENER) is not None
 
 
 async def test_nothing_is_true_where_decisions_are_recorded(tmp_path: Path) -> None:
@@ -49,4 +49,4 @@ async def test_nothing_is_true_where_decisions_are_recorded(tmp_path: Path) -> N
         assert guarded is not None
         guarded.decided = lambda *_: None
 
-        assert AnswerTruth(server.assembly.node, guarded)(LISTENER) is None
+        assert AnswerTruth(server.assembly.node, guarded).of(LISTENER) is None

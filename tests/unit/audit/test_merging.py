@@ -257,9 +257,9 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
     assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
 
 
-def frame_of(number: int) -> bytes:
-    """Return as much of a request as has its correlation id."""
-    return b"\0\x1d\0\3" + number.to_bytes(4, signed=True)
+def id_of(number: int) -> bytes:
+    """Return a correlation id as it is in a request."""
+    return number.to_bytes(4, signed=True)
 
 
 def test_decisions_that_are_told_again(tmp_path: Path) -> None:
@@ -269,9 +269,9 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]), w.now_ns)
     w.decide("bob", READ, number=1)
     for number in (2, 3):
-        w.merging.told_again(told, frame_of(number))
+        w.merging.told_again(told, id_of(number))
     w.merging.hand_over()
-    w.merging.told_again(told, frame_of(-4))
+    w.merging.told_again(told, id_of(-4))
     w.merging.hand_over()
 
     events = w.events()
@@ -373,8 +373,8 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
     told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
 
-    w.merging.told_again(told, frame_of(1))
-    w.merging.told_again(told, frame_of(2))
+    w.merging.told_again(told, id_of(1))
+    w.merging.told_again(told, id_of(2))
     w.decide("bob", READ)
 
     assert w.meter.counts["dropped"] == 3
@@ -386,8 +386,8 @@ def test_told_again_without_room(tmp_path: Path) -> None:
     told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
     w.decide("eve", READ)
 
-    w.merging.told_again(told, frame_of(1))
-    w.merging.told_again(told, frame_of(2))
+    w.merging.told_again(told, id_of(1))
+    w.merging.told_again(told, id_of(2))
 
     assert w.meter.counts["dropped"] == 2
 

@@ -329,7 +329,7 @@ async def test_decisions_are_told_and_told_again() -> None:
         return said[-1]
 
     guarded.decided = decided
-    guarded.told_again = lambda told, frame: found.append((told, frame))
+    guarded.told_again = lambda told, id_bytes: found.append((told, id_bytes))
     guarded.told = []
     context, actions = request_of("root"), [Action(READ, topic("a"))]
 

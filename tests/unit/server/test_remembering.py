@@ -37,8 +37,8 @@ class World:
         self.kept: list[Told] = []
         self.told_again = self._told_again
 
-    def _told_again(self, told: Told, frame: bytes) -> None:
-        self.again.append((told.context, int.from_bytes(frame[4:8], signed=True)))
+    def _told_again(self, told: Told, correlation_id: bytes) -> None:
+        self.again.append((told.context, int.from_bytes(correlation_id, signed=True)))
 
     def client(self) -> Connection:
         """Return a connection of the one asker."""
@@ -115,6 +115,31 @@ def test_only_one_whole_request_is_answered_at_once() -> None:
     assert client.again(versions(), 0) is None
 
 
+@pytest.mark.parametrize("size", [0, 1, 255])
+def test_the_size_is_part_of_the_question(size: int) -> None:
+    """Bytes whose size says less, or that more is to come, are no request that came before."""
+    client = World().client()
+    frame = versions()
+    ask(client, frame)
+
+    assert client.again(size.to_bytes(4) + frame[4:], 0) is None
+    assert client.again(frame, 0) is not None
+
+
+@pytest.mark.parametrize("first", range(1, len(versions())))
+def test_what_is_in_pieces_is_not_answered_at_once(first: int) -> None:
+    """Also where the first piece is the size alone, of which nothing is held."""
+    client = World().client()
+    frame = versions()
+    asked = ask(client, frame)
+
+    client.receive(frame[:first])
+    assert client.again(frame, 0) is None
+    client.receive(frame[first:])
+
+    assert client.advance(0) == asked
+
+
 def test_behind_a_fault_nothing_is_answered() -> None:
     """Neither while it waits to be told nor when the connection has ended."""
     client = World().client()
@@ -172,8 +197,7 @@ def test_decisions_that_are_counted_are_counted_on() -> None:
     assert world.again == [("decision 1", 1)]
     assert told.count == 3
     assert told.last_ns == 12
-    assert isinstance(told.last_correlation_id, bytes)
-    assert told.last_correlation_id[4:8] == (8).to_bytes(4)
+    assert told.last_correlation_id == (8).to_bytes(4)
 
 
 def test_an_answer_made_in_pieces_is_remembered() -> None:
@@ -361,6 +385,7 @@ def test_what_is_held_is_counted_with_its_request() -> None:
     )
     shelf = memory.shelf(asker)
 
-    memory.keep(shelf, b"12345", Remembered(18, b"", b"1234567", (18, 0), 0, 0))
+    kept = Remembered(api_key=18, size=b"", body=b"1234567", answered=(18, 0), allowed=0, denied=0)
+    memory.keep(shelf, b"12345", kept)
 
     assert memory.held == 12

@@ -84,6 +84,19 @@ def test_buffered() -> None:
     assert buffer.buffered == 1
 
 
+def test_between_frames() -> None:
+    """Nowhere else: not behind a piece of a size, a size alone, a piece of a frame, a bad size."""
+    buffer = FrameBuffer(10)
+    for piece in (b"\0\0", b"\0\x02", b"a"):
+        assert buffer.receive(piece) == []
+        assert not buffer.is_between_frames
+
+    assert buffer.receive(b"b") == [b"ab"]
+    assert buffer.is_between_frames
+    assert buffer.receive(stream([b"a", b"b"]) + b"\xff\xff\xff\xff") == [b"a", b"b"]
+    assert not buffer.is_between_frames
+
+
 def test_a_promise_allocates_nothing() -> None:
     """Five bytes that promise a hundred million cost next to nothing."""
     tracemalloc.start()
