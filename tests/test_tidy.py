@@ -35,6 +35,8 @@ TESTED_ELSEWHERE = {
     "server/doorkeeper/version.py": "one constant; the wheel's try-out prints it",
 }
 
+CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
+
 # Joined here, so that this file does not hold what it looks for.
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b")
 HOSTS = (
@@ -173,6 +175,49 @@ def test_tests_state_their_claims() -> None:
     ]
 
     assert silent == []
+
+
+def is_elapsed(node: ast.AST) -> bool:
+    """Say whether an expression is a clock's time now less another time."""
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Sub)
+        and isinstance(node.left, ast.Call)
+        and ast.unparse(node.left.func).rpartition(".")[2] in CLOCKS
+    )
+
+
+def timed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
+    """Return the lines that assert that some time is less than a bound."""
+    nodes = list(ast.walk(function))
+    names = {
+        ast.unparse(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and is_elapsed(node.value)
+        for target in node.targets
+    }
+    return [
+        claim.lineno
+        for claim in nodes
+        if isinstance(claim, ast.Assert) and isinstance(claim.test, ast.Compare)
+        for less, relation in zip(
+            [claim.test.left, *claim.test.comparators], claim.test.ops, strict=False
+        )
+        if isinstance(relation, ast.Lt | ast.LtE)
+        and (is_elapsed(less) or ast.unparse(less) in names)
+    ]
+
+
+def test_no_claim_depends_on_a_fast_machine() -> None:
+    """A test counts work; that something took less than some seconds, none of them asserts."""
+    found = [
+        f"{name_of(path)}:{line}"
+        for path in files_of_tests()
+        for function in functions(path)
+        for line in timed(function)
+    ]
+
+    assert found == []
 
 
 def test_nothing_is_left_unfinished() -> None:

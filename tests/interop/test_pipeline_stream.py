@@ -51,14 +51,13 @@ class Stream:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(30)
 
-    def wait_for(self, files: int) -> float:
-        """Wait until so many files are in batches; return how many seconds it took."""
-        begin = time.monotonic()
+    def wait_for(self, files: int) -> None:
+        """Wait until so many files are in batches."""
+        deadline_s = time.monotonic() + PATIENCE_S
         while len(self.batches.seen()) < files:
             assert self._process.poll() is None, "the stream has ended"
-            assert time.monotonic() - begin < PATIENCE_S, "the stream stands still"
+            assert time.monotonic() < deadline_s, "the stream stands still"
             time.sleep(0.1)
-        return time.monotonic() - begin
 
     def ended(self) -> int:
         """Wait for its end and return its status."""
@@ -110,14 +109,14 @@ def test_killed_again_and_again(site: Path) -> None:
     assert denied["count"].sum() == sum(1 for number in range(1, FILES * EVENTS + 1) if number % 3)
 
 
-def test_a_file_is_readable_soon(site: Path) -> None:
-    """Once Spark runs, a finished file is in the tables within a few seconds."""
+def test_a_file_is_readable_while_it_runs(site: Path) -> None:
+    """Once Spark runs, a finished file is in the tables without anything being started or ended."""
     stream = Stream(site)
     try:
         write_file(site / "trail", 1, EVENTS)
         stream.wait_for(1)
         write_file(site / "trail", EVENTS + 1, EVENTS, compressed=True)
-        assert stream.wait_for(2) < 60
+        stream.wait_for(2)
     finally:
         stream.kill_group()
 

@@ -78,7 +78,7 @@ def _started(log: Path, command: list[str]) -> subprocess.Popen[bytes]:
 
 
 def _wait_for(log: Path, pattern: str, count: int) -> None:
-    begin = time.monotonic()
+    deadline_s = time.monotonic() + PATIENCE_S
     while len(re.findall(pattern, log.read_text(errors="replace"))) < count:
-        assert time.monotonic() - begin < PATIENCE_S, log.read_text(errors="replace")[-2000:]
+        assert time.monotonic() < deadline_s, log.read_text(errors="replace")[-2000:]
         time.sleep(0.2)

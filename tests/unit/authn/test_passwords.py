@@ -33,7 +33,7 @@ def passwords(tmp_path: Path) -> Iterator[FilePasswords]:
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush") + line("both", "file"))
     jaas = PlainUsers({"bob": "bob-secret", "both": "jaas"})
-    made = FilePasswords(UsersFile(path), jaas, timeout_s=20)
+    made = FilePasswords(UsersFile(path), jaas, timeout_s=3600)
     yield made
     made.close()
 
@@ -123,7 +123,7 @@ async def test_a_handler_is_asked_alone() -> None:
             key="k",
             name="a.Class",
             mechanism="PLAIN",
-            timeout_s=20,
+            timeout_s=3600,
             at_once=1,
             logger=RecordingLogger(),
         )
