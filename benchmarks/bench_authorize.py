@@ -180,7 +180,7 @@ async def started(world: World) -> StandardAuthorizer:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)
     info = AuthorizerServerInfo("c" * 22, 1, (endpoint,), endpoint, frozenset())
     await authorizer.start(info)[endpoint]
-    authorizer._timeline.visible = authorizer._timeline.tail = load(world.stored)  # noqa: SLF001 - there is no store to load from
+    authorizer._timeline.begin(load(world.stored))  # noqa: SLF001 - there is no store to load from
     return authorizer
 
 

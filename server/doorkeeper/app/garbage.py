@@ -11,7 +11,9 @@ collector's sight.
 from __future__ import annotations
 
 import gc
-from typing import Any, Final, Literal
+from typing import Final
+
+from doorkeeper.collector import retire
 
 THRESHOLDS: Final = (2_000, 4, 100)
 """Of the generations: the first collection looks at 2,000 objects, the second one at 10,000.
@@ -25,9 +27,3 @@ def keep_collections_short() -> None:
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
     gc.callbacks.append(retire)
-
-
-def retire(phase: Literal["start", "stop"], info: dict[str, Any]) -> None:
-    """Take what has survived a second collection out of sight; the collector calls this."""
-    if phase == "stop" and info["generation"] > 0:
-        gc.freeze()

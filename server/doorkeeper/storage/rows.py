@@ -39,6 +39,9 @@ Cell = str | int | None
 LogRow = tuple[Cell, ...]
 """A row of ``change_log``, in the order of its columns."""
 
+Statement = tuple[str, list[Cell]]
+"""SQL, and what its question marks stand for."""
+
 _COLUMNS = 21
 
 ROWS_MAX = 256
@@ -67,12 +70,12 @@ def log_rows(change: Change, revision: int, time_ms: int) -> list[LogRow]:
     ):
         for item, (binding_id, (pattern, entry)) in enumerate(bindings, len(rows)):
             rows.append((revision, item, kind, *head, binding_id, *pattern, *entry, *_NO_TOPIC))
-    for item, (other, *cells) in enumerate(_items(change), len(rows)):
+    for item, (other, *cells) in enumerate(beside_bindings(change), len(rows)):
         rows.append((revision, item, other, *head, *cells))
     return rows
 
 
-def _items(change: Change) -> Iterator[tuple[Cell, ...]]:
+def beside_bindings(change: Change) -> Iterator[tuple[Cell, ...]]:
     """Return what is changed beside bindings: the kind, then the cells behind the author's."""
     for name in change.topics_removed:
         yield (LogKind.TOPIC_DELETED, *_named(name), None, *_NO_CONFIG)
@@ -109,32 +112,47 @@ def _recorded(name: str) -> tuple[Cell, ...]:
 
 
 def append(connection: apsw.Connection, rows: list[LogRow]) -> None:
-    """Write rows and, by the triggers, what they say; one transaction, durable at return.
+    """Write rows and, by the triggers, what they say; one transaction, durable at return."""
+    execute(connection, statements(rows))
+
+
+def statements(rows: list[LogRow]) -> list[Statement]:
+    """Return the statements that write rows.
 
     Up to ``ROWS_MAX`` rows are one statement and so one call into SQLite: see ``schema``.
     """
-    if len(rows) <= ROWS_MAX:
-        _insert(connection, rows)
+    return [_insert(rows[at : at + ROWS_MAX]) for at in range(0, len(rows), ROWS_MAX)]
+
+
+def execute(connection: apsw.Connection, made: list[Statement]) -> None:
+    """Execute statements, at least one, in one transaction; durable at return."""
+    if len(made) == 1:
+        connection.execute(*made[0])
         return
     connection.execute("BEGIN IMMEDIATE")
-    for start in range(0, len(rows), ROWS_MAX):
-        _insert(connection, rows[start : start + ROWS_MAX])
+    for statement in made:
+        connection.execute(*statement)
     connection.execute("COMMIT")
 
 
-def _insert(connection: apsw.Connection, rows: list[LogRow]) -> None:
-    size = 1 << (len(rows) - 1).bit_length()
+def _insert(rows: list[LogRow]) -> Statement:
+    size = padded(len(rows))
     cells = list(chain.from_iterable(rows))
     cells.extend(_PADDING * (size - len(rows)))
-    connection.execute(_insert_statement(size), cells)
+    return _insert_statement(size), cells
+
+
+def padded(count: int) -> int:
+    """Return how many rows a statement for so many has: the next power of two.
+
+    So few prepared statements serve all numbers.
+    """
+    return 1 << (count - 1).bit_length()
 
 
 @lru_cache
 def _insert_statement(size: int) -> str:
-    """Return the statement for ``size`` rows, of which the last may be padding.
-
-    Sizes are powers of two, so that nine prepared statements serve all groups.
-    """
+    """Return the statement for ``size`` rows, of which the last may be padding."""
     row = f"({','.join('?' * _COLUMNS)})"
     values = ",".join([row] * size)
     return f"INSERT INTO change_log SELECT * FROM (VALUES {values}) WHERE column1 IS NOT NULL"  # noqa: S608 - nothing but question marks

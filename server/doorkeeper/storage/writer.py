@@ -32,9 +32,10 @@ import apsw
 import structlog
 
 from doorkeeper.storage import schema
+from doorkeeper.storage.binding_rows import binding_statements, has_many
 from doorkeeper.storage.contract import Change, StorageError
 from doorkeeper.storage.database import reason
-from doorkeeper.storage.rows import append, log_rows
+from doorkeeper.storage.rows import execute, log_rows, statements
 
 if TYPE_CHECKING:
     import asyncio
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from doorkeeper.metrics.hooks import StoreMeter
-    from doorkeeper.storage.rows import LogRow
+    from doorkeeper.storage.rows import LogRow, Statement
     from doorkeeper.storage.upkeep import Upkeep
 
 Result = int | StorageError
@@ -204,15 +205,16 @@ class Writer:
             self._leave_transaction()
             revision, time_ms = self._revision, self._now_ms()
             revisions: list[int] = []
-            rows: list[LogRow] = []
+            numbered: list[tuple[int, Change]] = []
             for change in changes:
                 if change:
                     revision += 1
-                    rows += log_rows(change, revision, time_ms)
+                    numbered.append((revision, change))
                 revisions.append(revision)
-            if rows:
+            if numbered:
+                made = _statements(numbered, time_ms)
                 began_s = self._clock()
-                append(self._connection, rows)
+                execute(self._connection, made)
                 self._meter.stored(revision - self._revision, self._clock() - began_s)
         except Exception as error:  # whatever a change holds, the thread must outlive it
             with suppress(apsw.Error):  # the next change tries again, and fails if it cannot
@@ -226,3 +228,17 @@ class Writer:
         """Roll back what a failed statement left open: a commit on top of it would be none."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+
+
+def _statements(numbered: list[tuple[int, Change]], time_ms: int) -> list[Statement]:
+    """Return what writes changes, given with their revisions, in their order."""
+    made: list[Statement] = []
+    rows: list[LogRow] = []
+    for revision, change in numbered:
+        if has_many(change):
+            made += statements(rows)
+            made += binding_statements(change, revision, time_ms)
+            rows = []
+        else:
+            rows += log_rows(change, revision, time_ms)
+    return made + statements(rows)

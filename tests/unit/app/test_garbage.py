@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import socket
 import ssl
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.garbage import THRESHOLDS, keep_collections_short, retire
+from doorkeeper.app.garbage import THRESHOLDS, keep_collections_short
+from doorkeeper.collector import made_to_stay, retire
 from doorkeeper.testing import DoorkeeperServer
 from testkit.edge import versions
 
@@ -58,6 +60,63 @@ def test_what_dies_young_is_collected() -> None:
     knots = sum(1 for each in gc.get_objects() if isinstance(each, Knot))
     assert knots <= THRESHOLDS[0]
     assert gc.get_freeze_count() < frozen + THRESHOLDS[0]
+
+
+def test_what_is_made_to_stay_is_never_looked_at() -> None:
+    """No collection runs while it is made, and none behind it sees any of it."""
+    keep_collections_short()
+    collections: list[str] = []
+    watch = collections.append
+    gc.callbacks.append(lambda phase, _info: watch(phase))
+    try:
+        with made_to_stay():
+            collections.clear()
+            kept = [[number] for number in range(20 * THRESHOLDS[0])]
+            made_during = len(collections)
+    finally:
+        gc.callbacks.pop()
+
+    assert made_during == 0
+    assert gc.isenabled()
+    assert not {id(each) for each in kept} & {id(each) for each in gc.get_objects()}
+
+
+def test_what_was_garbage_before_is_not_kept_with_it() -> None:
+    """It is collected first, as it would have been anyway."""
+    keep_collections_short()
+    for _ in range(THRESHOLDS[0] // 2):
+        Knot()
+
+    with made_to_stay():
+        pass
+    gc.unfreeze()
+
+    assert not any(isinstance(each, Knot) for each in gc.get_objects())
+
+
+def test_what_fails_is_collected_as_ever() -> None:
+    """An exception refers to what it came through, which may be a circle."""
+    keep_collections_short()
+
+    with suppress(ZeroDivisionError), made_to_stay():
+        Knot()
+        raise ZeroDivisionError
+    gc.collect(1)
+    gc.unfreeze()
+
+    assert not any(isinstance(each, Knot) for each in gc.get_objects())
+    assert gc.isenabled()
+
+
+def test_a_process_of_others_is_left_alone() -> None:
+    """A server inside a test keeps nothing of that test's from its collector."""
+    frozen = gc.get_freeze_count()
+
+    with made_to_stay():
+        kept = [[number] for number in range(10)]
+
+    assert gc.get_freeze_count() == frozen
+    assert all(gc.is_tracked(each) for each in kept)
 
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])

@@ -27,7 +27,7 @@ from testkit.hand_store import PenStore
 from testkit.stores import AUTHOR
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -73,6 +73,27 @@ async def test_nothing_is_seen_before_it_is_durable_and_then_all() -> None:
     assert seen(authorizer) == [A, B]
     assert await codes(results) == [None, None]
     assert len(store.changes) == 1
+
+
+class HastyStore(HeldStore):
+    """Delivers a change before the submitter has it back."""
+
+    def submit(
+        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
+    ) -> None:
+        super().submit(plan, on_done)
+        self.deliver()
+
+
+async def test_a_change_may_be_durable_before_its_state_is_made() -> None:
+    """It is made when it is delivered, at the latest, and is what everybody sees then."""
+    authorizer = await started(store=HastyStore())
+
+    created = authorizer.create_acls(ADMIN, [A, B])
+    deleted = authorizer.delete_acls(ADMIN, [wanted(name="a")])
+
+    assert done([*created, *deleted]) == [True, True, True]
+    assert seen(authorizer) == [B]
 
 
 async def test_several_requests_are_on_their_way_in_order() -> None:

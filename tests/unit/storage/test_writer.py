@@ -117,6 +117,19 @@ async def test_a_poisoned_change_takes_none_before_it(
     assert numbers_in(data_dir) == [0, 1, 2]
 
 
+async def test_large_and_small_changes_of_a_group_keep_their_order(
+    gated: EmbeddedStore, clock: GatedClock, data_dir: Path
+) -> None:
+    """What one creates the next may delete, however each of them is written."""
+    changes = [adding(*range(1, 201)), removing(1, 2), adding(201), removing(*range(3, 202))]
+    futures = [submitting(gated, change) for change in changes]
+    clock.gate.set()
+
+    assert await asyncio.gather(*futures) == [2, 3, 4, 5]
+    gated.close()
+    assert numbers_in(data_dir) == [0]
+
+
 async def test_transactions_are_counted_with_what_they_store(
     data_dir: Path, clock: GatedClock
 ) -> None:
