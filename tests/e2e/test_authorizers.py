@@ -318,7 +318,7 @@ def test_updates_late_refused_failing_and_never(tmp_path: Path) -> None:
             row.replace(resource_name=name) for row, name in zip(rows.creations, names, strict=True)
         )
     )
-    with serving(tmp_path, "Unhurried", "doorkeeper.update.timeout.ms=400") as server:
+    with serving(tmp_path, "Unhurried", "doorkeeper.update.timeout.ms=3000") as server:
         with server.connect() as conversation:
             answer = conversation.call(request, CreateAclsResponse, 3)
             described = conversation.call(EVERYTHING, DescribeAclsResponse, 3)

@@ -25,6 +25,7 @@ from testkit.edge import (
     LOGIN,
     LOOP_KINDS,
     Client,
+    Clock,
     Edge,
     HandAuthorizer,
     answer,
@@ -222,18 +223,21 @@ def test_peers_that_never_read_do_not_add_up(kind: str) -> None:
 
 def test_a_half_open_peer_is_closed_when_idle(kind: str) -> None:
     """A peer that vanished in the middle of a frame, or of authentication, ends by idleness."""
+    clock = Clock()
 
     async def scenario(running: Edge) -> None:
         vanished, stranger = await running.client(), await running.client()
         await vanished.send(describe("a")[:9])
         await stranger.send(handshake())
         await stranger.frame()
+        await until(lambda: running.server.bytes_incoming == 5)
 
+        clock.now_s += 0.31
         assert await vanished.ended() == b""
         assert await stranger.ended() == b""
         assert running.log.events().count("connection closed: idle for too long") == 2
 
-    served(kind, scenario, SASL, limits=Limits(idle_ms=300, sweeps_per_idle_time=30))
+    served(kind, scenario, SASL, limits=Limits(idle_ms=300, sweeps_per_idle_time=30), clock=clock)
 
 
 def test_a_peer_that_closes_its_half_gets_its_answers(kind: str) -> None:

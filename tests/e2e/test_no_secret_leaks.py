@@ -288,7 +288,7 @@ ROWS = (
         secrets=(RIGHT, WRONG, "Alice7Alice7"),
         keys=lambda _folder: {
             "sasl.server.callback.handler.class": "testkit.callback_handlers.Recorded",
-            "doorkeeper.sasl.check.timeout.ms": "500",
+            "doorkeeper.sasl.check.timeout.ms": "2000",
         },
         login=lambda talk: logins.plain(talk, "Alice7", "Alice7Alice7"),
         tokens=plain_tokens("tell")

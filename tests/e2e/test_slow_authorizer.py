@@ -282,7 +282,7 @@ def test_items_that_take_too_long_time_out(kind: str) -> None:
         assert [each.error_code for each in body.results] == [0, 7, 7]
         assert running.server.updates_under_way == 0
 
-    slow = served(kind, scenario, Limits(update_timeout_ms=50))
+    slow = served(kind, scenario, Limits(update_timeout_ms=1000))
 
     assert slow.value(table.ITEMS_TIMED_OUT, ACL_UPDATE) == 2
     assert slow.value(table.REQUESTS, "CreateAcls", "REQUEST_TIMED_OUT") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from testkit.kafka_broker import wait_for_port
 
-STOP_S = 20
+STOP_S = 60
 
 
 class DoorkeeperServer:

@@ -12,7 +12,7 @@ from doorkeeper_wire.messages.sasl_authenticate import (
 )
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 API_VERSIONS = 18
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-START_S = 30
-STOP_S = 20
+START_S = 60
+STOP_S = 60
 
 
 class Serving:

@@ -97,10 +97,10 @@ def test_correlation_ids_count_up_on_each_connection() -> None:
 def test_a_time_bounds_a_load() -> None:
     """What is in flight at the end is waited for and not counted."""
     with server(echoed) as port:
-        result = run(port, Load(frames=[frame(b"x")], warm_s=0.05, time_s=0.1, in_flight=8))
+        result = run(port, Load(frames=[frame(b"x")], warm_s=0.05, time_s=1, in_flight=8))
 
     assert result.answers > 0
-    assert result.seconds == pytest.approx(0.1)
+    assert result.seconds == pytest.approx(1)
 
 
 def test_a_load_lasts_until_one_answer_has_come() -> None:
@@ -124,15 +124,15 @@ def test_what_is_in_flight_behind_the_end_is_not_waited_for_long() -> None:
     pause = threading.Event()
 
     def answer(number: int, request: bytes) -> bytes:
-        pause.wait(0.05)
+        pause.wait(0.25)
         return echoed(number, request)
 
     with server(answer) as port:
-        result = run(port, Load(frames=[frame(b"x")], time_s=0.2, in_flight=100))
+        result = run(port, Load(frames=[frame(b"x")], time_s=1, in_flight=100))
 
     assert 0 < result.answers <= 4
     assert result.left > 50
-    assert result.seconds == pytest.approx(0.2)
+    assert result.seconds == pytest.approx(1)
 
 
 def test_greetings_come_first_and_do_not_count() -> None:
