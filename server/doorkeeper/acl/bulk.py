@@ -16,9 +16,10 @@ from doorkeeper.acl.model import AclBinding, PatternType, ResourceType
 from doorkeeper.acl.names import Names, names_of
 from doorkeeper.acl.operations import entry_bit
 from doorkeeper.acl.snapshot import EMPTY_TYPE, Snapshot, TypeIndex
+from doorkeeper.acl.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.model import AccessControlEntry, ResourcePattern
@@ -97,9 +98,11 @@ def extended(snapshot: Snapshot, stored: Iterable[tuple[str, AclBinding]]) -> Sn
             addition = additions[code] = _Addition(snapshot.types[code])
         count += addition.add(binding_id, binding)
     types = list(snapshot.types)
+    touched: list[ResourcePattern] = []
     for kind, addition in additions.items():
         types[kind] = addition.index()
-    return Snapshot(tuple(types), count)
+        touched += addition.patterns()
+    return Snapshot(tuple(types), count, stepped(snapshot.steps, touched))
 
 
 class _Addition:
@@ -132,6 +135,12 @@ class _Addition:
         added[AclBinding(pattern, entry)] = binding_id
         self._hold(pattern, entry)
         return True
+
+    def patterns(self) -> Iterator[ResourcePattern]:
+        """Return where bindings have come, or were there already."""
+        for groups in self._groups:
+            for pattern, _, _ in groups.values():
+                yield pattern
 
     def _hold(self, pattern: ResourcePattern, entry: AccessControlEntry) -> None:
         """Put a new entry into the cell of its principal."""

@@ -28,9 +28,12 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.names import Names, empty_names, wildcard_covers
 from doorkeeper.acl.operations import entry_bit
+from doorkeeper.acl.steps import Step, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from doorkeeper.acl.steps import Steps
 
 Group = Map[AclBinding, str]
 """The bindings of one pattern, which is one object for all of them, each with its id."""
@@ -49,12 +52,18 @@ EMPTY_TYPE = TypeIndex(empty_names(), Map())
 class Snapshot:
     """All ACLs at one moment. Never changes; ``with_added`` and ``without`` return another one."""
 
-    __slots__ = ("count", "types")
+    __slots__ = ("count", "steps", "types")
 
-    def __init__(self, types: tuple[TypeIndex, ...], count: int) -> None:
-        """Take the indexes by code of the resource type, and the number of bindings."""
+    def __init__(
+        self, types: tuple[TypeIndex, ...], count: int, steps: Steps | None = None
+    ) -> None:
+        """Take the indexes by code of the resource type, and the number of bindings.
+
+        ``steps`` lead here from the states that this one was made of; None where there were none.
+        """
         self.types = types
         self.count = count
+        self.steps = steps or (Step(),)
 
     def id_of(self, binding: AclBinding) -> str | None:
         """Return the id of a binding, None where there is no such binding."""
@@ -94,26 +103,28 @@ class Snapshot:
         One that exists already keeps the id it has.
         """
         types = list(self.types)
-        count = self.count
+        touched = []
         for binding_id, binding in stored:
-            code = binding.pattern.resource_type
-            changed = _added(types[code], binding_id, binding)
+            pattern = binding.pattern
+            changed = _added(types[pattern.resource_type], binding_id, binding)
             if changed is not None:
-                types[code] = changed
-                count += 1
-        return Snapshot(tuple(types), count)
+                types[pattern.resource_type] = changed
+                touched.append(pattern)
+        count = self.count + len(touched)
+        return Snapshot(tuple(types), count, stepped(self.steps, touched))
 
     def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
         """Return the state after these bindings were deleted; one that is missing stays missing."""
         types = list(self.types)
-        count = self.count
+        touched = []
         for binding in bindings:
-            code = binding.pattern.resource_type
-            changed = _removed(types[code], binding)
+            pattern = binding.pattern
+            changed = _removed(types[pattern.resource_type], binding)
             if changed is not None:
-                types[code] = changed
-                count -= 1
-        return Snapshot(tuple(types), count)
+                types[pattern.resource_type] = changed
+                touched.append(pattern)
+        count = self.count - len(touched)
+        return Snapshot(tuple(types), count, stepped(self.steps, touched))
 
 
 EMPTY = Snapshot((EMPTY_TYPE,) * (max(ResourceType) + 1), 0)

@@ -254,10 +254,11 @@ async def test_a_memory_is_never_noticed(
 ) -> None:
     """Answers, counts, decisions and audit lines are those of a connection without one.
 
-    Also where a description of two ACLs is one that is made in pieces.
+    Also where a description of two ACLs is one that is made in pieces, from chunks of a few names.
     """
     if long:
         monkeypatch.setattr("doorkeeper.acl_rows.PIECE", 1)
+        monkeypatch.setattr("doorkeeper.acl_chunks.CHUNK", 2)
     chance = random.Random(seed)
     async with running(tmp_path, "super.users=User:root\n") as server:
         assembly = server.assembly

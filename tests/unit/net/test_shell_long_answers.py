@@ -16,6 +16,8 @@ from testkit.edge import answer, describe, until
 from testkit.shells import Transport, World
 
 TOPICS = 2000
+TURNS = 50
+"""Fewer than the pieces in which an answer about so many topics is made."""
 
 
 class Slow(World):
@@ -45,11 +47,11 @@ async def test_others_are_answered_between_the_pieces() -> None:
     (large, large_pipe), (small, small_pipe) = world.connect(), world.connect()
     large.data_received(describe(f"pieces:{TOPICS}", 7))
 
-    for number in range(TOPICS):
+    for number in range(TURNS):
         await asyncio.sleep(0)
         small.data_received(describe("small", number))
 
-    assert len(answers(small_pipe)) == TOPICS
+    assert len(answers(small_pipe)) == TURNS
     assert large_pipe.writes == []
     await until(lambda: large_pipe.writes != [])
     assert answers(large_pipe) == [(7, TOPICS, "")]
@@ -85,7 +87,7 @@ async def test_who_leaves_gets_nothing_and_holds_nothing() -> None:
     (gone, gone_pipe), (stays, stays_pipe) = world.connect(), world.connect()
     gone.data_received(describe(f"pieces:{TOPICS}"))
     stays.data_received(describe(f"pieces:{TOPICS}"))
-    for _ in range(50):
+    for _ in range(TURNS):
         await asyncio.sleep(0)
     making = gone._making
     assert making is not None
