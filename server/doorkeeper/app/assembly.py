@@ -32,7 +32,7 @@ from doorkeeper.app.authorizing import (
     server_info,
     started,
 )
-from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.catalogs import NOTHING, catalog_of, declared_by
 from doorkeeper.app.closing import close
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
 from doorkeeper.app.credential_changes import CredentialChanges
@@ -120,6 +120,8 @@ class Assembly:
         self._authorizer_started = False
         self.trail: Trail | None = None
         """The record of what is decided and changed."""
+        self.declared = NOTHING
+        """What the catalog declares, which a reload compares with the new one."""
         self.addresses: dict[str, str] = {}
         """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
 
@@ -159,9 +161,9 @@ class Assembly:
         offers = await self._open_doors(store, settings, problems)
         if problems:
             raise StartError(*problems)
-        declared = () if catalog is None else catalog.declared(store.cluster_id)
+        self.declared = declared_by(catalog, store.cluster_id)
         self.topic_changes = TopicChanges(
-            Topics.of(declared, map(topic_of, store.topics())),
+            Topics(self.declared.topics).with_stored(map(topic_of, store.topics())),
             store,
             loop,
             on_failure=self._not_stored,
@@ -173,7 +175,7 @@ class Assembly:
             topic_changes=self.topic_changes,
             credential_changes=self.credential_changes,
             tokens=self.token_changes,
-            groups={} if catalog is None else catalog.groups,
+            groups=self.declared.groups,
             random_bytes=os.urandom,
         )
         if self.guarded is not None:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from doorkeeper.app.errors import StartError
+from doorkeeper.app.threads import beside
+from doorkeeper.app.turns import in_turns
+from doorkeeper.pieces import parts
+from doorkeeper.topics import EMPTY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from doorkeeper.catalog.loading import Catalog
+    from doorkeeper.catalog.loading import Catalog, Mark
+    from doorkeeper.node import Group
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.topics import Layer
+
+T = TypeVar("T")
+
+APART_BYTES: Final = 16 * 1024
+"""Larger files are read by a process of their own. Its start takes a fifth of a second; so many
+bytes, some 200 topics, keep a thread busy for ten milliseconds."""
+
+
+class Declared(NamedTuple):
+    """What a catalog comes to in one cluster. ``mark`` is None without a catalog."""
+
+    mark: Mark | None
+    topics: Layer
+    groups: Mapping[str, Group]
+
+
+NOTHING: Final = Declared(None, EMPTY, {})
 
 
 def catalog_of(file: Path | None) -> Catalog | None:
@@ -28,3 +53,72 @@ def catalog_of(file: Path | None) -> Catalog | None:
         return load(file)
     except CatalogError as error:
         raise StartError(*map(str, error.problems)) from error
+
+
+def declared_by(catalog: Catalog | None, cluster_id: str) -> Declared:
+    """Return what is declared at a start."""
+    if catalog is None:
+        return NOTHING
+    return Declared(catalog.mark, EMPTY.changed(catalog.declared(cluster_id)), catalog.groups)
+
+
+async def declared_again(file: Path | None, before: Declared, cluster_id: str) -> Declared:
+    """Return what is declared now, made beside everybody's requests; ``before`` if it is the same.
+
+    Raises:
+        StartError: with every fault of the file.
+
+    """
+    if file is None:
+        return NOTHING
+    from doorkeeper.catalog.errors import CatalogError  # noqa: PLC0415  see above
+
+    try:
+        catalog = await _read_again(file, before.mark)
+        if catalog is None:
+            return before
+        return Declared(
+            catalog.mark,
+            await in_turns(before.topics.replaced(catalog.declared(cluster_id))),
+            await in_turns(_kept_if_equal(before.groups, catalog.groups)),
+        )
+    except CatalogError as error:
+        raise StartError(*map(str, error.problems)) from error
+
+
+async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
+    """Return the catalog of a file; None where the file is as it was.
+
+    Raises:
+        CatalogError: with every fault of the file.
+        StartError: the same of a large file; or the process that reads it fails.
+
+    """
+    size, mark = await beside(lambda: _looked_at(file), "doorkeeper-catalog")
+    if mark == before:
+        return None
+    # Now all that this imports is there, and takes nothing from the loop.
+    from doorkeeper.app.catalog_process import read_apart  # noqa: PLC0415
+    from doorkeeper.catalog.loading import load  # noqa: PLC0415
+
+    if size > APART_BYTES:
+        return await read_apart(file)
+    return await beside(lambda: load(file), "doorkeeper-catalog")
+
+
+def _looked_at(file: Path) -> tuple[int, Mark]:
+    from doorkeeper.catalog.loading import Mark, content_of, digest_of  # noqa: PLC0415
+
+    content = content_of(file)
+    return len(content), Mark(str(file), digest_of(content))
+
+
+def _kept_if_equal(before: Mapping[str, T], after: Mapping[str, T]) -> Pieces[Mapping[str, T]]:
+    """Return the mapping before if the other one is equal: then nobody need hear of it."""
+    if len(before) != len(after):
+        return after
+    for part in parts(after.items()):
+        if any(before.get(name) != value for name, value in part):
+            return after
+        yield
+    return before

@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from doorkeeper.app.authorizing import placed
-from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.catalogs import declared_again
 from doorkeeper.app.checking import catalog_file_of, unsaid
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.reconfiguring import changed_keys
-from doorkeeper.app.threads import beside
 from doorkeeper.app.turns import in_turns
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 from doorkeeper.errors import AuthorizerFault
+from doorkeeper.topics import let_go
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from doorkeeper.app.assembly import Assembly
+    from doorkeeper.app.catalogs import Declared
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
-    from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.topics import Layer
+    from doorkeeper.pieces import Pieces
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
@@ -43,21 +43,21 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
     async with assembly.config_changes.turn:
         try:
             before = assembly.node.settings
-            read = await _read(file, overrides, assembly.reconfiguring)
-            declared = await _declared(read.catalog, assembly)
+            read = await _read(file, overrides, assembly)
             assembly.reconfiguring.use(read.usable)
-            assembly.topic_changes.declare(declared)
-            assembly.node.use_groups({} if read.catalog is None else read.catalog.groups)
+            old = [assembly.declared.topics]
+            _declare(read.declared, assembly)
             await assembly.doors.refresh()
             assembly.reloads.reloaded(applied=True)
             log.info("reloaded")
             _record(assembly, None)
             _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
+            if old[0] is not read.declared.topics:
+                await in_turns(let_go(old))
         except StartError as error:
             assembly.reloads.reloaded(applied=False)
-            for problem in error.problems:
-                _tell(log, problem)
             _record(assembly, "; ".join(error.problems))
+            await in_turns(_told(log, error.problems))
         except AuthorizerFault as fault:
             assembly.reloads.reloaded(applied=False)
             _record(assembly, str(fault))
@@ -69,10 +69,10 @@ class _Read(NamedTuple):
 
     new: Settings
     usable: Usable
-    catalog: Catalog | None
+    declared: Declared
 
 
-async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reconfiguring) -> _Read:
+async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
     """Read all that the configuration is, and ask everybody who may refuse.
 
     Raises:
@@ -80,8 +80,9 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
         AuthorizerFault: the authorizer does not say which keys it takes.
 
     """
+    reconfiguring = assembly.reconfiguring
     problems: list[str] = []
-    new = merged = catalog = None
+    new = merged = declared = None
     entries: Sequence[Entry] = ()
     try:
         new = load(file, overrides).settings
@@ -93,6 +94,7 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
             dynamic = reconfiguring.settings.dynamic.entries()
             entries = (*reconfiguring.entries_with(error.entries), *dynamic)
     others: list[str] = []
+    of_catalog: Sequence[str] = ()
     usable: Usable | None = None
     try:
         if entries:
@@ -108,20 +110,19 @@ async def _read(file: Path | None, overrides: Sequence[str], reconfiguring: Reco
         others += [placed(entries, ValueError(each)) for each in error.problems]
     try:
         named = catalog_file_of(entries)
-        catalog = await beside(lambda: catalog_of(named), "doorkeeper-catalog")
+        declared = await declared_again(named, assembly.declared, assembly.node.cluster_id)
     except StartError as error:
-        others += error.problems
-    problems += unsaid(others, problems)
-    if problems or new is None or usable is None:
+        of_catalog = error.problems
+    problems += (*unsaid(others, problems), *of_catalog)
+    if problems or new is None or usable is None or declared is None:
         raise StartError(*problems)
-    return _Read(new, usable, catalog)
+    return _Read(new, usable, declared)
 
 
-async def _declared(catalog: Catalog | None, assembly: Assembly) -> Layer:
-    """Return the topics of a catalog, made while others are served; nobody sees them yet."""
-    before = assembly.topic_changes.topics.declared
-    topics = () if catalog is None else catalog.declared(assembly.node.cluster_id)
-    return await in_turns(before.replaced(topics))
+def _declare(declared: Declared, assembly: Assembly) -> None:
+    assembly.declared = declared
+    assembly.topic_changes.declare(declared.topics)
+    assembly.node.use_groups(declared.groups)
 
 
 def _tell_needing_restart(
@@ -136,8 +137,11 @@ def _tell_needing_restart(
         log.warning("changed keys that need a restart", keys=", ".join(keys))
 
 
-def _tell(log: Logger, problem: object) -> None:
-    log.error("not reloaded", problem=str(problem))
+def _told(log: Logger, problems: Sequence[str]) -> Pieces[None]:
+    """Log each problem; of a large catalog there may be as many as it has topics."""
+    for problem in problems:
+        log.error("not reloaded", problem=problem)
+        yield
 
 
 def _record(assembly: Assembly, problem: str | None) -> None:

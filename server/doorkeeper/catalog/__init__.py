@@ -6,6 +6,8 @@ topics             the topics of a document
 groups             the groups of a document
 consumer_protocol  the bytes that members of a group exchange
 loading            from a path to a ``Catalog``
+lines              a ``Catalog`` as lines of JSON
+apart              the process that reads a large file, and tells it so
 
 Nothing here is imported unless a catalog is configured.
 """

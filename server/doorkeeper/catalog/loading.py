@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.catalog.document import Faults, Value, parse
-from doorkeeper.catalog.errors import CatalogError
+from doorkeeper.catalog.errors import CatalogError, Problem
 from doorkeeper.catalog.groups import read_groups
 from doorkeeper.catalog.topics import DeclaredTopic, read_topics
 from doorkeeper.node import Group, Topic
@@ -20,10 +21,17 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 """A file of a hundred thousand topics is smaller; reading is not meant to take minutes."""
 
 
+class Mark(NamedTuple):
+    """Which file, and with which bytes: what it declares is the same while this is."""
+
+    file: str
+    digest: bytes
+
+
 class Catalog(NamedTuple):
     """What a file declares."""
 
-    file: str
+    mark: Mark
     topics: tuple[DeclaredTopic, ...]
     groups: Mapping[str, Group]
 
@@ -37,7 +45,7 @@ class Catalog(NamedTuple):
                 replication_factor=topic.replication_factor,
                 configs=topic.configs,
                 internal=topic.internal,
-                origin=self.file,
+                origin=self.mark.file,
             )
             for topic in self.topics
         )
@@ -50,8 +58,30 @@ def load(path: Path) -> Catalog:
         CatalogError: with all faults; or with one, where the file cannot be read.
 
     """
-    faults = Faults(str(path))
-    return _catalog(_read(path, faults), faults)
+    content = content_of(path)
+    return _catalog(content, Mark(str(path), digest_of(content)))
+
+
+def content_of(path: Path) -> bytes:
+    """Read a file.
+
+    Raises:
+        CatalogError: it cannot be read, or is too large.
+
+    """
+    try:
+        size = path.stat().st_size
+        if size <= FILE_BYTES_MAX:
+            return path.read_bytes()
+        problem = f"{size} bytes; at most {FILE_BYTES_MAX}"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    raise CatalogError([Problem(str(path), 0, "", problem)])
+
+
+def digest_of(content: bytes) -> bytes:
+    """Return what tells one content from another."""
+    return hashlib.sha256(content).digest()
 
 
 def parsed(document: Mapping[str, object], name: str) -> Catalog:
@@ -62,29 +92,26 @@ def parsed(document: Mapping[str, object], name: str) -> Catalog:
 
     """
     # JSON is YAML; so one reader checks both.
-    return _catalog(json.dumps(document, ensure_ascii=False), Faults(name))
+    content = json.dumps(document, ensure_ascii=False).encode()
+    return _catalog(content, Mark(name, digest_of(content)))
 
 
-def _catalog(text: str, faults: Faults) -> Catalog:
-    document = parse(text, faults) if not faults.problems else None
+def _catalog(content: bytes, mark: Mark) -> Catalog:
+    faults = Faults(mark.file)
+    text = _decoded(content, faults)
+    document = None if text is None else parse(text, faults)
     topics, groups = ([], []) if document is None else _parts(document)
     if faults.problems:
         raise CatalogError(faults.problems)
-    return Catalog(faults.file, tuple(topics), {group.group_id: group for group in groups})
+    return Catalog(mark, tuple(topics), {group.group_id: group for group in groups})
 
 
-def _read(path: Path, faults: Faults) -> str:
+def _decoded(content: bytes, faults: Faults) -> str | None:
     try:
-        size = path.stat().st_size
-        if size > FILE_BYTES_MAX:
-            faults.note(0, "", f"{size} bytes; at most {FILE_BYTES_MAX}")
-            return ""
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        faults.note(0, "", f"cannot be read: {error.strerror}")
+        return content.decode()
     except UnicodeDecodeError as error:
         faults.note(0, "", f"is not UTF-8 at byte {error.start}")
-    return ""
+        return None
 
 
 def _parts(document: Value) -> tuple[list[DeclaredTopic], list[Group]]:

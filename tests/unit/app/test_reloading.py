@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.catalogs import APART_BYTES
 from doorkeeper.app.reconfiguring import changed_keys, is_reloaded
 from doorkeeper.app.reloading import reload
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -142,6 +143,120 @@ async def test_a_file_that_is_gone_is_the_only_problem(tmp_path: Path) -> None:
         assert server.events() == [
             f"not reloaded {server.file}: cannot be read: No such file or directory"
         ]
+
+
+def large_catalog(partitions: int, count: int = 2000) -> str:
+    """Return a catalog that is read by a process of its own."""
+    rows = (f"- {{name: topic-{number}, partitions: {partitions}}}\n" for number in range(count))
+    text = f"topics:\n{''.join(rows)}groups:\n- id: readers\n"
+    assert len(text) > 2 * APART_BYTES
+    return text
+
+
+async def test_a_large_catalog_is_declared_between_the_turns_of_others(tmp_path: Path) -> None:
+    """It is visible as a whole, once; and others had many turns before."""
+    catalog = tmp_path / "catalog.yaml"
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        catalog.write_text(large_catalog(3))
+        seen: list[int] = []
+        reloading = asyncio.ensure_future(server.reload(key))
+        while not reloading.done():
+            seen.append(len(server.assembly.node.topics.names()))
+            await asyncio.sleep(0)
+
+        assert set(seen) <= {0, 2000}
+        assert seen.count(0) > 20
+        topic = server.assembly.node.topics.get("topic-1999")
+        assert topic is not None
+        assert (topic.partitions, topic.origin) == (3, str(catalog))
+        assert list(server.assembly.node.groups) == ["readers"]
+        assert server.events() == ["reloaded"]
+
+
+async def test_a_catalog_that_is_the_same_is_not_declared_again(tmp_path: Path) -> None:
+    """Then what was answered from it stays true; what differs alone is new where it is not."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(3))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        node = server.assembly.node
+        topics, groups = node.topics, node.groups
+        await server.reload(key)
+        same = node.topics
+        catalog.write_text(large_catalog(3).replace("partitions: 3}", "partitions: 4}", 1))
+        await server.reload(key)
+
+        assert same is topics
+        assert node.topics is not topics
+        assert node.groups is groups
+        assert node.topics.get("topic-7") is topics.get("topic-7")
+        changed = node.topics.get("topic-0")
+        assert changed is not None
+        assert changed.partitions == 4
+
+
+async def test_a_large_catalog_with_faults_changes_nothing(tmp_path: Path) -> None:
+    """Each fault is told with its line; nor is a file that is mended refused afterwards."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(3))
+    key = f"doorkeeper.catalog.file={catalog}"
+    async with running(tmp_path, f'{JAAS} user_a="1";\n{key}') as server:
+        topics = server.assembly.node.topics
+        catalog.write_text(large_catalog(0))
+        await server.reload(f'{JAAS} user_b="2";\n{key}')
+        told = server.events()
+        left = (server.assembly.node.topics, users(server.assembly))
+        catalog.write_text(large_catalog(5))
+        await server.reload(f'{JAAS} user_b="2";\n{key}')
+
+        must = "partitions: must be a whole number from 1 to 10000, not '0'"
+        assert told == [
+            f"not reloaded {catalog}:{number + 2}: topics[{number}].{must}"
+            for number in range(2000)
+        ]
+        assert left == (topics, {"a": "1"})
+        topic = server.assembly.node.topics.get("topic-0")
+        assert topic is not None
+        assert topic.partitions == 5
+        assert users(server.assembly) == {"b": "2"}
+
+
+async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
+    """The second waits for the first, and finds what that one left."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        catalog.write_text(large_catalog(2))
+        first = asyncio.ensure_future(server.reload(key))
+        await asyncio.sleep(0)
+        catalog.write_text(large_catalog(3))
+        await asyncio.gather(first, server.reload(key))
+
+        topic = server.assembly.node.topics.get("topic-0")
+        assert topic is not None
+        assert topic.partitions == 3
+        assert server.events() == ["reloaded", "reloaded"]
+
+
+async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
+    """A server that stops cancels it; whoever changes keys has their turn then."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        topics = server.assembly.node.topics
+        catalog.write_text(large_catalog(2))
+        for turns in (1, 20):
+            reloading = asyncio.ensure_future(server.reload(key))
+            for _ in range(turns):
+                await asyncio.sleep(0.001)
+            reloading.cancel()
+            await asyncio.wait([reloading])
+
+        assert server.assembly.node.topics is topics
+        assert not server.assembly.config_changes.turn.locked()
 
 
 async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import random
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.node import Topic
 from doorkeeper.pieces import PIECE, finished
 from doorkeeper.storage.contract import StoredTopic
-from doorkeeper.topics import EMPTY, Topics, declared_id, replicas_of, topic_of
+from doorkeeper.topics import EMPTY, Topics, declared_id, let_go, replicas_of, topic_of
 from testkit.nodes import a_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from doorkeeper.node import Topic
 
 A, B = a_topic("a"), a_topic("b")
 DECLARED_B = a_topic("b", 9, origin="c.yaml")._replace(topic_id=b"\1" * 16)
@@ -107,6 +108,30 @@ def test_a_large_layer_is_replaced_in_pieces() -> None:
     counts = [len(taken) for _ in EMPTY.replaced(topics())]
 
     assert counts == [PIECE * piece for piece in range(1, 11)]
+
+
+class WatchedTopic(Topic):
+    """A topic that knows when it is gone."""
+
+    def __del__(self) -> None:
+        self.configs["alive"].remove(self.name)  # type: ignore[attr-defined]
+
+
+def test_a_layer_is_freed_in_pieces() -> None:
+    """Not before its turn, and never more than a piece at once."""
+    alive: set[str] = set()
+    layers = [EMPTY.changed(map(partial(watched, alive), range(10 * PIECE)))]
+
+    counts = [len(alive) for _ in let_go(layers)]
+
+    assert not alive
+    assert counts[:10] == [10 * PIECE] * 10
+    assert all(0 <= before - after <= PIECE for before, after in pairwise(counts))
+
+
+def watched(alive: set[str], number: int) -> Topic:
+    alive.add(f"t-{number}")
+    return WatchedTopic(*a_topic(f"t-{number}", configs={"alive": alive}))
 
 
 def test_a_topic_with_another_id_is_not_found_by_the_old_one() -> None:

@@ -1,0 +1,140 @@
+"""A catalog as lines of JSON: what the process that reads a large file tells the server.
+
+Each line is an array: what its rows are, and the rows. The last line is ``end`` with the digest
+of the file; without it the rest is worth nothing.
+
+    ["topics", [["orders", 3, 1, false, {"retention.ms": "1000"}], ...]]
+    ["groups", [["readers", "Stable", "classic", "consumer", "range", [member, ...]], ...]]
+    ["problems", ["catalog.yaml:14: topics[2].partitions: must be a whole number ...", ...]]
+    ["end", "<hex>"]
+
+A line has as many rows as fit into 16 KiB, but one at least, so that the server can read it in
+one of many short turns.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.catalog.loading import Catalog, Mark
+from doorkeeper.catalog.topics import DeclaredTopic
+from doorkeeper.node import Group, GroupMember
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.catalog.errors import CatalogError
+    from doorkeeper.pieces import Pieces
+
+LINE_BYTES: Final = 16 * 1024
+"""A third of a millisecond to read."""
+
+
+class Unfinished(ValueError):
+    """These are not the lines of a whole catalog."""
+
+
+class Faulty(ValueError):
+    """These are the lines of a file that is no catalog; ``problems`` are texts."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        """Keep the problems, in the order of the file."""
+        super().__init__(f"{len(problems)} problems")
+        self.problems = problems
+
+
+def lines_of(catalog: Catalog) -> Iterator[str]:
+    """Return the lines of a catalog."""
+    yield from _lines("topics", catalog.topics)
+    yield from _lines("groups", map(_row_of, catalog.groups.values()))
+    yield _line("end", json.dumps(catalog.mark.digest.hex()))
+
+
+def lines_of_problems(error: CatalogError) -> Iterator[str]:
+    """Return the lines of a file that is no catalog."""
+    yield from _lines("problems", map(str, error.problems))
+    yield _line("end", json.dumps(""))
+
+
+def catalog_from(lines: Iterable[bytes], file: str) -> Pieces[Catalog]:
+    """Return the catalog of these lines, a line in each piece.
+
+    Raises:
+        Faulty: with the problems that the lines tell.
+        Unfinished: the last line is missing, or there is something else.
+
+    """
+    topics: list[DeclaredTopic] = []
+    groups: dict[str, Group] = {}
+    problems: list[str] = []
+    digest = None
+    for line in lines:
+        kind, rows = _read(line)
+        if digest is not None:
+            raise Unfinished("there is more behind the end")
+        if kind == "topics":
+            topics += [DeclaredTopic(*row) for row in rows]
+        elif kind == "groups":
+            groups.update((row[0], _group_of(row)) for row in rows)
+        elif kind == "problems":
+            problems += rows
+        elif kind == "end":
+            digest = bytes.fromhex(rows)
+        else:
+            raise Unfinished(f"there is {kind!r}")
+        yield
+    if digest is None:
+        raise Unfinished("there is no end")
+    if problems:
+        raise Faulty(problems)
+    return Catalog(Mark(file, digest), tuple(topics), groups)
+
+
+def _read(line: bytes) -> tuple[str, Any]:
+    try:
+        kind, rows = json.loads(line)
+    except (TypeError, ValueError) as error:
+        raise Unfinished(f"a line is no pair: {error}") from error
+    return kind, rows
+
+
+def _lines(kind: str, rows: Iterable[Any]) -> Iterator[str]:
+    texts: list[str] = []
+    size = 0
+    for row in rows:
+        texts.append(json.dumps(row, separators=(",", ":")))
+        size += len(texts[-1])
+        if size >= LINE_BYTES:
+            yield _line(kind, f"[{','.join(texts)}]")
+            texts, size = [], 0
+    if texts:
+        yield _line(kind, f"[{','.join(texts)}]")
+
+
+def _line(kind: str, rows: str) -> str:
+    return f'["{kind}",{rows}]\n'
+
+
+def _row_of(group: Group) -> tuple[object, ...]:
+    members = [
+        (*member[:-2], _text_of(member.metadata), _text_of(member.assignment))
+        for member in group.members
+    ]
+    return (*group[:-1], members)
+
+
+def _group_of(row: list[Any]) -> Group:
+    *fields, members = row
+    return Group._make((*fields, tuple(map(_member_of, members))))
+
+
+def _member_of(row: list[Any]) -> GroupMember:
+    *fields, metadata, assignment = row
+    decoded = map(base64.b64decode, (metadata, assignment))
+    return GroupMember._make((*fields, *decoded))
+
+
+def _text_of(content: bytes) -> str:
+    return base64.b64encode(content).decode()
