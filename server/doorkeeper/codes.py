@@ -50,7 +50,7 @@ _PERMISSION_TYPES = {member.value: member for member in AclPermissionType}
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _NO_TYPE, _ANY_TYPE = ResourceType.UNKNOWN, ResourceType.ANY
 _NO_PATTERN_TYPE = PatternType.UNKNOWN
-_FILTER_PATTERN_TYPES = (PatternType.ANY, PatternType.MATCH)
+_ANY_PATTERN_TYPE, _MATCH = PatternType.ANY, PatternType.MATCH
 _NO_OPERATION, _ANY_OPERATION = AclOperation.UNKNOWN, AclOperation.ANY
 _NO_PERMISSION, _ANY_PERMISSION = AclPermissionType.UNKNOWN, AclPermissionType.ANY
 _new = tuple.__new__
@@ -185,7 +185,8 @@ def binding_of(creation: AclCreation) -> AclBinding:
     permission = _PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
     if (
         kind is _ANY_TYPE
-        or pattern_kind in _FILTER_PATTERN_TYPES
+        or pattern_kind is _ANY_PATTERN_TYPE
+        or pattern_kind is _MATCH
         or asked is _ANY_OPERATION
         or permission is _ANY_PERMISSION
     ):

@@ -24,10 +24,10 @@ ACLS_PER_REQUEST_MAX = 10_000
 """How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
 
 
-_NO_TYPES = (ResourceType.UNKNOWN, ResourceType.ANY)
-_NO_OPERATIONS = (AclOperation.UNKNOWN, AclOperation.ANY)
-_PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
-_PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
+_OPERATIONS = frozenset(AclOperation) - {AclOperation.UNKNOWN, AclOperation.ANY}
+_PATTERN_TYPES = frozenset({PatternType.LITERAL, PatternType.PREFIXED})
+_PERMISSIONS = frozenset({AclPermissionType.DENY, AclPermissionType.ALLOW})
 
 
 def check_binding(binding: AclBinding) -> ApiError | None:
@@ -36,19 +36,35 @@ def check_binding(binding: AclBinding) -> ApiError | None:
     Whether the operation makes sense on the resource, what the host looks like and which type
     the principal has is not checked: a broker stores what has no effect.
     """
+    (resource_type, name, pattern_type), (principal, _, operation, permission_type) = binding
+    # Nearly all end here, of a thousand that are created together.
+    if (
+        resource_type in _TYPES
+        and pattern_type in _PATTERN_TYPES
+        and operation in _OPERATIONS
+        and permission_type in _PERMISSIONS
+        and name
+        and ":" in principal
+    ):
+        return None
+    return _invalid(_fault(binding))
+
+
+def _fault(binding: AclBinding) -> str:
+    """Return the first rule that a binding breaks."""
     text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)
-    if text is None and not binding.pattern.name:
-        text = "Resource name should not be empty"
-    if text is None and ":" not in binding.entry.principal:
-        text = (
-            f"Could not parse principal from `{binding.entry.principal}` (no colon is present"
-            " separating the principal type from the principal name)"
-        )
-    return None if text is None else _invalid(text)
+    if text is not None:
+        return text
+    if not binding.pattern.name:
+        return "Resource name should not be empty"
+    return (
+        f"Could not parse principal from `{binding.entry.principal}` (no colon is present"
+        " separating the principal type from the principal name)"
+    )
 
 
 def _pattern_fault(pattern: ResourcePattern) -> str | None:
-    if pattern.resource_type in _NO_TYPES:
+    if pattern.resource_type not in _TYPES:
         return f"Invalid resourceType {pattern.resource_type.name}"
     if pattern.pattern_type not in _PATTERN_TYPES:
         return f"Invalid patternType {pattern.pattern_type.name}"
@@ -56,7 +72,7 @@ def _pattern_fault(pattern: ResourcePattern) -> str | None:
 
 
 def _entry_fault(entry: AccessControlEntry) -> str | None:
-    if entry.operation in _NO_OPERATIONS:
+    if entry.operation not in _OPERATIONS:
         return f"Invalid operation {entry.operation.name}"
     if entry.permission_type not in _PERMISSIONS:
         return f"Invalid permissionType {entry.permission_type.name}"

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _BYTES: Final = 16
 _NUMBERS: Final = 1 << 8 * _BYTES
 
+_HEAD: Final = 20
+"""So many characters of the 22 stay the same while the last byte is counted through."""
+
+_TAILS: Final = tuple(urlsafe_b64encode(bytes([last])).decode("ascii")[:2] for last in range(256))
+"""The two characters behind them, by the last byte."""
+
 
 class BindingIds:
     """Ids for one process: 22 characters of URL-safe base64, as Kafka writes 16 bytes.
@@ -26,19 +32,26 @@ class BindingIds:
     bits that lie as close together as there are ACLs before an id came twice.
     """
 
-    __slots__ = ("_last", "_random_bytes")
+    __slots__ = ("_head", "_last", "_random_bytes")
 
     def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
         """Draw the number to count from."""
         self._random_bytes = random_bytes
         self._last = int.from_bytes(random_bytes(_BYTES))
+        self._head = _head(self._last)
 
     def __call__(self) -> str:
         """Return the next id."""
-        while True:
-            self._last = (self._last + 1) % _NUMBERS
-            text = urlsafe_b64encode(self._last.to_bytes(_BYTES)).decode("ascii")[:22]
-            if not text.startswith("-"):
-                return text
+        self._last = last = (self._last + 1) % _NUMBERS
+        if not last & 0xFF:
+            self._head = _head(last)
+        while self._head.startswith("-"):
             # Counting on would take 2**122 steps.
-            self._last = int.from_bytes(self._random_bytes(_BYTES))
+            drawn = int.from_bytes(self._random_bytes(_BYTES))
+            self._last = last = (drawn + 1) % _NUMBERS
+            self._head = _head(last)
+        return self._head + _TAILS[last & 0xFF]
+
+
+def _head(number: int) -> str:
+    return urlsafe_b64encode(number.to_bytes(_BYTES)).decode("ascii")[:_HEAD]

@@ -73,9 +73,11 @@ def plan_creation(
     """
     id_of = state.id_of
     new = dict.fromkeys(
-        binding
-        for binding, refusal in zip(bindings, refusals, strict=True)
-        if refusal is None and id_of(binding) is None
+        [
+            binding
+            for binding, refusal in zip(bindings, refusals, strict=True)
+            if refusal is None and id_of(binding) is None
+        ]
     )
     if len(new) > ACLS_PER_REQUEST_MAX:
         return Creation(refusals=tuple(too_many_created() for _ in bindings), added=())

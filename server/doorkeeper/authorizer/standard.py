@@ -272,7 +272,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 for result, refusal in zip(results, refusals, strict=True):
                     _complete(result, AclCreateResult(refusal))
             else:
-                for hint in hints([stored.binding for stored in planned.added]):
+                for hint in hints(binding for _, binding in planned.added):
                     _LOG.info("%s", hint)
 
         self._timeline.submit(plan, settle)

@@ -79,7 +79,7 @@ class Items(Generic[T]):
         accepts: Callable[[object], bool] | None = None,
     ) -> None:
         """Take the awaitables; coroutines begin to run."""
-        self._futures = [as_future(awaitable, loop) for awaitable in awaitables]
+        self._futures = _futures(awaitables, loop)
         self._refused = refused
         self._accepts = accepts
         self.timed_out = 0
@@ -116,8 +116,21 @@ class Items(Generic[T]):
     def results(self) -> Sequence[T]:
         """Return the results in order; items that are not complete by now are timed out."""
         if self._results is None:
-            self._results = [self._result(future) for future in self._futures]
+            self._results = self._taken()
         return self._results
+
+    def _taken(self) -> list[T]:
+        results: list[T] = []
+        last: asyncio.Future[T] | None = None
+        for future in self._futures:
+            # Items of one fate share a future, a thousand of them: what is right is asked once.
+            if future is last:
+                results.append(results[-1])
+                continue
+            faults = self.timed_out + len(self.errors)
+            results.append(self._result(future))
+            last = future if faults == self.timed_out + len(self.errors) else None
+        return results
 
     def _look(self, _completed: object = None) -> None:
         if self._on_done is None:
@@ -153,6 +166,19 @@ class Items(Generic[T]):
             return self._refused(error)
         self.errors.append(error)
         return self._refused(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+
+def _futures(
+    awaitables: Iterable[Eventually[T]], loop: asyncio.AbstractEventLoop
+) -> list[asyncio.Future[T]]:
+    """Return a future for each awaitable; a future that follows itself is looked at once."""
+    futures: list[asyncio.Future[T]] = []
+    for awaitable in awaitables:
+        if futures and futures[-1] is awaitable:
+            futures.append(futures[-1])
+        else:
+            futures.append(as_future(awaitable, loop))
+    return futures
 
 
 class UnderWay:

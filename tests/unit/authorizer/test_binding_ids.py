@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+
 from doorkeeper.authorizer.binding_ids import BindingIds
 
 
@@ -39,3 +41,14 @@ def test_behind_the_highest_number_comes_zero() -> None:
     new_id = BindingIds(lambda size: b"\xff" * size)
 
     assert new_id() == "A" * 22
+
+
+def test_ids_count_up_across_bytes() -> None:
+    """Each is the text of the number after the one before, also where a byte overflows."""
+    first = int.from_bytes(b"\x12" * 14 + b"\x34\xfe")
+    new_id = BindingIds(lambda _: first.to_bytes(16))
+
+    numbers = range(first + 1, first + 600)
+    assert [new_id() for _ in numbers] == [
+        urlsafe_b64encode(number.to_bytes(16)).decode()[:22] for number in numbers
+    ]

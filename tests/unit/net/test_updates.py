@@ -189,6 +189,29 @@ async def test_a_result_of_another_type_is_an_error_of_ours() -> None:
     ]
 
 
+async def test_items_that_share_a_future_share_its_fate() -> None:
+    """Each has its result in its place, and each that fails is told of."""
+    loop = asyncio.get_running_loop()
+    shared, broken = done(OK), failed(ValueError("broken"))
+    late: asyncio.Future[AclCreateResult] = loop.create_future()
+    items = items_of(shared, shared, broken, broken, shared, late, late)
+
+    assert await finished(items, timeout_s=0.0) == [0, 0, -1, -1, 0, 7, 7]
+    assert [str(error) for error in items.errors] == ["broken", "broken"]
+    assert items.timed_out == 2
+
+
+async def test_a_coroutine_given_twice_is_awaited_once() -> None:
+    """Its second item fails: only futures can be shared."""
+
+    async def created() -> AclCreateResult:
+        return OK
+
+    twice = created()
+
+    assert await finished(items_of(twice, twice)) == [0, -1]
+
+
 async def test_items_that_are_timed_out_are_counted() -> None:
     """Those that are complete are not."""
     loop = asyncio.get_running_loop()
