@@ -5,7 +5,7 @@ Source: ``KafkaAdminClient`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -33,19 +33,12 @@ if TYPE_CHECKING:
         DescribeAclsResponse,
     )
 
+Filter = TypeVar("Filter", DescribeAclsRequest, DeleteAclsFilter)
+
 
 def describing(wanted: AclBindingFilter) -> DescribeAclsRequest:
     """Return the request for what a filter matches."""
-    pattern, entry = wanted
-    return DescribeAclsRequest(
-        resource_type_filter=pattern.resource_type,
-        resource_name_filter=pattern.name,
-        pattern_type_filter=pattern.pattern_type,
-        principal_filter=entry.principal,
-        host_filter=entry.host,
-        operation=entry.operation,
-        permission_type=entry.permission_type,
-    )
+    return _asking(DescribeAclsRequest, wanted)
 
 
 def creating(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
@@ -68,19 +61,20 @@ def creating(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
 
 def deleting(filters: Iterable[AclBindingFilter]) -> DeleteAclsRequest:
     """Return the request that deletes what filters match."""
-    return DeleteAclsRequest(
-        filters=tuple(
-            DeleteAclsFilter(
-                resource_type_filter=pattern.resource_type,
-                resource_name_filter=pattern.name,
-                pattern_type_filter=pattern.pattern_type,
-                principal_filter=entry.principal,
-                host_filter=entry.host,
-                operation=entry.operation,
-                permission_type=entry.permission_type,
-            )
-            for pattern, entry in filters
-        )
+    return DeleteAclsRequest(filters=tuple(_asking(DeleteAclsFilter, each) for each in filters))
+
+
+def _asking(message: type[Filter], wanted: AclBindingFilter) -> Filter:
+    """Return a filter as a message has it: both name their fields alike."""
+    pattern, entry = wanted
+    return message(
+        resource_type_filter=pattern.resource_type,
+        resource_name_filter=pattern.name,
+        pattern_type_filter=pattern.pattern_type,
+        principal_filter=entry.principal,
+        host_filter=entry.host,
+        operation=entry.operation,
+        permission_type=entry.permission_type,
     )
 
 
