@@ -11,6 +11,7 @@ better than PostgreSQL's, and would be called with our rights.
 from __future__ import annotations
 
 import asyncio
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
@@ -46,14 +47,17 @@ async def reached(
     """
     share_s = store.connect_timeout_ms / 1000 / len(store.urls)
     passed: list[Exception] = []
-    for url in store.urls:
-        try:
-            return await _within(share_s, connect, url, arguments)
-        except NEXT as error:
-            passed.append(error)
-    if len(passed) == 1:
-        raise passed[0]
-    raise ConnectionError("; ".join(map(_told, store.hosts, passed))) from passed[-1]
+    try:
+        for url in store.urls:
+            try:
+                return await _within(share_s, connect, url, arguments)
+            except NEXT as error:
+                passed.append(error)
+        if len(passed) == 1:
+            raise passed[0]
+        raise ConnectionError("; ".join(map(_told, store.hosts, passed))) from passed[-1]
+    finally:
+        passed.clear()  # an error refers to this function, and would to itself
 
 
 async def _within(
@@ -71,7 +75,7 @@ async def _within(
 
 async def _opened(connect: Connect, url: str, arguments: Mapping[str, Any]) -> asyncpg.Connection:
     try:
-        connection = await connect(url, timeout=None, **arguments)
+        connection = await _let_go_of(connect(url, timeout=None, **arguments))
     except asyncpg.TargetServerAttributeNotMatched:
         raise asyncpg.TargetServerAttributeNotMatched(READ_ONLY) from None
     except (OSError, asyncpg.InterfaceError):
@@ -85,6 +89,23 @@ async def _opened(connect: Connect, url: str, arguments: Mapping[str, Any]) -> a
         connection.terminate()
         raise
     return connection
+
+
+async def _let_go_of(connecting: Awaitable[asyncpg.Connection]) -> asyncpg.Connection:
+    """Leave nothing behind where that fails.
+
+    asyncpg's functions keep the error that they raise, and it refers to them: circles with all of a
+    connection in them, which may last too long for the garbage collector (``docs/decisions/0218``),
+    and a database that is away is tried for as long as it is.
+    """
+    try:
+        return await connecting
+    except BaseException as error:
+        found: BaseException | None = error
+        while found is not None:
+            clear_frames(found.__traceback__)
+            found = found.__context__
+        raise
 
 
 def _told(host: str, error: Exception) -> str:

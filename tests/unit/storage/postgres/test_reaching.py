@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -86,6 +89,33 @@ async def test_of_hosts_in_vain_each_is_told() -> None:
 
     told = f"dead:1: no answer within 0.05 s; live:2: {READ_ONLY}"
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("is_silent", [True, False], ids=["silent", "closed"])
+async def test_what_is_tried_in_vain_leaves_no_cycle(is_silent: bool) -> None:  # noqa: FBT001
+    """It may be tried for days, and what lives for long is out of the collector's sight."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if not is_silent:
+            server.close()
+        store = store_of(f"postgresql://u@127.0.0.1:{port}/d", CONNECT_MS.format(50))
+        connect = connector(store)
+        with pytest.raises(OSError, match="no answer within" if is_silent else "refused|failed"):
+            await connect()
+        gc.collect()
+        gc.disable()
+        try:
+            with suppress(OSError):
+                await connect()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            found = [type(each) for each in gc.garbage]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert [each for each in found if each.__module__.startswith("asyncpg")] == []
 
 
 async def test_what_the_environment_has_wrong_is_told() -> None:
