@@ -12,6 +12,7 @@ from doorkeeper_wire.headers import encode_response
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.acl.model import Principal
     from doorkeeper.node import Response
     from doorkeeper_wire.headers import RequestHeader
 
@@ -54,6 +55,17 @@ def unfit(header: RequestHeader, version: int, error: Unencodable) -> End:
         f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
         {"correlation_id": header.correlation_id, "cause": str(error)},
     )
+
+
+def told_of(header: RequestHeader, principal: Principal) -> dict[str, object]:
+    """Return what a log line says of a request."""
+    return {
+        "api": API_NAMES[header.api_key],
+        "version": header.api_version,
+        "correlation_id": header.correlation_id,
+        "client_id": header.client_id or "",
+        "principal": str(principal),
+    }
 
 
 def key_of(header: RequestHeader) -> str:

@@ -2,6 +2,7 @@
 
     again(data, now_s)  answers bytes that are one request which was answered before
     receive(data)       takes bytes, cut anywhere
+    repeats(now_s, ..)  answers the frames that are next for as long as they were answered before
     advance(now_s)      handles the next complete frame and says what came of it:
         bytes           the answer, ready for the socket
         Update          the authorizer or the topics must change something first
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl_rows import Description
 from doorkeeper.answer_codes import code_of
-from doorkeeper.answering import End, encoded, framed, key_of, unfit
+from doorkeeper.answering import End, encoded, framed, key_of, told_of, unfit
 from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
@@ -45,7 +46,7 @@ from doorkeeper.exchange import (
 )
 from doorkeeper.node import RequestContext
 from doorkeeper.plug_ins import one_line
-from doorkeeper.remembering import question, recollection
+from doorkeeper.remembering import recollection
 from doorkeeper.session import Action, Reply, Session, State
 from doorkeeper.unreadable import header_fault, size_fault, where
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
@@ -205,15 +206,17 @@ class Connection:
             self._frames.extend(frames)
             self._queued += sum(map(len, frames))
 
+    def repeats(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
+        """Answer what is next for as long as it was answered before, where more than one waits."""
+        return self._repeated(now_s, answers_max, bytes_max) if len(self._frames) > 1 else []
+
     def advance(self, now_s: float) -> Advance:
         """Handle the next frame; ``now_s`` is read from a steady clock."""
         if self._ended:
             return None
         if self._frames:
-            repeated = self._repeated(self._frames[0], now_s)
-            if repeated is not None:
-                self._queued -= len(self._frames.popleft())
-                return repeated
+            if repeated := self._repeated(now_s, 1, 1):
+                return repeated[0]
         else:
             # The size behind the last frame is judged only now, by the cap that holds now.
             self.receive(b"")
@@ -282,13 +285,13 @@ class Connection:
 
     # --- frames
 
-    def _repeated(self, frame: bytes, now_s: float) -> bytes | None:
-        """Return the answer to a frame, where it was answered before and that is still true."""
+    def _repeated(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
+        """Take frames that were answered before, where that is still true; return the answers."""
         if self._recollection is None or self.answers is not None:
-            return None
-        if len(frame) > self._limits.request_kept_bytes_max:
-            return None
-        return self._recollection.repeated(question(frame), frame[4:8], now_s)
+            return []
+        answers = self._recollection.repeated_in_a_row(self._frames, now_s, answers_max, bytes_max)
+        self._queued -= sum(len(self._frames.popleft()) for _ in answers)
+        return answers
 
     def _next(self, now_s: float) -> Advance:
         if self._frames:
@@ -395,7 +398,7 @@ class Connection:
         raise End(
             f"Received request for api with key {key_of(header)} and unsupported version"
             f" {header.api_version}",
-            self._request(header),
+            told_of(header, self._session.principal),
         )
 
     def _decoded(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
@@ -414,7 +417,7 @@ class Connection:
         return End(
             f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
             f" {header.api_version}",
-            {**self._request(header), **where(error)},
+            {**told_of(header, self._session.principal), **where(error)},
         )
 
     def _answer(
@@ -464,24 +467,17 @@ class Connection:
     ) -> bytes:
         """Answer a request that failed in the form of its own type."""
         if not isinstance(error, ApiError):
-            fields = self._request(header)
+            fields = told_of(header, self._session.principal)
             if isinstance(error, AuthorizerFault):
                 fields["authorizer"] = error.authorizer
             self.notes.append(Note("a request failed", fields, error))
         response = api.refuse(request, header.api_version, error)
         if response is None:
-            raise End(f"{api.name} failed and has no form for errors", self._request(header))
+            raise End(
+                f"{api.name} failed and has no form for errors",
+                told_of(header, self._session.principal),
+            )
         return self._encoded(header, response)
-
-    def _request(self, header: RequestHeader) -> dict[str, object]:
-        """Return what a log line says of a request."""
-        return {
-            "api": API_NAMES[header.api_key],
-            "version": header.api_version,
-            "correlation_id": header.correlation_id,
-            "client_id": header.client_id or "",
-            "principal": str(self._session.principal),
-        }
 
     # --- requests that have to do with authentication
 

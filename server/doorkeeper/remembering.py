@@ -19,6 +19,7 @@ Only APIs are remembered that ask for nothing else than the truth: ``docs/decisi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -26,7 +27,7 @@ from doorkeeper.session import Action
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sized
+    from collections.abc import Callable, Iterable, Sized
 
     from doorkeeper.acl.model import Principal
     from doorkeeper.authorizer.guard import Told, ToldAgain
@@ -195,23 +196,56 @@ class Recollection:
     def repeated(self, asked: bytes, correlation_id: bytes, now_s: float) -> bytes | None:
         """Return the answer to a request that is admitted, if there is one that is still true.
 
-        ``asked`` is as ``question`` returns it. What the answer left behind when it was made is
-        left behind again. All in one function: this is all that most requests cost.
+        ``asked`` is as ``question`` returns it.
         """
-        session, memory = self._session, self._memory
-        if not session.is_open:
+        answers = self._answers()
+        found = None if answers is None else answers.get(asked)
+        if found is None or not (self._session.expires_s is None or self._admits(found, now_s)):
+            return None
+        return self._given(found, correlation_id)
+
+    def repeated_in_a_row(
+        self, frames: Iterable[bytes], now_s: float, answers_max: int, bytes_max: int
+    ) -> list[bytes]:
+        """Return the answers to these frames, up to the first that has none.
+
+        There are at most so many, and none begins when they have so many bytes. The truth is asked
+        for once: nothing else runs in between.
+        """
+        given: list[bytes] = []
+        answers = self._answers()
+        if not answers:
+            return given
+        limited = self._session.expires_s is not None
+        asked_bytes_max = self._memory.limits.request_kept_bytes_max
+        for frame in islice(frames, answers_max):
+            if len(frame) > asked_bytes_max:
+                break
+            found = answers.get(question(frame))
+            if found is None or bytes_max <= 0 or (limited and not self._admits(found, now_s)):
+                break
+            given.append(self._given(found, frame[4:8]))
+            bytes_max -= len(given[-1])
+        return given
+
+    def _answers(self) -> dict[bytes, Remembered] | None:
+        """Return what is kept for this asker and still true."""
+        if not self._session.is_open:
             return None
         shelf = self._shelf or self._take_shelf()
-        found = shelf.answers.get(asked)
-        if found is None:
-            return None
-        truth = memory.truth(self._listener_name)
+        truth = self._memory.truth(self._listener_name)
         if truth is None or truth != shelf.truth:
             shelf.forget()
             return None
-        # A session without an end admits whatever is remembered.
-        if session.expires_s is not None and session.admit(found.api_key, now_s) is not _SERVE:
-            return None
+        return shelf.answers
+
+    def _admits(self, found: Remembered, now_s: float) -> bool:
+        """Say whether a session that ends takes such a request; others take all of them."""
+        return self._session.admit(found.api_key, now_s) is _SERVE
+
+    def _given(self, found: Remembered, correlation_id: bytes) -> bytes:
+        """Return the frame of an answer; what it left behind when it was made is left again."""
+        memory = self._memory
         self._counts.requests += 1
         memory.repeated += 1
         decisions = memory.decisions

@@ -241,11 +241,13 @@ class Shell(Accepted):
         """Answer requests until there is none, the turn is over, or one has to wait."""
         limits, connection = self._around.limits, self._connection
         logged, began_s = self._is_logged(), now_s
-        answers: list[bytes] = []
         left, room = limits.frames_per_turn, limits.out_bytes_per_turn
         if self._stranger:
             left = 1
-        while left and room > 0 and not self._held:
+        answers = [] if self._held else connection.repeats(now_s, left, room)
+        left -= len(answers)
+        room -= sum(map(len, answers))
+        while left and room > 0 and not (self._held or connection.is_empty):
             result = connection.advance(now_s)
             if result is None:
                 break
@@ -256,8 +258,6 @@ class Shell(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
-            if connection.is_empty:
-                break
         self._told(answers, now_s)
         if self._nothing_under_way and connection.is_empty:
             self._calm = True

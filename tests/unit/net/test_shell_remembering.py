@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class Remembering(World):
     """Shells that remember answers; nothing ever changes what is true."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self.meters = Meters()
         self.change: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
         super().__init__(
-            authorizer=HandAuthorizer(self._create), requests=RequestMeter(self.meters)
+            limits, authorizer=HandAuthorizer(self._create), requests=RequestMeter(self.meters)
         )
         self.memory = AnswerMemory(lambda _: (), None, Limits())
 
@@ -76,6 +76,21 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     await until(lambda: len(ids(transport)) == 5)
 
     assert ids(transport) == [1, 2, 3, 4, 5]
+
+
+async def test_a_turn_of_answers_from_memory_ends() -> None:
+    """After as many requests as others; the rest comes in the next turn, in order."""
+    world = Remembering(Limits(frames_per_turn=3))
+    shell, transport = world.connect()
+    shell.data_received(describe("a", 1))
+
+    shell.data_received(b"".join(describe("a", each) for each in range(2, 10)))
+    assert ids(transport) == [1, 2, 3, 4]
+    assert len(transport.writes) == 2
+    await until(lambda: len(ids(transport)) == 9)
+
+    assert ids(transport) == [*range(1, 10)]
+    assert world.requests() == {("DescribeAcls", "none"): 9}
 
 
 async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:

@@ -9,11 +9,12 @@ import pytest
 from doorkeeper.acl.model import Principal
 from doorkeeper.authorizer.guard import Told
 from doorkeeper.connection import Connection
-from doorkeeper.exchange import Counts, Lengthy
+from doorkeeper.exchange import Closed, Counts, Lengthy
 from doorkeeper.limits import Limits
 from doorkeeper.net.spec import IN_CLEAR
 from doorkeeper.pieces import finished
 from doorkeeper.remembering import AnswerMemory, Asker, Remembered, Truth
+from doorkeeper.session import State
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions
@@ -138,6 +139,75 @@ def test_what_is_in_pieces_is_not_answered_at_once(first: int) -> None:
     client.receive(frame[first:])
 
     assert client.advance(0) == asked
+
+
+def test_what_comes_in_a_row_is_answered_in_a_row() -> None:
+    """Up to the first that is not known; what is left waits where it was."""
+    world = World()
+    client = world.client()
+    asked = ask(client, versions(correlation_id=1))
+
+    client.receive(b"".join(versions(correlation_id=each) for each in (2, 3)) + describe("new", 4))
+
+    made = client.repeats(0, 10, 10_000)
+    assert made == [asked[:4] + each.to_bytes(4) + asked[8:] for each in (2, 3)]
+    assert client.buffered == len(describe("new", 4)) - 4
+    assert world.handled == 1
+    assert world.counts.requests == 3
+    assert client.answered == [(18, 0)] * 3
+    assert isinstance(client.advance(0), bytes)
+    assert world.handled == 2
+    assert client.is_empty
+
+
+@pytest.mark.parametrize(
+    ("answers_max", "bytes_max", "made"), [(2, 10_000, 2), (9, 1, 1), (9, 0, 0), (0, 10_000, 0)]
+)
+def test_a_row_has_an_end(answers_max: int, bytes_max: int, made: int) -> None:
+    """So many answers, or the one that makes too many bytes."""
+    client = World().client()
+    ask(client, versions())
+    client.receive(versions() * 4)
+
+    assert len(client.repeats(0, answers_max, bytes_max)) == made
+    assert client.buffered == (4 - made) * (len(versions()) - 4)
+
+
+def test_no_row_is_longer_than_the_truth() -> None:
+    """Nor does one begin while answers are told, or for a request that is too long to be kept."""
+    limits = Limits(request_kept_bytes_max=len(versions()) - 4)
+    world = World(limits)
+    client = world.client()
+    ask(client, versions())
+
+    long = describe("a name that makes the whole request longer than the other one")
+    assert len(long) > len(versions())
+    ask(client, long)
+    client.receive(long * 2)
+    assert client.repeats(0, 2, 10_000) == []
+    client.advance(0)
+    client.advance(0)
+    client.receive(versions() * 3)
+    client.answers = []
+    assert client.repeats(0, 2, 10_000) == []
+    client.answers = None
+    world.truth = ("two",)
+    assert client.repeats(0, 2, 10_000) == []
+    assert world.memory.repeated == 0
+
+
+def test_nothing_is_answered_again_when_the_session_is_over() -> None:
+    """Until then it is; a request behind that is handled as any other, which closes."""
+    client = World().client()
+    ask(client, versions())
+    client.session._enter(State.LIMITED)
+    client.session.expires_s = 5.0
+
+    assert client.again(versions(), 4.9) is not None
+    assert client.again(versions(), 5.0) is None
+    client.receive(versions() * 2)
+    assert client.repeats(5.0, 2, 10_000) == []
+    assert isinstance(client.advance(5.0), Closed)
 
 
 def test_behind_a_fault_nothing_is_answered() -> None:
