@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from doorkeeper.client import ClientError
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-SESSION_MS = 1500
+SESSION_MS = 3000
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 UNSECURED = (
@@ -196,16 +196,13 @@ async def test_sessions_are_renewed_under_load(target: Target) -> None:
     config = ClientConfig(bootstrap=target.sasl, login=Password("PLAIN", "admin", USERS["admin"]))
     loop = asyncio.get_running_loop()
     until_s = loop.time() + 3 * SESSION_MS / 1000
-    answers = 0
     async with AdminClient(config, on_retry=retries.append) as admin:
         while loop.time() < until_s:
             found = await asyncio.gather(*(admin.describe_acls() for _ in range(20)))
             assert found == [[]] * 20
-            answers += len(found)
             await asyncio.sleep(0.1)
 
     assert retries == []
-    assert answers > 100
 
 
 async def test_brokers_are_no_controllers(target: Target) -> None:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 Held = tuple[str, str]
 """A binding of these tests: its principal and its topic."""
 
-UPDATE_TIMEOUT_MS: Final = 4_000
+UPDATE_TIMEOUT_MS: Final = 8_000
+"""Longer than the longest pause of a node that looks for its store again."""
+
 _STORAGE_ERROR: Final = 56
 _TIMED_OUT: Final = 7
 _NOTHING_CHANGED: Final = "The ACLs are as they were"
