@@ -271,6 +271,20 @@ def test_the_server_is_imported_before_the_first_test(
     assert lines[-1] == f"running: {there}"
 
 
+def test_what_is_missing_is_told_by_the_test_that_needs_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others run."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest("import sys; sys.modules['immutables'] = None")
+    pytester.makepyfile("def test_it(doorkeeper_server): pass\ndef test_other(): pass")
+
+    result = pytester.runpytest_subprocess("-p", "doorkeeper.testing.plugin")
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["E *immutables*"])
+
+
 def test_the_plugin_costs_nothing() -> None:
     """Importing the plugin imports nothing of the server: every run of pytest does it."""
     code = (
