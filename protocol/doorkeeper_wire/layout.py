@@ -4,23 +4,20 @@ A layout is a tuple of `(field, kind)`. A kind is a plain one ("int16", "text", 
 "bytes", "uuid", "bool" ...), or an `Items` of texts, numbers or a struct, or a `Part`.
 """
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.reading import TAG_MAX, TEXT_BYTES_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """An array; `of` is a plain kind or the layout of a struct."""
 
     of: "str | Layout"
     nullable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A struct that may be null."""
 
     of: "Layout"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.remembering import LeftBehind
     from doorkeeper_wire.headers import RequestHeader
 
-UPDATES: Final = frozenset(
+UPDATES: Final[frozenset[type]] = frozenset(
     {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken}
 )
 """The outcomes of a handler that are no answer yet."""

@@ -7,22 +7,19 @@ are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from doorkeeper.value import NOTHING, Field, Value
 
 UNLIMITED: Final = 2_147_483_647
 """How Kafka's keys say that there is no limit."""
 
 
-def _bound(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - as dataclasses.field
-    metadata = {"key": key, "why": why}
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
+def _bound(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
+    return Field(default=default, about={"key": key, "why": why})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Value):
     """The bounds; units are in the names. Those without a key are not configured, but for tests."""
 
     frame_bytes_max: int = _bound(
@@ -56,7 +53,7 @@ class Limits:
         key="max.connections.per.ip",
     )
     connections_per_ip_overrides: Mapping[str, int] = _bound(
-        {},
+        NOTHING,
         "As above, for single addresses; 0 shuts an address out.",
         key="max.connections.per.ip.overrides",
     )

@@ -7,8 +7,9 @@ from the results; the connection's shell carries it out in between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -246,24 +247,21 @@ class RequestContext(NamedTuple):
     """True where the client logged in with a delegation token."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateAcls:
+class CreateAcls(Value):
     """Bindings that the authorizer shall create before ``finish`` makes the response."""
 
     bindings: tuple[AclBinding, ...]
     finish: Callable[[Sequence[AclCreateResult]], Response]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAcls:
+class DeleteAcls(Value):
     """Filters whose matches the authorizer shall delete before ``finish`` makes the response."""
 
     filters: tuple[AclBindingFilter, ...]
     finish: Callable[[Sequence[AclDeleteResult]], Response]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeTopics:
+class ChangeTopics(Value):
     """Topics to make and names to delete, as one change; each gets an error or None, in order.
 
     ``wait`` is false where the answer does not depend on the outcome (auto-creation): ``finish``
@@ -302,8 +300,7 @@ class AlteredResource(NamedTuple):
         return dynamic.broker if self.name else dynamic.cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterConfigs:
+class AlterConfigs(Value):
     """Resources whose keys shall change; each gets an error or None, in order.
 
     ``validate_only`` changes nothing and answers as if it had.
@@ -335,8 +332,7 @@ class CredentialUpsertion(NamedTuple):
         return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterCredentials:
+class AlterCredentials(Value):
     """SCRAM credentials to change; each of ``users`` gets an error or None, in order.
 
     A user's changes are made as a whole or not at all.
@@ -354,8 +350,7 @@ class AlterCredentials:
         return tuple(dict.fromkeys((*deleted, *upserted)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeToken:
+class ChangeToken(Value):
     """A delegation token that shall be made, renewed or ended.
 
     There is one result: an error, or the token as it is then, with its HMAC. One that is gone has

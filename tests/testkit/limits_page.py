@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from doorkeeper.limits import UNLIMITED, Limits
 from testkit.checkout import ROOT
 
@@ -29,9 +27,9 @@ def page() -> str:
     """Return the text of the page."""
     defaults = Limits()
     rows = [
-        f"| `{item.name}` | {_text(getattr(defaults, item.name))} | {_key(item.metadata['key'])} |"
-        f" {item.metadata['why']} |\n"
-        for item in fields(Limits)
+        f"| `{name}` | {_text(getattr(defaults, name))} | {_key(field.about['key'])} |"
+        f" {field.about['why']} |\n"
+        for name, field in Limits.FIELDS.items()
     ]
     return HEAD + "".join(rows)
 

@@ -12,7 +12,6 @@ Source: ``StandardAuthorizerData.findAclRule`` and ``StandardAcl.compareTo`` (4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +29,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.names import wildcard_covers
 from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entries_of, entry_bit
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +65,7 @@ class Question(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Value):
     """What decides beside the ACLs: ``super.users`` and ``allow.everyone.if.no.acl.found``."""
 
     super_users: frozenset[str] = frozenset()

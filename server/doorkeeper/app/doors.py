@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.app.errors import StartError
@@ -309,8 +308,7 @@ def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
 
 
 def _essence(settings: MechanismSettings) -> MechanismSettings:
-    return replace(
-        settings,
+    return settings.replace(
         values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
         given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
         originals={

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ def membership_of(settings: Settings, node: LiveNode, tokens: TokenChanges) -> M
 
     # A node must have found the host that lives before its own time is up.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)
-    store = replace(
-        settings.store, connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
+    store = settings.store.replace(
+        connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
     )
     return Membership(
         connector(store),

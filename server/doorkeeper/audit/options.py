@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
+
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +36,7 @@ SYNC_INTERVAL_S: Final = 0.1
 """What ``interval`` may lose with the machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrailOptions:
+class TrailOptions(Value):
     """How a trail is kept. A bound of -1 is none."""
 
     folder: Path

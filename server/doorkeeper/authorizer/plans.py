@@ -8,7 +8,6 @@ Source: ``AclControlManager.createAcls`` and ``deleteAcls`` (4.3.1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.search import find
@@ -20,6 +19,7 @@ from doorkeeper.acl.validation import (
     too_many_deleted,
 )
 from doorkeeper.storage.contract import StoredBinding
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,16 +33,14 @@ if TYPE_CHECKING:
 _new = tuple.__new__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Creation:
+class Creation(Value):
     """The refusals by item, None for an accepted one, and the bindings that are new."""
 
     refusals: tuple[ApiError | None, ...]
     added: tuple[StoredBinding, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion:
+class Deletion(Value):
     """The refusals and the matches by item, and all bindings that go, each once."""
 
     refusals: tuple[ApiError | None, ...]

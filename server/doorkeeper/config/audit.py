@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from doorkeeper.config.given import Given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditSettings:
+class AuditSettings(Value):
     """The values of ``doorkeeper.audit.*``. Without a folder there is no trail; -1 is no bound."""
 
     folder: Path | None = None

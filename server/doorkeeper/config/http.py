@@ -7,12 +7,12 @@ with https and a login, or not at all.
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from doorkeeper.config.given import Place
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from doorkeeper.config.given import Given
@@ -27,8 +27,7 @@ STORE_AGE: Final = "doorkeeper.http.ready.store.age.max.ms"
 _FORMS: Final = "http://127.0.0.1:9404, or https://host:port"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(Value):
     """Where the operations port is, and who may ask. Files are both there for https, or neither."""
 
     host: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from doorkeeper.config.values import KeyType
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from doorkeeper.config.values import Check
@@ -28,8 +28,7 @@ class Applies(Enum):
     DYNAMIC = "after SIGHUP, or at once when it is changed over the wire"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(Value):
     """One key. ``default`` is the text that stands for it where nobody gives it, or None.
 
     ``importance`` is Kafka's word: HIGH, MEDIUM or LOW. ``declared`` is false for keys that a

@@ -8,12 +8,12 @@ PLAINTEXT, it is the first that clients may dial.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.prefixed import values_of
 from doorkeeper.config.sasl import mechanisms_of
+from doorkeeper.value import NOTHING, Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +29,7 @@ _PORT_MAX = 65535
 _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class Listener(Value):
     """One address to listen on, and what holds for its connections.
 
     ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
@@ -52,8 +51,8 @@ class Listener:
     early_start: bool
     mechanisms: tuple[MechanismSettings, ...] = ()
     max_connections: int
-    values: Mapping[str, str] = field(default_factory=dict, repr=False)
-    given_as: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = hidden(default=NOTHING)
+    given_as: Mapping[str, str] = NOTHING
 
     @property
     def authenticates(self) -> bool:

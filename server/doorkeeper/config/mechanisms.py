@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from doorkeeper.value import NOTHING, Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.jaas import LoginModule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MechanismSettings:
+class MechanismSettings(Value):
     """What the configuration says of one mechanism on one listener.
 
     ``login_module`` is the mechanism's own in ``sasl.jaas.config`` or a JAAS file, None without.
@@ -26,7 +26,7 @@ class MechanismSettings:
     listener_name: str
     login_module: LoginModule | None = None
     callback_handler: str = ""
-    values: Mapping[str, str] = field(default_factory=dict, repr=False)
-    given_as: Mapping[str, str] = field(default_factory=dict)
-    originals: Mapping[str, str] = field(default_factory=dict, repr=False)
+    values: Mapping[str, str] = hidden(default=NOTHING)
+    given_as: Mapping[str, str] = NOTHING
+    originals: Mapping[str, str] = hidden(default=NOTHING)
     max_reauth_ms: int = 0

@@ -5,7 +5,6 @@ An attribute is named as its key, with underscores; ours lose ``doorkeeper.``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +18,7 @@ from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import named
 from doorkeeper.config.values import KeyType, without_login
+from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,8 +65,7 @@ class DescribedKey(NamedTuple):
     synonyms: tuple[Synonym, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Value):
     """All values. ``originals`` are the keys as given, for plug-ins; it holds secrets.
 
     ``given`` are the entries of the file and the overrides, ``dynamic`` what was given over them
@@ -97,7 +96,7 @@ class Settings:
     num_partitions: int
     default_replication_factor: int
     delete_topic_enable: bool
-    delegation_token_secret_key: str = field(repr=False)
+    delegation_token_secret_key: str = hidden()
     delegation_token_max_lifetime_ms: int
     delegation_token_expiry_time_ms: int
     delegation_token_expiry_check_interval_ms: int
@@ -119,11 +118,11 @@ class Settings:
     http: HttpSettings | None
     log_format: str
     log_levels: Mapping[str, int]
-    originals: Mapping[str, str] = field(repr=False)
-    audit: AuditSettings = field(default_factory=AuditSettings)
-    given: tuple[Entry, ...] = field(default=(), repr=False)
-    dynamic: DynamicValues = field(default=DynamicValues(), repr=False)
-    jaas_file: JaasFile = field(default=NO_FILE, repr=False)
+    originals: Mapping[str, str] = hidden()
+    audit: AuditSettings = AuditSettings()
+    given: tuple[Entry, ...] = hidden(default=())
+    dynamic: DynamicValues = hidden(default=DynamicValues())
+    jaas_file: JaasFile = hidden(default=NO_FILE)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from doorkeeper.config.given import Place
 from doorkeeper.config.values import Password
+from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +42,7 @@ _PARAMETERS: Final = (
 _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedStore:
+class SharedStore(Value):
     """A PostgreSQL database, and how to get in.
 
     ``hosts`` are as they are given, in the order in which they are tried, and ``urls`` one for each
@@ -55,7 +54,7 @@ class SharedStore:
     urls: tuple[str, ...]
     shown: str
     """Hosts and database, as an error names them."""
-    password: Password | None = field(repr=False)
+    password: Password | None = hidden()
     password_file: Path | None
     files: Mapping[str, Path]
     connect_timeout_ms: int

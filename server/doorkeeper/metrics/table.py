@@ -6,9 +6,10 @@ compared with it. Units are those of Prometheus: seconds and bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from doorkeeper.value import Value
 
 
 class Kind(Enum):
@@ -19,8 +20,7 @@ class Kind(Enum):
     HISTOGRAM = "histogram"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Value):
     """One metric. ``name`` is what a query says; of a histogram, without ``_bucket``.
 
     ``kafka`` is what a broker, or a KIP, calls the same thing, and empty where it has nothing like

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -80,7 +79,7 @@ class Server:
         self._request_log = request_log
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
-        self._specs = tuple(replace(spec, offers=IN_CLEAR) for spec in self._specs)
+        self._specs = tuple(spec.replace(offers=IN_CLEAR) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._shells: dict[Shell, ListenerSpec] = {}
         self._number = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.limits import UNLIMITED
+from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -48,8 +48,7 @@ IN_CLEAR = Offers(None, DefaultPrincipalBuilder())
 """Nobody proves anything: everybody is ANONYMOUS."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListenerSpec:
+class ListenerSpec(Value):
     """One listener, as the configuration describes it.
 
     ``host`` may be empty: every address of the machine. Port 0 takes a free one. ``controller``
@@ -62,7 +61,7 @@ class ListenerSpec:
     host: str
     port: int
     controller: bool = False
-    offers: Offers = field(default=IN_CLEAR, repr=False)
+    offers: Offers = hidden(default=IN_CLEAR)
     max_connections: int = UNLIMITED
 
 

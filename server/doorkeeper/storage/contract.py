@@ -18,10 +18,10 @@ last state that is durable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     import asyncio
@@ -128,8 +128,7 @@ class Asker(Author):
         return author
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Value):
     """All that one request changes. An empty one is no revision, but keeps its place in line."""
 
     author: Author
@@ -162,8 +161,7 @@ class Change:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredState:
+class StoredState(Value):
     """All that a store holds at one revision.
 
     ``made_by`` is the commit that made the revision, where nodes share it; None: it was copied.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from doorkeeper.value import NOTHING, Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +14,7 @@ class TlsError(ValueError):
     """Something that the configuration names cannot be used; begins with the key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsSettings:
+class TlsSettings(Value):
     """What the configuration says.
 
     ``values`` are texts by the key without prefix, defaults among them; they hold secrets.
@@ -23,8 +23,8 @@ class TlsSettings:
 
     listener_name: str
     security_protocol: str
-    values: Mapping[str, str] = field(repr=False)
-    given_as: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = hidden()
+    given_as: Mapping[str, str] = NOTHING
 
     def text(self, key: str) -> str | None:
         """Return a value; None where there is none, or an empty one."""

@@ -6,7 +6,6 @@ sentence that does not hold has its counterexample here.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import assume, given, settings
@@ -92,7 +91,7 @@ def test_default_deny(world: list[AclBinding], question: Question) -> None:
 @given(some.policies, some.worlds, some.questions)
 def test_super_user_first(policy: Policy, world: list[AclBinding], question: Question) -> None:
     """A super user may do everything, denied or not."""
-    policy = replace(policy, super_users=frozenset({question.principal}))
+    policy = policy.replace(super_users=frozenset({question.principal}))
 
     assert holds(policy, world, question)
     assert explain(policy, load(some.numbered(world)), question).rule is RuleKind.SUPER_USER

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import socket
 import ssl
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,7 +95,7 @@ def test_a_certificate_without_a_principal(kind: str, tmp_path: Path) -> None:
 
     async def main() -> None:
         spec = door(tmp_path, ssl_client_auth="required")
-        spec = replace(spec, offers=spec.offers._replace(builder=Refusing()))
+        spec = spec.replace(offers=spec.offers._replace(builder=Refusing()))
         async with edge(spec) as running:
             client = await connected(running, client_context(world().alice, tmp_path))
             assert await client.ended() == b""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 
 from doorkeeper.authn.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
+from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     import ssl
@@ -33,11 +33,10 @@ PAUSE_S: Final = 10.0
 """Between two fetches because of a key that is not here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Value):
     """Where keys are fetched, how often, and the waits after a fetch that failed."""
 
-    url: str = field(repr=False)
+    url: str = hidden()
     refresh_s: float
     backoff_s: float
     backoff_max_s: float

@@ -8,7 +8,6 @@ of the jose4j release that it comes with. Refused here and taken there: HMAC, a 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -20,6 +19,7 @@ from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, is_unicode, json_object
 from doorkeeper.authn.oauth.jwks import ALGORITHMS
 from doorkeeper.authn.oauth.unsecured import JAVA_WHITE_SPACE
+from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -52,8 +52,7 @@ class KeySource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRules:
+class ClaimRules(Value):
     """What the claims must be. Without audiences, a token must not name any; no issuer is any."""
 
     audiences: frozenset[str] = frozenset()

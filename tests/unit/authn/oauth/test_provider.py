@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -112,7 +111,7 @@ def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
 async def test_a_class_of_others_decides_alone() -> None:
     """What it takes is good, what it refuses is told as it says, and what it breaks is refused."""
     limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
-    named = replace(settings("testkit.callback_handlers:Tickets"), values=limits)
+    named = settings("testkit.callback_handlers:Tickets").replace(values=limits)
     provider = provider_of(named, SOURCES)
     await provider.start()
 
@@ -131,7 +130,7 @@ async def test_a_class_of_others_decides_alone() -> None:
 async def test_an_odd_answer_of_a_class_lets_nobody_in(odd: str) -> None:
     """A name that is no text, or empty; an end that is no number; claims that are none."""
     limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
-    named = replace(settings("testkit.callback_handlers:Tickets"), values=limits)
+    named = settings("testkit.callback_handlers:Tickets").replace(values=limits)
     provider = provider_of(named, SOURCES)
 
     with pytest.raises(HandlerFault, match="ValidatedToken"):
@@ -247,7 +246,7 @@ def test_wrong_values_name_their_key(values: dict[str, Any], key: str) -> None:
 
     for given, told in (({}, key), ({key: prefixed}, prefixed)):
         with pytest.raises(ValueError, match=rf"^{told}: ".replace(".", r"\.")):
-            provider_of(replace(wrong, given_as=given), SOURCES)
+            provider_of(wrong.replace(given_as=given), SOURCES)
 
 
 def test_wrong_options_name_the_jaas_configuration() -> None:

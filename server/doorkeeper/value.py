@@ -1,0 +1,126 @@
+"""Values with named fields: frozen, slotted, keyword-only, compared and shown by their fields.
+
+    class Policy(Value):
+        super_users: frozenset[str] = frozenset()
+        allow_everyone: bool = False
+
+A frozen dataclass with slots says the same, but has its methods written as text and compiled, class
+by class: 1.5 ms each, which was a seventh of the server's start. Values share their methods.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOTHING: Final = MappingProxyType[Any, Any]({})
+"""The default of mappings: one for all values, since nobody can put anything into it."""
+
+_REQUIRED: Final = object()
+_put = object.__setattr__
+
+
+class Field:
+    """What a class says of one of its fields."""
+
+    __slots__ = ("about", "default", "shown")
+
+    def __init__(
+        self, *, default: object, shown: bool = True, about: Mapping[str, str] = NOTHING
+    ) -> None:
+        """``shown`` says whether ``repr`` has it; ``about`` is for whoever lists fields."""
+        self.default = default
+        self.shown = shown
+        self.about = about
+
+
+def hidden(*, default: Any = _REQUIRED) -> Any:  # noqa: ANN401 - a field of any type
+    """Declare a field that ``repr`` leaves out: a secret, or what is long."""
+    return Field(default=default, shown=False)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(hidden,))
+class _ValueType(type):
+    """Makes slots of the annotations of a class, and keeps the defaults beside them."""
+
+    FIELDS: Mapping[str, Field]
+    _defaults: dict[str, object]
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _ValueType:
+        fields = {}
+        if bases:
+            for each in namespace.get("__annotations__", ()):
+                given = namespace.pop(each, _REQUIRED)
+                fields[each] = given if isinstance(given, Field) else Field(default=given)
+        namespace["__slots__"] = tuple(fields)
+        made = super().__new__(cls, name, bases, namespace)
+        made.FIELDS = MappingProxyType(fields)
+        made._defaults = {
+            each: field.default for each, field in fields.items() if field.default is not _REQUIRED
+        }
+        return made
+
+
+class Value(metaclass=_ValueType):
+    """The base: a subclass has exactly the fields that it annotates."""
+
+    FIELDS: ClassVar[Mapping[str, Field]]
+    """All fields by name, in the order in which they are declared."""
+    _defaults: ClassVar[dict[str, object]]
+
+    def __init__(self, **given: object) -> None:
+        """Take the fields.
+
+        Raises:
+            TypeError: one is missing, or there is no such field.
+
+        """
+        values = self._defaults | given
+        if values.keys() != self.FIELDS.keys():
+            missing = ", ".join(each for each in self.FIELDS if each not in values)
+            unknown = ", ".join(each for each in values if each not in self.FIELDS)
+            raise TypeError(
+                f"{type(self).__name__}: missing: {missing or 'none'}; unknown: {unknown or 'none'}"
+            )
+        for name, value in values.items():
+            _put(self, name, value)
+
+    def replace(self, **changes: object) -> Self:
+        """Return a copy with some fields changed.
+
+        Raises:
+            TypeError: there is no such field.
+
+        """
+        return type(self)(**{**dict(self._items()), **changes})
+
+    def _items(self) -> list[tuple[str, object]]:
+        return [(name, getattr(self, name)) for name in self.FIELDS]
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name}: values do not change; use replace()")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name}: values do not change")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._items() == other._items()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items()))
+
+    def __repr__(self) -> str:
+        shown = (each for each in self._items() if self.FIELDS[each[0]].shown)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remade, (type(self), dict(self._items()))
+
+
+def _remade(kind: type[Value], fields: dict[str, object]) -> Value:
+    return kind(**fields)
