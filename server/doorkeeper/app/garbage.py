@@ -23,7 +23,11 @@ looking at 50,000 new objects took 50 to 100 ms of the processor's time, and at 
 
 
 def keep_collections_short() -> None:
-    """Begin, when the server has started: what lives now lives as long as the process."""
+    """Begin, when the server has started: what lives now lives as long as the process.
+
+    During the start nothing is collected: see ``cli.main``.
+    """
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*THRESHOLDS)
     gc.callbacks.append(retire)

@@ -113,6 +113,34 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
         assert server.stop() == 128 + signal.SIGTERM
 
 
+def test_the_collector_begins_when_the_server_does(tmp_path: Path) -> None:
+    """A start looks for no dead cycles; what it serves leaves some."""
+    plug_in = tmp_path / "plug_in.py"
+    plug_in.write_text(
+        "import gc\n"
+        "from doorkeeper.authorizer.standard import StandardAuthorizer\n"
+        "def tell(event):\n"
+        "    collects = str(gc.isenabled()).lower()\n"
+        '    print(\'{"event": "%s", "collects": %s}\' % (event, collects), flush=True)\n'
+        "class Telling(StandardAuthorizer):\n"
+        "    def __init__(self):\n"
+        '        tell("made")\n'
+        "        super().__init__()\n"
+        "    def create_acls(self, context, bindings):\n"
+        '        tell("asked")\n'
+        "        return super().create_acls(context, bindings)\n"
+    )
+    overrides = (
+        *("--override", "listeners=PLAINTEXT://localhost:0"),
+        *("--override", "authorizer.class.name=plug_in.Telling"),
+    )
+    with Serving(tmp_path, *overrides) as server, server.connect() as conversation:
+        conversation.send(creation("User:a"), 3)
+
+        assert server.line("made")["collects"] is False
+        assert server.line("asked")["collects"] is True
+
+
 def ignores_sighup(pid: int) -> bool:
     """Say whether the kernel drops the signal for a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
