@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import structlog
-
 from doorkeeper.app.authorizing import placed
 from doorkeeper.app.catalogs import declared_again
 from doorkeeper.app.checking import catalog_file_of, unsaid
@@ -19,6 +17,7 @@ from doorkeeper.app.turns import in_turns
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 from doorkeeper.errors import AuthorizerFault
+from doorkeeper.event_log import EventLog
 from doorkeeper.topics import let_go
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.net.spec import Logger
     from doorkeeper.pieces import Pieces
 
 
@@ -39,7 +38,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
 
     It waits until keys that are being changed over the wire are.
     """
-    log: Logger = structlog.get_logger("doorkeeper.server")
+    log = EventLog("doorkeeper.server")
     async with assembly.config_changes.turn:
         try:
             before = assembly.node.settings

@@ -62,7 +62,8 @@ class TestLogger:
         level = _LEVELS.get(level, level)
         if not self._logger.isEnabledFor(level):
             return
-        shown = hide(None, "", dict(fields))
+        shown = dict(fields)
+        hide(shown)
         cause = _exception(shown.pop("exc_info", None))
         text = " ".join([event, *(f"{name}={value}" for name, value in shown.items())])
         self._logger.log(level, "%s", text, exc_info=cause)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID, uuid4
 
 import asyncpg
-import structlog
 
+from doorkeeper.event_log import EventLog
 from doorkeeper.node import Member
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres.health import BackOff, reason
@@ -28,8 +28,6 @@ from doorkeeper.storage.postgres.losing import LOST, ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-
-    from doorkeeper.logs.pipeline import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
@@ -116,7 +114,7 @@ class Membership:
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
         self._fault = ""
-        self._log: Logger = structlog.get_logger("doorkeeper.nodes")
+        self._log = EventLog("doorkeeper.nodes")
 
     async def enter(self) -> None:
         """Take the place of this node's id, and begin to beat.
