@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-import secrets
 import threading
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
@@ -63,9 +62,9 @@ class PlainUsers:
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
         """Keep a digest for each password."""
-        self._key = secrets.token_bytes(32)
+        self._key = os.urandom(32)
         self._digests = {name: self._digest(text) for name, text in passwords.items()}
-        self._nobody = secrets.token_bytes(32)
+        self._nobody = os.urandom(32)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._digests)} users)"

@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import secrets
+import os
 from base64 import b64encode
 from collections import OrderedDict
 from inspect import isawaitable
@@ -87,7 +87,7 @@ class Decoys:
         self._mechanism = mechanism
         self._key = key
         size = hashlib.new(DIGESTS[mechanism]).digest_size
-        self._keys = (secrets.token_bytes(size), secrets.token_bytes(size))
+        self._keys = (os.urandom(size), os.urandom(size))
 
     def salt(self, name: str) -> bytes:
         """Return the salt of a name."""
@@ -287,7 +287,7 @@ class ScramProvider(Provider):
 
     def begin(self, context: AuthenticationContext) -> Scram:  # noqa: ARG002  all are alike
         """Return a mechanism for one authentication."""
-        return Scram(self._accounts, base_36(secrets.token_bytes(17)).decode())
+        return Scram(self._accounts, base_36(os.urandom(17)).decode())
 
 
 def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:

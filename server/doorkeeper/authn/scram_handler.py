@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ class HandlerProvider(Provider):
     def begin(self, context: AuthenticationContext) -> Scram:
         """Return a mechanism for one authentication."""
         accounts = self._accounts._replace(users=lambda name: self._credential(name, context))
-        return Scram(accounts, base_36(secrets.token_bytes(17)).decode())
+        return Scram(accounts, base_36(os.urandom(17)).decode())
 
     async def _credential(
         self, name: str, context: AuthenticationContext

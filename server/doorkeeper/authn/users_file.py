@@ -11,7 +11,7 @@ does not stand behind those who try passwords.
 from __future__ import annotations
 
 import hmac
-import secrets
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ class HashedUsers:
         """Begin with nobody remembered."""
         self._records = records
         self._nobody = _record_of_nobody(records.values())
-        self._key = secrets.token_bytes(32)
+        self._key = os.urandom(32)
         self._right: dict[str, bytes] = {}
 
     def __repr__(self) -> str:

@@ -12,13 +12,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 COMMAND_LINE = {"click"}
 """What ``import doorkeeper.cli`` may load from others."""
 
 SERVING = COMMAND_LINE | {
     "apsw",
     "immutables",
-    "javaproperties",
     "uvloop",
     "yaml",
 }
@@ -51,6 +52,9 @@ HEAVY = {
     "logging.config",
     "logging.handlers",
     "multiprocessing",
+    "pickle",
+    "random",
+    "secrets",
     "shutil",
     "sqlite3",
     "tempfile",
@@ -59,7 +63,8 @@ HEAVY = {
     "xml",
     "zipfile",
 }
-"""What the default configuration needs nothing of: imported where something asks for it."""
+"""What a server in clear, or with users and no TLS, needs nothing of: imported where it is asked
+for."""
 
 OURS = {"doorkeeper", "doorkeeper_wire"}
 
@@ -107,15 +112,29 @@ def test_the_command_line_imports_little(tmp_path: Path) -> None:
     assert imported_by("import doorkeeper.cli", tmp_path / "modules") <= COMMAND_LINE
 
 
-def test_serving_imports_a_short_list(tmp_path: Path) -> None:
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+FILES = {
+    "in clear": "listeners=PLAINTEXT://localhost:0\n",
+    "with users": f"""\
+listeners=SASL://localhost:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256
+listener.name.sasl.plain.sasl.jaas.config={PLAIN} required user_alice="alice-secret";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+""",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
     """A started server has loaded no aiohttp, rich, construct: a short list, nothing for later."""
     imported_by("import asyncio", tmp_path / "little")
     report = tmp_path / "modules"
     program = LISTING + "runpy.run_module('doorkeeper', run_name='__main__', alter_sys=True)"
-    options = ["listeners=PLAINTEXT://localhost:0", f"doorkeeper.data.dir={tmp_path / 'data'}"]
-    overrides = [word for option in options for word in ("--override", option)]
+    file = tmp_path / "server.properties"
+    file.write_text(f"{FILES[kind]}doorkeeper.data.dir={tmp_path / 'data'}\n", encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, "-c", program, report, "serve", *overrides],
+        [sys.executable, "-c", program, report, "serve", "--config", file],
         stdout=subprocess.PIPE,
         cwd=tmp_path,
         text=True,
