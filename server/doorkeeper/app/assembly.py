@@ -260,7 +260,8 @@ class Assembly:
 
     async def _join_others(self, settings: Settings) -> None:
         """Become one of the nodes that share the store; leave them before the edge drains."""
-        membership = membership_of(settings, self.node, self.token_changes)
+        log = self._logs.logger("doorkeeper.nodes")
+        membership = membership_of(settings, self.node, self.token_changes, log)
         if membership is not None and self._store is None:
             self._opened.push_async_callback(membership.leave)
             await membership.enter()

@@ -8,10 +8,13 @@ if TYPE_CHECKING:
     from doorkeeper.app.live_node import LiveNode
     from doorkeeper.app.token_changes import TokenChanges
     from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.postgres.membership import Membership
 
 
-def membership_of(settings: Settings, node: LiveNode, tokens: TokenChanges) -> Membership | None:
+def membership_of(
+    settings: Settings, node: LiveNode, tokens: TokenChanges, log: Logger
+) -> Membership | None:
     """Return the node's place among those of its shared store; None where the store is its own.
 
     Raises:
@@ -35,4 +38,5 @@ def membership_of(settings: Settings, node: LiveNode, tokens: TokenChanges) -> M
         node.use_others,
         interval_s=settings.broker_heartbeat_interval_ms / 1000,
         timeout_s=settings.broker_session_timeout_ms / 1000,
+        log=log,
     )

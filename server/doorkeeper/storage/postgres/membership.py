@@ -20,7 +20,6 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from doorkeeper.event_log import EventLog
 from doorkeeper.node import Member
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres.health import BackOff, reason
@@ -28,6 +27,9 @@ from doorkeeper.storage.postgres.losing import LOST, ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+
+    from doorkeeper.event_log import EventLog
+    from doorkeeper.logs.pipeline import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
@@ -100,6 +102,7 @@ class Membership:
         *,
         interval_s: float,
         timeout_s: float,
+        log: Logger | EventLog,
     ) -> None:
         """Prepare; ``own`` says at each beat what the others shall know of this node."""
         self._connect = connect
@@ -114,7 +117,7 @@ class Membership:
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
         self._fault = ""
-        self._log = EventLog("doorkeeper.nodes")
+        self._log = log
 
     async def enter(self) -> None:
         """Take the place of this node's id, and begin to beat.

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from doorkeeper.event_log import EventLog
 from doorkeeper.node import Member
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
@@ -51,7 +52,12 @@ class Seen:
         self.members: Sequence[Member] = ()
         self.lists = 0
         self.membership = Membership(
-            connecting(url), lambda: self.own, self._take, interval_s=BEAT_S, timeout_s=TIMEOUT_S
+            connecting(url),
+            lambda: self.own,
+            self._take,
+            interval_s=BEAT_S,
+            timeout_s=TIMEOUT_S,
+            log=EventLog("doorkeeper.nodes"),
         )
 
     def _take(self, members: Sequence[Member]) -> None:
