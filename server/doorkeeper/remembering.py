@@ -18,6 +18,7 @@ Only APIs are remembered that ask for nothing else than the truth: ``docs/decisi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
@@ -62,7 +63,8 @@ class Asker(NamedTuple):
     software: ClientSoftware
 
 
-class Remembered(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
     """An answer without its correlation id, and what it leaves behind.
 
     ``answered`` is the API and its error; ``allowed`` and ``denied`` count decisions, and ``told``

@@ -8,7 +8,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.event_log import Event
+import structlog
+
 from doorkeeper.logs.pipeline import Logs
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class ReadableLogs:
 
 @contextmanager
 def readable_logs(path: Path, levels: Mapping[str, int] | None = None) -> Iterator[ReadableLogs]:
-    """Log to a file until the end of the block; leave logging as it was."""
+    """Log to a file until the end of the block; leave structlog and logging as they were."""
     root = logging.root
     handlers, level = root.handlers, root.level
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
@@ -49,29 +50,4 @@ def readable_logs(path: Path, levels: Mapping[str, int] | None = None) -> Iterat
         logs.close()
         os.close(descriptor)
         root.handlers, root.level = handlers, level
-
-
-class _Capture(logging.Handler):
-    """Keeps the events of ``doorkeeper.event_log`` as mappings."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.events: list[dict[str, Any]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if isinstance(record.msg, Event):
-            event = {"event": record.msg.text, "exc_info": record.exc_info}
-            self.events.append(event | record.msg.fields)
-
-
-@contextmanager
-def captured_events() -> Iterator[list[dict[str, Any]]]:
-    """Give the events of all levels that are logged without a logger of ``Logs``, as they come."""
-    capture, level = _Capture(), logging.root.level
-    logging.root.addHandler(capture)
-    logging.root.setLevel(logging.DEBUG)
-    try:
-        yield capture.events
-    finally:
-        logging.root.setLevel(level)
-        logging.root.removeHandler(capture)
+        structlog.reset_defaults()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper.app.doors import Doors
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authn.provider import Sources
-from doorkeeper.event_log import EventLog
 from doorkeeper.net.spec import Offers
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ NO_SOURCES = Sources(
     token_login=lambda _token_id: None,
     salt_key=b"a key of thirty-two bytes, secret",
     now_ms=lambda: 1_700_000_000_000,
-    logger=EventLog("authn"),
+    logger=structlog.get_logger("authn"),
 )
 """Nobody has a credential or a token."""
 
 
 async def offers_of(listener: Listener) -> Offers:
     """Return what a listener offers by its configuration, where nobody has a credential."""
-    doors = Doors(NO_SOURCES, EventLog("doors"))
+    doors = Doors(NO_SOURCES, structlog.get_logger("doors"))
     return doors.use(await doors.prepare([listener], {}))[listener.name]

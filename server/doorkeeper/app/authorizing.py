@@ -14,7 +14,6 @@ from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, Keeps
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.event_log import EventLog
 from doorkeeper.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.contract import Store
 
 
@@ -36,7 +36,7 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
     """
     authorizer = authorizer_of(entries)
     if authorizer is not None:
-        close(GuardedAuthorizer(authorizer), EventLog("doorkeeper.server"))
+        close(GuardedAuthorizer(authorizer), _log())
 
 
 def authorizer_of(
@@ -65,7 +65,7 @@ def authorizer_of(
     except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.
         if authorizer is not None:
-            close(GuardedAuthorizer(authorizer), EventLog("doorkeeper.server"))
+            close(GuardedAuthorizer(authorizer), _log())
         if isinstance(error, ValueError):
             raise StartError(placed(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
@@ -104,6 +104,14 @@ def started(
         text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
         raise refused_start(settings, TypeError(text))
     return {each: as_future(awaitable, loop) for each, awaitable in awaitables.items()}
+
+
+def _log() -> Logger:
+    # Only what goes wrong is told here; a server inside a test logs without structlog.
+    import structlog  # noqa: PLC0415
+
+    logger: Logger = structlog.get_logger("doorkeeper.server")
+    return logger
 
 
 def one_line(error: BaseException) -> str:

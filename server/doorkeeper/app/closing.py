@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from doorkeeper.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.logs.pipeline import Logger
 
 CLOSE_S: Final = 10.0
 """How long ``close`` may take: together with the drain less than service managers wait before they

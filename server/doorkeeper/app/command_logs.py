@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.logs.pipeline import Logs
 
+# First the log: it keeps structlog from importing what nobody needs.
+import structlog  # isort: skip
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,7 +22,7 @@ STDERR: Final = 2
 @contextmanager
 def command_logs() -> Iterator[None]:
     """Log what plug-ins and parts of the server have to say, until the end of the block."""
-    root = logging.root
+    root, configuration = logging.root, structlog.get_config()
     handlers, level = root.handlers, root.level
     logs = Logs(
         descriptor=STDERR,
@@ -32,4 +35,5 @@ def command_logs() -> Iterator[None]:
         yield
     finally:
         logs.close()
+        structlog.configure(**configuration)
         root.handlers, root.level = handlers, level

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.errors import ApiError
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.node import AlterCredentials, RequestContext
     from doorkeeper.storage.contract import Store, StoredState
 

@@ -13,6 +13,8 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
+
 from doorkeeper.app.authorizing import authorizer_of, one_line, refused_start, server_info, started
 from doorkeeper.app.closing import close
 from doorkeeper.app.command_logs import command_logs
@@ -25,7 +27,6 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.event_log import EventLog
 from doorkeeper.storage.contract import StorageError, StoreInUse
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[Offl
             await _start(authorizer, settings, store)
             yield OfflineAcls(authorizer, settings.update_timeout_ms / 1000)
         finally:
-            close(authorizer, EventLog("doorkeeper.offline"))
+            close(authorizer, structlog.get_logger("doorkeeper.offline"))
     finally:
         await store.aclose()
 

@@ -11,12 +11,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from doorkeeper.logs.pipeline import Logs
+
+# First the log: it keeps structlog from importing what nobody needs.
+import structlog  # isort: skip
+
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.app.garbage import keep_collections_short
 from doorkeeper.app.process_age import process_age_ms
 from doorkeeper.app.reloading import reload
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
-from doorkeeper.logs.pipeline import Logs
 from doorkeeper.net import new_runner
 from doorkeeper.version import __version__
 
@@ -74,7 +78,7 @@ class _Process:
         self._overrides = overrides
         self._loaded = loaded
         self._logs = logs
-        self._log: Logger = logs.logger("doorkeeper.server")
+        self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._stopping = asyncio.Event()
         self._reloading: set[asyncio.Future[None]] = set()
 

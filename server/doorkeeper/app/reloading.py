@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import structlog
+
 from doorkeeper.app.authorizing import placed
 from doorkeeper.app.catalogs import declared_again
 from doorkeeper.app.checking import catalog_file_of, unsaid
@@ -17,7 +19,6 @@ from doorkeeper.app.turns import in_turns
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 from doorkeeper.errors import AuthorizerFault
-from doorkeeper.event_log import EventLog
 from doorkeeper.topics import let_go
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
     from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.pieces import Pieces
 
 
@@ -38,7 +39,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
 
     It waits until keys that are being changed over the wire are.
     """
-    log = EventLog("doorkeeper.server")
+    log: Logger = structlog.get_logger("doorkeeper.server")
     async with assembly.config_changes.turn:
         try:
             before = assembly.node.settings

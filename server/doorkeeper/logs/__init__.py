@@ -7,5 +7,5 @@
     standard_library   what Python's logging brings, from plug-ins
     line_writer        a bounded queue and a thread: writing never blocks who logs
 
-Who logs is given a logger of ``Logs``, or has an ``EventLog`` (``doorkeeper.event_log``).
+A module that logs asks for ``structlog.get_logger("doorkeeper.<part>")``.
 """

@@ -154,7 +154,7 @@ def rendered(now_ns: int, level: int, text: str) -> bytes:
         "logger": LOGGER_NAME,
         "event": text,
     }
-    return as_kafka(event)
+    return as_kafka(None, "", event)
 
 
 def hour_of(ns: int) -> str:

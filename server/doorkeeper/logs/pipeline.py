@@ -1,24 +1,36 @@
-"""From an event to a queued line.
+"""From an event to a queued line: what structlog is configured with.
 
-log = logs.logger("doorkeeper.net")
+log = structlog.get_logger("doorkeeper.net")
 log.info("connection refused", peer="10.0.0.7", reason="limit of one address")
 """
 
 from __future__ import annotations
 
 import sys
-import traceback
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.config.levels import LEVELS
-from doorkeeper.logs.line_writer import LineWriter
-from doorkeeper.logs.rendering import renderer_of
-from doorkeeper.logs.secrets import hide
-from doorkeeper.logs.standard_library import Bridge
-from doorkeeper.logs.thresholds import Threshold, Thresholds
+# structlog imports rich where it is installed, for tracebacks in colours that nobody sees here, and
+# greenlet, which SQLAlchemy brings. The first is a fifth of the start's time.
+_hidden = [name for name in ("rich", "greenlet") if name not in sys.modules]
+for _name in _hidden:
+    sys.modules[_name] = None  # type: ignore[assignment]
+import structlog  # noqa: E402  after the lines above, which are for this import
+import structlog.dev  # noqa: E402
+
+for _name in _hidden:
+    del sys.modules[_name]
+
+from doorkeeper.config.levels import LEVELS  # noqa: E402
+from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
+from doorkeeper.logs.rendering import renderer_of  # noqa: E402
+from doorkeeper.logs.secrets import hide  # noqa: E402
+from doorkeeper.logs.standard_library import Bridge  # noqa: E402
+from doorkeeper.logs.thresholds import Threshold, Thresholds  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 AUDIT_LOGGER: Final = "kafka.authorizer.logger"
 CLOSE_TIMEOUT_S: Final = 2.0
@@ -27,25 +39,25 @@ CLOSE_TIMEOUT_S: Final = 2.0
 _LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
 
 
-class Logger:
+class _Output:
+    """Where the lines of one logger end."""
+
+    __slots__ = ("msg", "name", "threshold")
+
+    def __init__(self, name: str, threshold: Threshold, write: Callable[[bytes], None]) -> None:
+        self.name = name
+        self.threshold = threshold
+        self.msg = write
+
+
+class Logger(structlog.BoundLoggerBase):
     """Logs events with fields, from the level that its name has."""
 
-    __slots__ = ("_name", "_threshold", "_write")
-
-    def __init__(
-        self,
-        name: str,
-        threshold: Threshold,
-        write: Callable[[str, int, str, Mapping[str, object]], None],
-    ) -> None:
-        """Hand on name, level, event and fields of what is to be written."""
-        self._name = name
-        self._threshold = threshold
-        self._write = write
+    _logger: _Output
 
     def enabled(self, level: int) -> bool:
         """Say whether an event of this level would be written."""
-        return level >= self._threshold.level
+        return level >= self._logger.threshold.level
 
     def trace(self, event: str, **fields: object) -> None:
         """Log the finest detail."""
@@ -73,8 +85,8 @@ class Logger:
 
     def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
         """Log at a level of ``LEVELS``."""
-        if level >= self._threshold.level:
-            self._write(self._name, level, event, fields)
+        if level >= self._logger.threshold.level:
+            self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
 
 
 class AuditLogger:
@@ -103,17 +115,29 @@ class Logs:
         levels: Mapping[str, int],
         now_ns: Callable[[], int],
     ) -> None:
-        """Begin to write, also what is logged with Python's ``logging``."""
+        """Configure structlog for this process and begin to write."""
         self._now_ns = now_ns
         self._thresholds = Thresholds(levels)
-        self._render = renderer_of(form, terminal=terminal)
+        self._processors: Sequence[Processor] = (
+            self._head,
+            hide,
+            structlog.processors.format_exc_info,
+            renderer_of(form, terminal=terminal),
+        )
         self._writer = LineWriter(descriptor, self.lost_line)
+        structlog.configure(
+            processors=self._processors,
+            wrapper_class=Logger,
+            context_class=dict,
+            logger_factory=self._output,
+            cache_logger_on_first_use=True,
+        )
         self._bridge = Bridge(self.logger, levels)
         self.audit = AuditLogger(self.logger(AUDIT_LOGGER))
 
     def logger(self, name: str) -> Logger:
         """Return a logger."""
-        return Logger(name, self._thresholds.of(name), self._write)
+        return Logger(self._output(name), self._processors, {})
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
         """Set the levels of all loggers anew."""
@@ -124,32 +148,25 @@ class Logs:
         """Write what waits; give up after ``CLOSE_TIMEOUT_S``."""
         self._writer.close(CLOSE_TIMEOUT_S)
 
+    def _output(self, *names: Any) -> _Output:  # noqa: ANN401  structlog hands on what it got
+        name = str(names[0]) if names else "doorkeeper"
+        return _Output(name, self._thresholds.of(name), self._writer.write)
+
+    def _head(self, logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["timestamp_ns"] = self._now_ns()
+        event["logger"] = logger.name
+        return event
+
     def lost_line(self, count: int) -> bytes:
         """Return the line that tells how many were dropped."""
-        text = "log lines were lost because nobody read them"
-        return self._line("doorkeeper.logs", 30, text, {"lines": count})
-
-    def _write(self, name: str, level: int, text: str, fields: Mapping[str, object]) -> None:
-        self._writer.write(self._line(name, level, text, fields))
-
-    def _line(self, name: str, level: int, text: str, fields: Mapping[str, object]) -> bytes:
-        event: dict[str, Any] = {**fields, "level": _LEVEL_NAMES[level], "event": text}
-        hide(event)
-        trace = _trace(event.pop("exc_info", None))
-        if trace is not None:
-            event["exception"] = trace
-        return self._render({**event, "timestamp_ns": self._now_ns(), "logger": name})
-
-
-def _trace(cause: object) -> str | None:
-    """Return the traceback of an exception, of ``logging``'s three values, or, for True, of now."""
-    if cause is True:
-        cause = sys.exc_info()
-    if isinstance(cause, tuple):
-        cause = cause[1]
-    if not isinstance(cause, BaseException):
-        return None
-    return "".join(traceback.format_exception(cause)).rstrip("\n")
+        event: EventDict = {
+            "event": "log lines were lost because nobody read them",
+            "level": "WARN",
+            "logger": "doorkeeper.logs",
+            "timestamp_ns": self._now_ns(),
+            "lines": count,
+        }
+        return bytes(self._processors[-1](None, "", event))  # type: ignore[arg-type]
 
 
 assert set(_LEVEL_NAMES) <= set(LEVELS.values())

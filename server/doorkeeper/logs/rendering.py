@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    EventDict = dict[str, Any]
-    Renderer = Callable[[EventDict], bytes]
+    from structlog.typing import EventDict, WrappedLogger
+
+    Renderer = Callable[[WrappedLogger, str, EventDict], bytes]
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
@@ -30,7 +31,7 @@ def renderer_of(form: str, *, terminal: bool) -> Renderer:
     return console(colors=terminal)
 
 
-def as_json(event: EventDict) -> bytes:
+def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     """Render one object: time in UTC, level, logger, event, then the fields."""
     when, level, logger, text = _head(event)
     stamp = datetime.fromtimestamp(when // NS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -44,7 +45,7 @@ def as_json(event: EventDict) -> bytes:
     return _encoded(json.dumps(line, ensure_ascii=False, default=str))
 
 
-def as_kafka(event: EventDict) -> bytes:
+def as_kafka(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     """Render ``[%d] %p %m (%c)``, local time: the pattern that Kafka ships.
 
     As there, nothing is escaped: what reads ``kafka-authorizer.log`` reads this.
@@ -61,7 +62,7 @@ def console(*, colors: bool) -> Renderer:
     dim, bold, reset = ("\x1b[2m", "\x1b[1m", "\x1b[0m") if colors else ("", "", "")
     tints = {"WARN": "\x1b[33m", "ERROR": "\x1b[31m", "FATAL": "\x1b[31m"} if colors else {}
 
-    def render(event: EventDict) -> bytes:
+    def render(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
         when, level, logger, text = _head(event)
         trace = event.pop("exception", None)
         fields = "".join(f" {name}={_shown(value)}" for name, value in event.items())

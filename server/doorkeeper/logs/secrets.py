@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from doorkeeper.config.keys import KEYS
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, WrappedLogger
 
 HIDDEN = "[hidden]"
 
@@ -24,13 +27,14 @@ def is_secret(name: str) -> bool:
     return bool(_SECRET.search(name)) or name in _KEYS or name.replace("_", ".") in _KEYS
 
 
-def hide(event: dict[str, Any]) -> None:
+def hide(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Replace secret values of an event, also inside mappings."""
     for name, value in event.items():
         if is_secret(name):
             event[name] = HIDDEN
         elif isinstance(value, Mapping):
             event[name] = _hidden_inside(value)
+    return event
 
 
 def _hidden_inside(mapping: Mapping[object, object]) -> dict[object, object]:

@@ -1,6 +1,6 @@
 """Brings what modules log with Python's ``logging`` into the same lines.
 
-Plug-ins log so, and parts of ours that may be used without a server: ``doorkeeper.event_log``.
+Plug-ins log so, and parts of ours that may be used without a server.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from doorkeeper.config.levels import LEVELS, ROOT
-from doorkeeper.event_log import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,11 +42,7 @@ class Bridge(logging.Handler):
         """Log a record as an event."""
         level = next((level for level in _OFFERED if record.levelno >= level), _OFFERED[-1])
         fields = {} if record.exc_info is None else {"exc_info": record.exc_info}
-        logger = self._logger(record.name)
         try:
-            if isinstance(record.msg, Event):
-                logger.write(level, record.msg.text, record.msg.fields | fields)
-            else:
-                logger.write(level, record.getMessage(), fields)
+            self._logger(record.name).write(level, record.getMessage(), fields)
         except Exception:  # noqa: BLE001  a record that cannot be formatted must not stop who logs
             self.handleError(record)

@@ -14,12 +14,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import apsw
+import structlog
 
-from doorkeeper.event_log import EventLog
 from doorkeeper.storage.database import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from structlog.typing import FilteringBoundLogger
 
 
 CHECKPOINT_PAGES = 1_000
@@ -67,7 +69,7 @@ class Upkeep:
         self._retention_days = retention_days
         self._pages_checkpointed = 0
         self._pruned_ms: int | None = None
-        self._log = EventLog(__name__)
+        self._log: FilteringBoundLogger = structlog.get_logger(__name__)
 
     def after_commit(self) -> None:
         """Checkpoint when enough pages went to the WAL.

@@ -29,8 +29,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
+import structlog
 
-from doorkeeper.event_log import EventLog
 from doorkeeper.storage import schema
 from doorkeeper.storage.binding_rows import binding_statements, has_many
 from doorkeeper.storage.contract import Change, StorageError
@@ -39,6 +39,8 @@ from doorkeeper.storage.rows import execute, log_rows, statements
 
 if TYPE_CHECKING:
     import asyncio
+
+    from structlog.typing import FilteringBoundLogger
 
     from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.storage.rows import LogRow, Statement
@@ -76,7 +78,7 @@ class Writer:
         self._meter = meter
         self._clock = clock
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
-        self._log = EventLog(__name__)
+        self._log: FilteringBoundLogger = structlog.get_logger(__name__)
         # The loop's side.
         self._pending: deque[OnDone] = deque()
         self._epoch = 0

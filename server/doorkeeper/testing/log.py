@@ -62,8 +62,7 @@ class TestLogger:
         level = _LEVELS.get(level, level)
         if not self._logger.isEnabledFor(level):
             return
-        shown = dict(fields)
-        hide(shown)
+        shown = hide(None, "", dict(fields))
         cause = _exception(shown.pop("exc_info", None))
         text = " ".join([event, *(f"{name}={value}" for name, value in shown.items())])
         self._logger.log(level, "%s", text, exc_info=cause)

@@ -8,11 +8,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from doorkeeper.app.closing import TookTooLong, close, interrupted_after
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.event_log import EventLog
 from testkit.logs import readable_logs
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Stays(StandardAuthorizer):
 def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
     """The log names it, and who called goes on."""
     with readable_logs(tmp_path / "log") as log:
-        close(GuardedAuthorizer(Stays()), EventLog("x"), most_s=0.2)
+        close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.2)
 
         (line,) = log.lines()
 
@@ -49,7 +49,7 @@ def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
     staying.start()
     try:
         with readable_logs(tmp_path / "log") as log:
-            close(GuardedAuthorizer(StandardAuthorizer()), EventLog("x"))
+            close(GuardedAuthorizer(StandardAuthorizer()), structlog.get_logger("x"))
 
             (line,) = log.lines()
     finally:

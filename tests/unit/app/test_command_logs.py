@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper.app.command_logs import command_logs
-from doorkeeper.event_log import EventLog
 
 if TYPE_CHECKING:
     import pytest
@@ -17,7 +18,7 @@ def test_warnings_go_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     before = logging.root.handlers
 
     with command_logs():
-        EventLog("doorkeeper.x").warning("a part", key="v")
+        structlog.get_logger("doorkeeper.x").warning("a part", key="v")
         logging.getLogger("plugin").warning("a plug-in")
         logging.getLogger("plugin").info("not this")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.event_log import EventLog
 from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import (
@@ -45,7 +46,7 @@ class World:
         self.store = store or HandStore()
         users = ScramUsers([credential("alice")])
         self.changes = CredentialChanges(
-            users, self.store, asyncio.get_running_loop(), EventLog("doorkeeper.server")
+            users, self.store, asyncio.get_running_loop(), structlog.get_logger("doorkeeper.server")
         )
 
     def begun(self) -> World:

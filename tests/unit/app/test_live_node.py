@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import structlog
+
 from doorkeeper import registry
 from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.topic_changes import TopicChanges
-from doorkeeper.event_log import EventLog
 from doorkeeper.node import Broker, Member
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.topics import Topics
@@ -39,7 +40,7 @@ def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) ->
         ScramUsers([credential("alice")]),
         HeldStore(),
         asyncio.get_running_loop(),
-        EventLog("doorkeeper.server"),
+        structlog.get_logger("doorkeeper.server"),
     )
     return LiveNode(
         settings=settings,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
+
 from testkit.logs import readable_logs
 
 if TYPE_CHECKING:
@@ -11,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def test_events_carry_level_and_logger(tmp_path: Path) -> None:
-    """A logger by name writes events with fields, from its level on."""
+    """A logger of structlog by name writes events with fields, from its level on."""
     with readable_logs(tmp_path / "log", {"a.loud": 5, "a.quiet": 40}) as log:
-        loud, quiet = log.logs.logger("a.loud"), log.logs.logger("a.quiet")
+        loud, quiet = structlog.get_logger("a.loud"), structlog.get_logger("a.quiet")
         loud.trace("t")
         loud.debug("d")
         loud.info("i", x=1)
@@ -31,14 +33,23 @@ def test_events_carry_level_and_logger(tmp_path: Path) -> None:
     assert lines[2]["x"] == 1
 
 
+def test_bound_fields_stay(tmp_path: Path) -> None:
+    """A bound logger adds its fields to each event."""
+    with readable_logs(tmp_path / "log") as log:
+        structlog.get_logger("a").bind(connection="c").info("i", x=1)
+        (line,) = log.lines()
+
+    assert (line["connection"], line["x"]) == ("c", 1)
+
+
 def test_exceptions_have_their_traceback(tmp_path: Path) -> None:
     """What goes wrong is logged with the traceback, in one line."""
     with readable_logs(tmp_path / "log") as log:
         try:
             _ = 1 // 0
         except ZeroDivisionError as error:
-            log.logs.logger("a").exception("failed")
-            log.logs.logger("a").error("failed", exc_info=error)
+            structlog.get_logger("a").exception("failed")
+            structlog.get_logger("a").error("failed", exc_info=error)
         lines = log.lines()
 
     assert len(lines) == 2
@@ -49,7 +60,9 @@ def test_exceptions_have_their_traceback(tmp_path: Path) -> None:
 def test_secrets_are_hidden(tmp_path: Path) -> None:
     """No processor order and no form lets a secret's value through."""
     with readable_logs(tmp_path / "log") as log:
-        log.logs.logger("a").info("i", password="s3cret", configs={"sasl.jaas.config": "s3cret"})
+        structlog.get_logger("a").info(
+            "i", password="s3cret", configs={"sasl.jaas.config": "s3cret"}
+        )
         lines = log.lines()
 
     assert "s3cret" not in str(lines)
@@ -58,7 +71,7 @@ def test_secrets_are_hidden(tmp_path: Path) -> None:
 def test_levels_are_set_anew(tmp_path: Path) -> None:
     """New levels count at once, for loggers in use too."""
     with readable_logs(tmp_path / "log") as log:
-        logger = log.logs.logger("a.b")
+        logger = structlog.get_logger("a.b")
         logger.debug("before")
         log.logs.set_levels({"a": 10})
         logger.debug("after")

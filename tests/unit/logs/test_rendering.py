@@ -20,7 +20,7 @@ def event(text: str, **fields: object) -> dict[str, Any]:
 
 def test_json_is_one_object_a_line() -> None:
     """Time in UTC to the millisecond, then level, logger, event and the fields, in order."""
-    line = as_json(event("started\n", ms=7, path={"a": 1}, other=object))
+    line = as_json(None, "", event("started\n", ms=7, path={"a": 1}, other=object))
 
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
@@ -38,7 +38,7 @@ def test_json_is_one_object_a_line() -> None:
 
 def test_kafkas_form_escapes_nothing() -> None:
     """The line is ``[%d] %p %m (%c)``; what reads Kafka's files reads it."""
-    line = as_kafka(event("Principal = User:a is Denied operation = READ\n"))
+    line = as_kafka(None, "", event("Principal = User:a is Denied operation = READ\n"))
 
     assert re.fullmatch(
         rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,123\] INFO Principal = User:a is Denied operation ="
@@ -49,12 +49,12 @@ def test_kafkas_form_escapes_nothing() -> None:
 
 def test_kafkas_form_appends_fields() -> None:
     """Events of ours have fields, which follow their text."""
-    assert b"INFO started ms=7 (a.b)\n" in as_kafka(event("started", ms=7))
+    assert b"INFO started ms=7 (a.b)\n" in as_kafka(None, "", event("started", ms=7))
 
 
 def test_the_console_form_cannot_be_forged() -> None:
     """Control characters in names that clients choose are shown, not sent to the terminal."""
-    line = console(colors=False)(event("bad \x1b[2J\nname", client="a\nb", peer="x"))
+    line = console(colors=False)(None, "", event("bad \x1b[2J\nname", client="a\nb", peer="x"))
 
     assert line.count(b"\n") == 1
     assert b"\x1b" not in line
@@ -63,15 +63,15 @@ def test_the_console_form_cannot_be_forged() -> None:
 
 def test_the_console_form_shows_tracebacks() -> None:
     """An exception's traceback follows the line."""
-    line = console(colors=False)(event("failed", exception="Traceback:\n  x"))
+    line = console(colors=False)(None, "", event("failed", exception="Traceback:\n  x"))
 
     assert line.endswith(b"failed (a.b)\nTraceback:\n  x\n")
 
 
 def test_colours_are_for_terminals() -> None:
     """A terminal gets colours, by level."""
-    assert b"\x1b[1mok\x1b[0m" in console(colors=True)(event("ok"))
-    assert b"\x1b[31m" in console(colors=True)(event("no") | {"level": "ERROR"})
+    assert b"\x1b[1mok\x1b[0m" in console(colors=True)(None, "", event("ok"))
+    assert b"\x1b[31m" in console(colors=True)(None, "", event("no") | {"level": "ERROR"})
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_colours_are_for_terminals() -> None:
 )
 def test_forms(form: str, begin: bytes, *, terminal: bool) -> None:
     """Auto is console on a terminal and JSON otherwise."""
-    assert renderer_of(form, terminal=terminal)(event("x")).startswith(begin)
+    assert renderer_of(form, terminal=terminal)(None, "", event("x")).startswith(begin)
 
 
 def test_text_that_is_no_utf_8_does_not_stop_the_log() -> None:
     """A lone surrogate is written as an escape."""
-    assert b"\\udc80" in as_json(event("\udc80"))
+    assert b"\\udc80" in as_json(None, "", event("\udc80"))

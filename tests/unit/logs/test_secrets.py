@@ -31,9 +31,7 @@ def test_secrets_inside_mappings_are_hidden_too() -> None:
         "configs": {"sasl.jaas.config": "s3cret", "deep": {"token": "s3cret"}, "node.id": "1"},
     }
 
-    hide(event)
-
-    assert event == {
+    assert hide(None, "info", event) == {
         "event": "configured",
         "password": HIDDEN,
         "configs": {"sasl.jaas.config": HIDDEN, "deep": {"token": HIDDEN}, "node.id": "1"},

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
 from doorkeeper.storage import schema
 from doorkeeper.storage.database import connect
 from doorkeeper.storage.rows import append, log_rows
 from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, PRUNE_INTERVAL_MS, Upkeep, prune
-from testkit.logs import captured_events
 from testkit.stores import NOW_MS, adding
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def test_a_prune_that_fails_is_said_and_waits_for_its_next_turn(
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=0)
     connection.pragma("query_only", True)
 
-    with captured_events() as lines:
+    with capture_logs() as lines:
         assert not upkeep.when_idle()
         assert not upkeep.when_idle()
 
@@ -195,7 +195,7 @@ def test_a_checkpoint_that_fails_is_said(connection: apsw.Connection) -> None:
     write_pages(connection, CHECKPOINT_PAGES)
     connection.execute("BEGIN IMMEDIATE")
 
-    with captured_events() as lines:
+    with capture_logs() as lines:
         upkeep.after_commit()
 
     assert [line["event"] for line in lines] == ["store_checkpoint_failed"]

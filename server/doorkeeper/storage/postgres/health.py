@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.event_log import EventLog
+    from doorkeeper.logs.pipeline import Logger
 
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 5.0
@@ -41,7 +41,7 @@ WRITER: Final = "writer"
 class Health:
     """Whether the store answers, and since when what the node knows is the newest there is."""
 
-    def __init__(self, clock: Callable[[], float], log: EventLog, name: str) -> None:
+    def __init__(self, clock: Callable[[], float], log: Logger, name: str) -> None:
         """Begin with a store that was just read. ``clock`` is steady, in seconds."""
         self._clock = clock
         self._log = log

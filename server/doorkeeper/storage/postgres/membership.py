@@ -28,7 +28,6 @@ from doorkeeper.storage.postgres.losing import LOST, ended
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.event_log import EventLog
     from doorkeeper.logs.pipeline import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
@@ -102,7 +101,7 @@ class Membership:
         *,
         interval_s: float,
         timeout_s: float,
-        log: Logger | EventLog,
+        log: Logger,
     ) -> None:
         """Prepare; ``own`` says at each beat what the others shall know of this node."""
         self._connect = connect

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from doorkeeper.event_log import EventLog
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.contract import Participant
 
 LOG_ROWS: Final = 2_000
@@ -29,7 +29,7 @@ LOG_ROWS: Final = 2_000
 class Position:
     """The newest revision that a node has, and those whose state is at it."""
 
-    def __init__(self, revision: int, made_by: UUID | None, *, name: str, log: EventLog) -> None:
+    def __init__(self, revision: int, made_by: UUID | None, *, name: str, log: Logger) -> None:
         """Begin at the revision of a state that was read, and the batch that made it."""
         self.revision = revision
         self.participants: list[Participant] = []

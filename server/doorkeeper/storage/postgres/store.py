@@ -22,8 +22,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Self
 
 import asyncpg
+import structlog
 
-from doorkeeper.event_log import EventLog
 from doorkeeper.metrics.hooks import StoreMeter, StoreSight
 from doorkeeper.storage.cluster_id import random_uuid
 from doorkeeper.storage.contract import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.contract import (
         Change,
         ConfigKey,
@@ -109,7 +110,7 @@ class PostgresStore(Store):
         self._closing = False
         self._tasks: list[asyncio.Task[None]] = []
         self._expiry: asyncio.TimerHandle | None = None
-        self._log = EventLog("doorkeeper.store")
+        self._log: Logger = structlog.get_logger("doorkeeper.store")
         self._position = Position(state.revision, state.made_by, name=name, log=self._log)
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import pytest
+import structlog
 
-from doorkeeper.event_log import EventLog
 from doorkeeper.node import Member
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
 from testkit.edge import PATIENCE_S
-from testkit.logs import captured_events
 from testkit.shared_stores import prepared
 from testkit.sharing import connecting
 from testkit.tcp_proxy import TcpProxy
@@ -57,7 +56,7 @@ class Seen:
             self._take,
             interval_s=BEAT_S,
             timeout_s=TIMEOUT_S,
-            log=EventLog("doorkeeper.nodes"),
+            log=structlog.get_logger("doorkeeper.nodes"),
         )
 
     def _take(self, members: Sequence[Member]) -> None:
@@ -218,7 +217,7 @@ async def test_a_fault_does_not_end_the_beats(database: Database) -> None:
     await prepared(database)
     async with entered(database.url(), member(1), member(2)) as (one, two):
         await becomes(one.ids, [1, 2])
-        with captured_events() as lines:
+        with structlog.testing.capture_logs() as lines:
             database.execute("UPDATE doorkeeper.node SET about = 'nothing' WHERE node_id = 2")
             two.own = cast("Any", None)
             await becomes(one.ids, [1])
@@ -242,7 +241,7 @@ async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
     """Once; when the other one is gone it takes its place again."""
     await prepared(database)
     async with entered(database.url(), member(1)) as (one,):
-        with captured_events() as lines:
+        with structlog.testing.capture_logs() as lines:
             database.execute(
                 "UPDATE doorkeeper.node SET run = gen_random_uuid(),"
                 " leaves_at = now() + interval '1 second'"
@@ -258,7 +257,7 @@ async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
 async def test_another_secret_is_told_once(database: Database) -> None:
     """And again when it has changed and still is not ours; of none at all the same."""
     await prepared(database)
-    with captured_events() as lines:
+    with structlog.testing.capture_logs() as lines:
         async with entered(database.url(), member(1, "aa"), member(2, "aa")) as (one, two):
             await becomes(one.ids, [1, 2])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
+import structlog
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.metrics import table
@@ -16,7 +17,6 @@ from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
 from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
 from testkit.edge import PATIENCE_S
-from testkit.logs import captured_events
 from testkit.postgres import OWNER, Postgres
 from testkit.sharing import Node, node
 from testkit.tcp_proxy import TcpProxy
@@ -174,7 +174,7 @@ async def test_a_database_that_takes_no_writes_is_away(database: Database) -> No
         async with node(database.url(), 2) as two:
             await two.create(B)
         await one.reaches(1)  # so it follows by now
-        with captured_events() as lines:
+        with structlog.testing.capture_logs() as lines:
             database.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
             assert isinstance(await one.create(A), StoreAway)
             for _ in range(2):
