@@ -39,7 +39,7 @@ SWITCH_S = 0.0005
 """How long one thread may keep Python's lock from another that waits for it; usually it is 5 ms.
 
 The store's thread needs it for moments, between two calls into SQLite, and everybody whose change
-it writes waits with it: at 5 ms a change among 64 connections took up to twice as long."""
+it writes waits with it."""
 
 SIGNAL_STATUS = 128
 """A process that a second signal ends has this status plus the signal's number, as in a shell."""

@@ -63,8 +63,8 @@ HEAVY = {
     "xml",
     "zipfile",
 }
-"""What a server in clear, or with users and no TLS, needs nothing of: imported where it is asked
-for."""
+"""What a server in clear, or with users and no TLS, needs nothing of: imported where something asks
+for it. A configuration file does: what reads Java's format imports XML, HTTP and mail."""
 
 OURS = {"doorkeeper", "doorkeeper_wire"}
 
@@ -113,28 +113,28 @@ def test_the_command_line_imports_little(tmp_path: Path) -> None:
 
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-FILES = {
-    "in clear": "listeners=PLAINTEXT://localhost:0\n",
-    "with users": f"""\
-listeners=SASL://localhost:0
-listener.security.protocol.map=SASL:SASL_PLAINTEXT
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256
-listener.name.sasl.plain.sasl.jaas.config={PLAIN} required user_alice="alice-secret";
-authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-""",
+OPTIONS = {
+    "in clear": ["listeners=PLAINTEXT://localhost:0"],
+    "with users": [
+        "listeners=SASL://localhost:0",
+        "listener.security.protocol.map=SASL:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256",
+        f'listener.name.sasl.plain.sasl.jaas.config={PLAIN} required user_alice="alice-secret";',
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    ],
 }
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", OPTIONS)
 def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
     """A started server has loaded no aiohttp, rich, construct: a short list, nothing for later."""
     imported_by("import asyncio", tmp_path / "little")
     report = tmp_path / "modules"
     program = LISTING + "runpy.run_module('doorkeeper', run_name='__main__', alter_sys=True)"
-    file = tmp_path / "server.properties"
-    file.write_text(f"{FILES[kind]}doorkeeper.data.dir={tmp_path / 'data'}\n", encoding="utf-8")
+    options = [*OPTIONS[kind], f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    overrides = [word for option in options for word in ("--override", option)]
     with subprocess.Popen(
-        [sys.executable, "-c", program, report, "serve", "--config", file],
+        [sys.executable, "-c", program, report, "serve", *overrides],
         stdout=subprocess.PIPE,
         cwd=tmp_path,
         text=True,
