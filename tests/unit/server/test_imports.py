@@ -52,7 +52,6 @@ HEAVY = {
     "logging.config",
     "logging.handlers",
     "multiprocessing",
-    "pickle",
     "random",
     "secrets",
     "shutil",
