@@ -9,24 +9,24 @@ in chunks (``acl_chunks``): the next description makes those anew in which somet
 and joins. Kept are those that somebody asked for, once all of a kind are made; what is given up
 half-way has changed nothing.
 
-Other long questions (all that one principal has, all that is denied) are answered in pieces too, of
-which nothing is kept.
+Other long questions (all that one principal has, all that is denied, all on a pattern on which very
+many have a right) are answered in pieces too, of which nothing is kept.
 """
 
 from __future__ import annotations
 
-from operator import is_
+from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.search import ALL_ENTRIES, matching, matching_in_cell, types_of
+from doorkeeper.acl.search import ALL_ENTRIES, matching, matching_in_cell, selected, types_of
 from doorkeeper.acl.steps import touched_since
 from doorkeeper.acl_chunks import differing, followed, names_in
 from doorkeeper.acl_row_encoder import RowEncoder
 from doorkeeper.pieces import PIECE, finished, in_order, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from immutables import Map
 
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from doorkeeper.pieces import Pieces
 
     Kinds = tuple[PatternType, ...]
+    Found = tuple[str, PatternType, Any]
+    """A pattern's name and kind, and the group or the cell that stands on it."""
 
+_NAME = itemgetter(0)
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 
 KEPT_MAX: Final = 3
@@ -65,6 +68,9 @@ class Description(NamedTuple):
     @property
     def is_long(self) -> bool:
         """Say whether others should be answered while it is made."""
+        if self.wanted.pattern.name is not None:
+            named = [each for kind in types_of(self.wanted.pattern) for each in self.named(kind)]
+            return sum(_size(value) for _, _, value in named) > PIECE
         found = [each for kind in types_of(self.wanted.pattern) for each in self.values(kind)]
         if sum(map(len, found)) > PIECE:
             return True
@@ -86,6 +92,11 @@ class Description(NamedTuple):
         return encoder.answer(total, joined)
 
     @property
+    def is_of_all(self) -> bool:
+        """Say whether all that there is of a resource type, or of some, is asked for."""
+        return self.wanted.pattern.name is None and self.is_of_groups
+
+    @property
     def is_of_groups(self) -> bool:
         """Say whether all that stands on a pattern is asked for."""
         return self.wanted.entry == ALL_ENTRIES
@@ -98,21 +109,50 @@ class Description(NamedTuple):
 
     def values(self, resource_type: ResourceType) -> tuple[Map[str, Any], ...]:
         """Return for each kind the groups of a resource type, or the cells of the one principal."""
-        index = self.snapshot.types[resource_type]
-        principal = self.wanted.entry.principal
-        names: Names[Any] | None = index.patterns
-        if principal is not None:
-            names = index.principals.get(principal)
+        names = self._names(resource_type)
         if names is None:
             return ()
         return tuple(names.literals if kind is _LITERAL else names.prefixes for kind in self.kinds)
 
-    def bindings(self, pattern: ResourcePattern, value: Group | Cell) -> list[AclBinding]:
-        """Return what is asked for of one pattern, in no order."""
+    def named(self, resource_type: ResourceType) -> list[Found]:
+        """Return what a filter with a name finds of a resource type, in the order of the rows."""
+        names = self._names(resource_type)
+        return [] if names is None else sorted(selected(names, self.wanted.pattern), key=_NAME)
+
+    def patterns(self, resource_type: ResourceType) -> Pieces[Iterable[Found]]:
+        """Find what is asked about of a resource type, in the order of the rows."""
+        if self.wanted.pattern.name is not None:
+            return self.named(resource_type)
+        values = self.values(resource_type)
+        return (
+            (name, kind, value)
+            for name in (yield from names_in(values))
+            for kind, each in zip(self.kinds, values, strict=True)
+            if (value := each.get(name)) is not None
+        )
+
+    def bindings(
+        self, pattern: ResourcePattern, value: Group | Cell
+    ) -> Pieces[Collection[AclBinding]]:
+        """Find what is asked for of one pattern, in no order."""
         wanted = self.wanted.entry
-        if wanted.principal is None:
-            return matching(cast("Group", value), wanted)
-        return matching_in_cell(pattern, cast("Cell", value), wanted)
+        if wanted.principal is not None:
+            return matching_in_cell(pattern, cast("Cell", value), wanted)
+        group = cast("Group", value)
+        if self.is_of_groups:
+            return group
+        if len(group) <= PIECE:
+            return matching(group, wanted)
+        found = []
+        for part in parts(group):
+            found += matching(part, wanted)
+            yield
+        return found
+
+    def _names(self, resource_type: ResourceType) -> Names[Any] | None:
+        index = self.snapshot.types[resource_type]
+        principal = self.wanted.entry.principal
+        return index.patterns if principal is None else index.principals.get(principal)
 
 
 class Kept(NamedTuple):
@@ -138,18 +178,16 @@ class AclRows:
         """
         pattern = wanted.pattern
         snapshot = self._snapshot()
-        if pattern.name is not None or snapshot is None:
-            return None
-        if ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
+        if snapshot is None or ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
             return None
         answer = Description(self, snapshot, wanted)
-        return answer if answer.is_of_groups or answer.is_long else None
+        return answer if answer.is_of_all or answer.is_long else None
 
     def of(
         self, description: Description, resource_type: ResourceType, encoder: RowEncoder
     ) -> Pieces[Rows]:
         """Make the rows of a resource type, sorted by name, of each name the literal first."""
-        if not description.is_of_groups:
+        if not description.is_of_all:
             return (yield from _picked(description, resource_type, encoder))
         now, steps = description.values(resource_type), description.snapshot.steps
         kept = self._kept.setdefault(resource_type, {})
@@ -185,19 +223,14 @@ def _picked(
     description: Description, resource_type: ResourceType, encoder: RowEncoder
 ) -> Pieces[Rows]:
     """Make the rows of what a description asks for of each pattern."""
-    values = description.values(resource_type)
     total = 0
     joined = []
-    for names in parts((yield from names_in(values))):
+    for found in parts((yield from description.patterns(resource_type))):
         rows = []
-        for name in names:
-            for kind, each in zip(description.kinds, values, strict=True):
-                value = each.get(name)
-                if value is None:
-                    continue
-                pattern = ResourcePattern(resource_type, name, kind)
-                if bindings := description.bindings(pattern, value):
-                    rows.append((yield from encoder.row(bindings)))
+        for name, kind, value in found:
+            pattern = ResourcePattern(resource_type, name, kind)
+            if bindings := (yield from description.bindings(pattern, value)):
+                rows.append((yield from encoder.row(bindings)))
         total += len(rows)
         joined.append(b"".join(rows))
         yield

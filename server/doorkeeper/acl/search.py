@@ -83,7 +83,7 @@ def _add_groups(
     # stored are the answer, and sorting them is most of the work. Sorting is stable, and names
     # alone are compared fastest: of each name the literal stays first.
     everything = wanted.entry == ALL_ENTRIES
-    for _, _, group in sorted(_selected(patterns, wanted.pattern), key=_NAME):
+    for _, _, group in sorted(selected(patterns, wanted.pattern), key=_NAME):
         if everything:
             found += sorted(group) if len(group) > 1 else group
         else:
@@ -103,7 +103,7 @@ def _add_cells(
 ) -> None:
     # One principal has the same few rights on many resources: their entries are made once.
     known: dict[Cell, list[AccessControlEntry]] = {}
-    for name, pattern_type, cell in sorted(_selected(cells, wanted.pattern), key=_NAME):
+    for name, pattern_type, cell in sorted(selected(cells, wanted.pattern), key=_NAME):
         pattern = _new(ResourcePattern, (resource_type, name, pattern_type))
         entries = known.get(cell)
         if entries is None:
@@ -129,7 +129,7 @@ def _matching(cell: Cell, wanted: AccessControlEntryFilter) -> list[AccessContro
     return [each for each in entries if entry_matches(wanted, each)]
 
 
-def _selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:
+def selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:
     """Return the wanted patterns of one resource type, of each name the literal first."""
     name, kind = wanted.name, wanted.pattern_type
     if name is not None and kind is PatternType.MATCH:

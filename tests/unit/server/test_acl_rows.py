@@ -283,6 +283,30 @@ def test_a_row_of_very_many_acls(version: int) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
+        wanted(name="t"),
+        wanted(ResourceType.TOPIC, "t", LITERAL),
+        wanted(name="to", pattern_type=PREFIXED),
+        wanted(ResourceType.TOPIC, "topic", PatternType.MATCH),
+        wanted(name="t", operation=READ),
+        wanted(name="t", host="1"),
+    ],
+)
+def test_a_name_with_very_many_acls(asked: AclBindingFilter, version: int) -> None:
+    """All who have a right on one pattern: others are answered meanwhile."""
+    users = [allow(f"user-{number}", READ, topic("t"), str(number)) for number in range(3000)]
+    others = [allow(f"user-{number}", WRITE, topic("to", PREFIXED)) for number in range(500)]
+    kept = Kept(load(numbered([*users, *others, *many(3), *WORLD])))
+
+    assert kept.agrees(asked, version)
+    answer = kept.rows.description(asked)
+    assert answer is not None
+    assert len(list(answer.pieces(version))) > 500 / PIECE
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize(
+    "asked",
+    [
         wanted(principal="User:alice"),
         wanted(principal="User:nobody"),
         wanted(host="10.0.0.1"),
