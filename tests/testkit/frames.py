@@ -1,5 +1,6 @@
 """A client that speaks in single frames, so that a test can say exactly what it sends and got."""
 
+import select
 import socket
 import struct
 from typing import Any, NamedTuple, Self
@@ -38,6 +39,14 @@ class FrameClient:
     def close(self) -> None:
         """End the connection."""
         self._socket.close()
+
+    def is_open(self) -> bool:
+        """Say whether the server has left it open: one that long asked nothing it may close."""
+        readable, _, _ = select.select([self._socket], [], [], 0)
+        try:
+            return not readable or self._socket.recv(1, socket.MSG_PEEK) != b""
+        except ConnectionError:
+            return False
 
     def ask(self, request: Any, response: Any, version: int, *, header: bytes | None = None) -> Any:
         """Send a request; return the response message, or ``Closed``."""

@@ -89,10 +89,10 @@ class Side:
 
     def ask(self, step: Step) -> Any:
         """Send one step; after a change wait until it is in force."""
-        client = self._clients.get(step.user) or self._connect(step.user)
-        answer = client.ask(replaced(step.request, self.ids), step.response, step.version)
+        answer = self._client(step.user).ask(
+            replaced(step.request, self.ids), step.response, step.version
+        )
         if isinstance(answer, Closed):
-            self._clients.pop(step.user).close()
             return "closed"
         seen = fields(answer)
         if changed(step, seen):
@@ -181,7 +181,13 @@ class Side:
         for topic in self._metadata().topics:
             self.ids[id_of(topic.name)] = topic.topic_id
 
-    def _connect(self, user: str | None) -> FrameClient:
+    def _client(self, user: str | None) -> FrameClient:
+        """Return a user's connection, another one where the server has closed the last."""
+        client = self._clients.get(user)
+        if client is not None:
+            if client.is_open():
+                return client
+            client.close()
         client = FrameClient(self.target.plain if user is None else self.target.sasl)
         if user is not None:
             client.login(user, USERS[user])
@@ -189,8 +195,7 @@ class Side:
         return client
 
     def _admin(self, step: Step) -> Any:
-        client = self._clients.get(None) or self._connect(None)
-        return client.ask(step.request, step.response, step.version)
+        return self._client(None).ask(step.request, step.response, step.version)
 
     def _metadata(self) -> Any:
         return self._admin(Step(None, MetadataRequest(topics=None), MetadataResponse, NEWEST))
