@@ -202,7 +202,7 @@ class Recollection:
         found = None if answers is None else answers.get(asked)
         if found is None or not (self._session.expires_s is None or self._admits(found, now_s)):
             return None
-        return self._given(found, correlation_id)
+        return self._given(found, correlation_id, now_s)
 
     def repeated_in_a_row(
         self, frames: Iterable[bytes], now_s: float, answers_max: int, bytes_max: int
@@ -224,7 +224,7 @@ class Recollection:
             found = answers.get(question(frame))
             if found is None or bytes_max <= 0 or (limited and not self._admits(found, now_s)):
                 break
-            given.append(self._given(found, frame[4:8]))
+            given.append(self._given(found, frame[4:8], now_s))
             bytes_max -= len(given[-1])
         return given
 
@@ -243,7 +243,7 @@ class Recollection:
         """Say whether a session that ends takes such a request; others take all of them."""
         return self._session.admit(found.api_key, now_s) is _SERVE
 
-    def _given(self, found: Remembered, correlation_id: bytes) -> bytes:
+    def _given(self, found: Remembered, correlation_id: bytes, now_s: float) -> bytes:
         """Return the frame of an answer; what it left behind when it was made is left again."""
         memory = self._memory
         self._counts.requests += 1
@@ -255,7 +255,7 @@ class Recollection:
             for told in found.told:
                 if told.count:
                     told.count += 1
-                    told.last_ns = told.now_ns()
+                    told.last_s = now_s
                     told.last_correlation_id = correlation_id
                 elif (told_again := decisions.told_again) is not None:
                     told_again(told, correlation_id)

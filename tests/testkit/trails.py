@@ -97,6 +97,10 @@ class HandLoop:
 
     def __init__(self) -> None:
         self.later: list[tuple[float, Callable[[], None], Timer]] = []
+        self.now_s = 100.0
+
+    def time(self) -> float:
+        return self.now_s
 
     def call_later(self, delay_s: float, call: Callable[[], None]) -> Timer:
         timer = Timer()

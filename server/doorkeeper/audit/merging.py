@@ -279,7 +279,7 @@ class Merging:
             entries.append(entry)
         if not wanted:
             return None
-        told = Told((context, actions, results), self._now_ns)
+        told = Told((context, actions, results))
         # Where some had no room, or are handed over already, the next time looks for all again.
         if len(entries) == wanted and self._window is window:
             told.entries, told.window = entries, window
@@ -323,11 +323,11 @@ class Merging:
             return
         happened = self._happened()
         again = [
-            Again(each.entries, each.count, each.last_ns, each.last_correlation_id)
+            Again(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
             for each in self._again
         ]
         for told in self._again:
-            told.count = 0
+            told.count, told.last_s = 0, 0.0
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
         self._window = object()
 
@@ -339,6 +339,13 @@ class Merging:
             return [*decision_events(decisions), *map(login_event, logins)]
 
         self._queue.put(Item(self._now_ns(), made, events=count, happened=happened))
+
+    def _last_ns(self, told: Told) -> int:
+        """Return when decisions were told last: to the turn of the loop where none was counted."""
+        if not told.last_s:
+            return told.last_ns
+        since_ns = int((self._loop.time() - told.last_s) * 1e9)
+        return max(told.last_ns, self._now_ns() - since_ns)
 
     def close(self) -> None:
         """Hand over for the last time; what has no room is counted as dropped."""

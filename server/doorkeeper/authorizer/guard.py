@@ -72,8 +72,8 @@ class Told:
     What is behind ``results`` is for who is told: where and in which time it counts them, how often
     it was told since, and when and for which request last: its correlation id, as
     a number or as its four bytes.
-    ``count`` is above zero only while that time lasts; to add to it then, with ``last_ns`` (as
-    ``now_ns`` tells it) and ``last_correlation_id``, is to tell it again.
+    ``count`` is above zero only while that time lasts; to add to it then, with ``last_s`` (on the
+    clock of the event loop) and ``last_correlation_id``, is to tell it again.
     """
 
     __slots__ = (
@@ -83,12 +83,12 @@ class Told:
         "entries",
         "last_correlation_id",
         "last_ns",
-        "now_ns",
+        "last_s",
         "results",
         "window",
     )
 
-    def __init__(self, once: ToldOnce, now_ns: Callable[[], int]) -> None:
+    def __init__(self, once: ToldOnce) -> None:
         """Take what was told: copies, because whoever gave the lists may change them."""
         self.context, actions, results = once
         self.actions = [*actions]
@@ -96,8 +96,8 @@ class Told:
         self.entries: Sequence[Any] = ()
         self.window: object = None
         self.count = 0
-        self.now_ns = now_ns
         self.last_ns = 0
+        self.last_s = 0.0
         self.last_correlation_id: int | bytes = 0
 
 

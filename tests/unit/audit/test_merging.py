@@ -6,6 +6,8 @@ import gc
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
+import pytest
+
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acl.snapshot import EMPTY
@@ -266,7 +268,7 @@ def test_decisions_that_are_told_again(tmp_path: Path) -> None:
     """They count as new ones: while their entries are counted, and when they are no longer."""
     w = World(tmp_path)
     quiet = READ._replace(log_if_allowed=False)
-    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]), w.now_ns)
+    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
     w.decide("bob", READ, number=1)
     for number in (2, 3):
         w.merging.told_again(told, id_of(number))
@@ -353,6 +355,26 @@ def test_lists_that_change_are_others(tmp_path: Path) -> None:
     ]
 
 
+def test_the_memory_of_answers_tells_the_time_of_the_loop(tmp_path: Path) -> None:
+    """It adds to the count itself, with the time of its turn; the later of both is the last."""
+    w = World(tmp_path)
+    start_ns = w.time.ns
+    told = w.merging.decided(request_of("bob"), [READ], [ALLOWED])
+    assert told is not None
+    w.merging.told_again(told, id_of(2))
+    w.time.sleep(0.2)
+    w.loop.now_s += 0.2
+    told.count, told.last_s, told.last_correlation_id = told.count + 1, w.loop.time(), id_of(3)
+    w.time.sleep(0.5)
+    w.loop.now_s += 0.5
+    w.loop.fire()
+
+    (event,) = cast("list[Decision]", w.events())
+    assert (event.count, event.last_correlation_id) == (3, 3)
+    assert event.last_ns - start_ns == pytest.approx(200_000_000, abs=1000)
+    assert (told.count, told.last_s) == (0, 0.0)
+
+
 def test_what_is_not_recorded_is_not_told_again(tmp_path: Path) -> None:
     """Else what was decided is returned, the same object while it stays the same."""
     w = World(tmp_path, decisions=Recorded.DENIED)
@@ -371,7 +393,7 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
     w = World(tmp_path, entries_max=1, queue=0)
     w.decide("bob", READ)
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
-    told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
+    told = Told((request_of("bob"), [READ], [ALLOWED]))
 
     w.merging.told_again(told, id_of(1))
     w.merging.told_again(told, id_of(2))
@@ -383,7 +405,7 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
 def test_told_again_without_room(tmp_path: Path) -> None:
     """Those for which there is no room are dropped, and asked for again the next time."""
     w = World(tmp_path, entries_max=1, queue=0)
-    told = Told((request_of("bob"), [READ], [ALLOWED]), w.now_ns)
+    told = Told((request_of("bob"), [READ], [ALLOWED]))
     w.decide("eve", READ)
 
     w.merging.told_again(told, id_of(1))

@@ -325,7 +325,7 @@ async def test_decisions_are_told_and_told_again() -> None:
 
     def decided(*once: Any) -> Told:
         found.append(once)
-        said.append(Told(once, lambda: 0))
+        said.append(Told(once))
         return said[-1]
 
     guarded.decided = decided
