@@ -13,6 +13,7 @@ import pytest
 from doorkeeper.app.garbage import THRESHOLDS, keep_collections_short
 from doorkeeper.collector import made_to_stay, retire
 from doorkeeper.testing import DoorkeeperServer
+from testkit.cycles import left_in_cycles
 from testkit.edge import versions
 
 if TYPE_CHECKING:
@@ -136,21 +137,12 @@ def test_closed_connections_leave_no_cycles(
     context.verify_mode = ssl.CERT_NONE
     with DoorkeeperServer(listeners=(listener,)) as server:
         host, port = server.bootstrap_servers.rsplit(":", 1)
-        gc.collect()
-        gc.disable()
-        try:
+        with left_in_cycles() as found:
             for _ in range(20):
                 with socket.create_connection((host, int(port))) as plain:
                     client = context.wrap_socket(plain) if listener == "SSL" else plain
                     client.sendall(data)
                     assert bool(client.recv(4)) is is_answered
                     client.close()
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            found = [type(each) for each in gc.garbage]
-        finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
 
     assert [each for each in found if each.__module__.startswith(("doorkeeper", "uvloop"))] == []

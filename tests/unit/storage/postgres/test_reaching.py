@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import pytest
 
 from doorkeeper.storage.postgres.connecting import connector
 from doorkeeper.storage.postgres.reaching import READ_ONLY, reached
+from testkit.cycles import left_in_cycles
 from testkit.shared_stores import prepared, store_of, write
 from testkit.stores import adding
 from testkit.tcp_proxy import TcpProxy
@@ -102,18 +102,8 @@ async def test_what_is_tried_in_vain_leaves_no_cycle(is_silent: bool) -> None:  
         connect = connector(store)
         with pytest.raises(OSError, match="no answer within" if is_silent else "refused|failed"):
             await connect()
-        gc.collect()
-        gc.disable()
-        try:
-            with suppress(OSError):
-                await connect()
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            found = [type(each) for each in gc.garbage]
-        finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
+        with left_in_cycles() as found, suppress(OSError):
+            await connect()
 
     assert [each for each in found if each.__module__.startswith("asyncpg")] == []
 
