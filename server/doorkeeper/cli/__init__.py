@@ -61,7 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             doorkeeper.main(arguments, prog_name="doorkeeper")
     except SystemExit as end:
-        _leave_threads_behind(end.code)
+        if "doorkeeper.app.threads" in sys.modules:
+            from doorkeeper.app.threads import leave_threads_behind  # noqa: PLC0415  imported then
+
+            leave_threads_behind(end.code)
         raise
     except OSError as error:
         if serves or error.errno != errno.ENOSPC:
@@ -71,18 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # What is still to be written has no place either, and Python would say so once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
         fail([f"{error.filename or 'standard output'}: {error.strerror}"])
-
-
-def _leave_threads_behind(status: object) -> None:
-    """End now where threads of a plug-in would keep the process for ever."""
-    if "doorkeeper.app.threads" not in sys.modules:
-        return
-    from doorkeeper.app.threads import threads_of_others  # noqa: PLC0415  imported already
-
-    if any(not thread.daemon for thread in threads_of_others(0)):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status if isinstance(status, int) else 0)
 
 
 def _fill_standard_descriptors() -> None:

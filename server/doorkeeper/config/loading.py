@@ -73,6 +73,17 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     return Loaded(loaded.settings, (first, *loaded.warnings))
 
 
+def loaded_of(values: Mapping[str, str], source: str) -> Loaded:
+    """Return the configuration that values by key are, which come from no file.
+
+    Raises:
+        ConfigError: every problem that was found; ``source`` is where.
+
+    """
+    entries = [Entry(key, value, source) for key, value in values.items()]
+    return settled(entries, DynamicValues(), _jaas_file(entries))
+
+
 def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
     """Return what can be read, and what cannot.
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import subprocess
+from typing import IO, Any
 
 
 class LogLines:
     """Reads what a process writes: lines of JSON on stdout, anything on stderr."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        """Begin to read; both streams must be pipes."""
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._streams = (process.stdout, process.stderr)
+    def __init__(self, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        """Begin to read."""
+        self._streams = (stdout, stderr)
         self._came = threading.Condition()
         self._ended = False
         self.lines: list[dict[str, Any]] = []

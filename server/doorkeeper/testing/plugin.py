@@ -6,6 +6,7 @@ test waits for its server to start, not for modules.
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 MARKER = "doorkeeper"
 _POOL = pytest.StashKey["list[DoorkeeperServer]"]()
-_FIXTURES = frozenset({"doorkeeper_server", "doorkeeper_servers"})
+_ONE = "doorkeeper_server"
+_MANY = "doorkeeper_servers"
 
 _INI = (
     ("users", "linelist", "who may log in, a line each: name=password"),
@@ -51,10 +53,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Import the server, if a test that is to run asks for one."""
+    """Import the server where a test that is to run asks for one, beside for processes too."""
     if session.config.option.collectonly:
         return
-    if any(_FIXTURES.intersection(getattr(item, "fixturenames", ())) for item in session.items):
+    asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    if _MANY in asked or "doorkeeper.testing.process" in sys.modules:
+        from doorkeeper.testing import forked  # noqa: PLC0415
+
+        forked.prepare()
+    if asked & {_ONE, _MANY}:
         # Where something is missing, those tests say so, and the others run.
         with suppress(ImportError):
             from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415

@@ -11,18 +11,15 @@ A listener of its own, ``TESTING``, tells what it holds; no client of the test i
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import shutil
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from doorkeeper.testing import forked
 from doorkeeper.testing.any_server import AnyServer
-from doorkeeper.testing.configuration import credentials_of, initial_change
+from doorkeeper.testing.fork_server import Wanted
 from doorkeeper.testing.log_lines import LogLines
-from doorkeeper.testing.properties_text import properties_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -32,6 +29,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.client import AdminClient, Created, Deleted
+    from doorkeeper.testing.configuration import Configuration
+    from doorkeeper.testing.forked import Forked
     from doorkeeper.testing.options import Options
 
 T = TypeVar("T")
@@ -40,7 +39,6 @@ CONTROL: Final = "TESTING"
 CONTROL_USER: Final = "doorkeeper-testing"
 START_S: Final = 60.0
 STOP_S: Final = 20.0
-NS_PER_MS: Final = 1_000_000
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
@@ -56,7 +54,7 @@ class DoorkeeperProcess(AnyServer):
 
         """
         super().__init__(**options)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Forked | None = None
         self._lines: LogLines | None = None
         self._control = ""
         self._password = secrets.token_hex(16)
@@ -66,9 +64,9 @@ class DoorkeeperProcess(AnyServer):
         """Start with what it was asked for; return when clients can connect."""
         if self._process is not None:
             return
+        forked.prepare()
         shutil.rmtree(self._place() / "data", ignore_errors=True)
-        self._fill()
-        self._start()
+        self._start(self.configuration)
 
     def restart(self) -> None:
         """Start again with the store as it is; where it runs, end it in order before.
@@ -76,7 +74,7 @@ class DoorkeeperProcess(AnyServer):
         The ports are others.
         """
         self._end()
-        self._start()
+        self._start(None)
 
     def kill(self) -> None:
         """End it at once, as a power cut would (SIGKILL); ``restart`` goes on with its store."""
@@ -136,26 +134,25 @@ class DoorkeeperProcess(AnyServer):
 
     # --- the process
 
-    def _start(self) -> None:
-        config = self._place() / "server.properties"
+    def _start(self, beginning: Configuration | None) -> None:
+        from doorkeeper.app.errors import StartError  # noqa: PLC0415  of the server
+
         self._used = self._keys()
-        config.touch(mode=0o600)
-        config.write_text(properties_text(self._with_control(self._used)), encoding="latin-1")
-        # It finds what the test finds: an authorizer of the test's own, this very package.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(  # noqa: S603  ourselves
-            [sys.executable, "-m", "doorkeeper", "serve", "--config", str(config)],
-            cwd=self._place(),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        wanted = Wanted(
+            keys=self._with_control(self._used),
+            # It finds what the test finds: an authorizer of the test's own, this very package.
+            environment=forked.environment(),
+            module_path=list(filter(None, sys.path)),
+            folder=str(self._place()),
+            beginning=beginning,
         )
-        self._lines = LogLines(self._process)
+        try:
+            self._process = forked.fork(wanted, encrypts=self.configuration.encrypts)
+        except (ConnectionError, TimeoutError) as error:
+            raise StartError(f"the process that forks servers: {error}") from error
+        self._lines = LogLines(self._process.stdout, self._process.stderr)
         started = self._lines.wait_for("started", START_S)
         if started is None:
-            from doorkeeper.app.errors import StartError  # noqa: PLC0415
-
             self._process.kill()
             lines = self._lines
             self._ended()
@@ -170,7 +167,7 @@ class DoorkeeperProcess(AnyServer):
         self._process.terminate()
         try:
             self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             self._process.kill()
         self._ended()
 
@@ -200,25 +197,6 @@ class DoorkeeperProcess(AnyServer):
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
             f"{prefix}.plain.sasl.jaas.config": login,
         }
-
-    def _fill(self) -> None:
-        """Write what the server begins with into a new store."""
-        from doorkeeper.storage.embedded import EmbeddedStore  # noqa: PLC0415
-        from doorkeeper.storage.writing_once import write_once  # noqa: PLC0415
-
-        given = self.configuration
-        change = initial_change(given, credentials_of(given))
-        if not change:
-            return
-        store = EmbeddedStore.open(
-            self._place() / "data",
-            now_ms=lambda: time.time_ns() // NS_PER_MS,
-            random_bytes=os.urandom,
-        )
-        try:
-            write_once(store, change)
-        finally:
-            store.close()
 
 
 def _check(*results: Created | Deleted) -> None:

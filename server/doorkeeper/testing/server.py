@@ -194,12 +194,9 @@ class DoorkeeperServer(AnyServer):
         return self._thread.run(work)
 
     def _settings(self) -> Settings:
-        from doorkeeper.config.dynamic_values import DynamicValues  # noqa: PLC0415
-        from doorkeeper.config.loading import settled  # noqa: PLC0415
-        from doorkeeper.config.properties import Entry  # noqa: PLC0415
+        from doorkeeper.config.loading import loaded_of  # noqa: PLC0415
 
-        entries = [Entry(key, value, "the test's") for key, value in self._keys().items()]
-        return settled(entries, DynamicValues()).settings
+        return loaded_of(self._keys(), "the test's").settings
 
 
 async def _opened(settings: Settings, initial: Change, faults: Faults) -> Assembly:

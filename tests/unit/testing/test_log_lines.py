@@ -15,7 +15,9 @@ def printing(code: str) -> tuple[subprocess.Popen[bytes], LogLines]:
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    return process, LogLines(process)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    return process, LogLines(process.stdout, process.stderr)
 
 
 def test_a_line_is_waited_for() -> None:

@@ -271,6 +271,36 @@ def test_the_server_is_imported_before_the_first_test(
     assert lines[-1] == f"running: {there}"
 
 
+@pytest.mark.parametrize(
+    ("test", "prepared"),
+    [
+        ("from doorkeeper.testing import DoorkeeperProcess\ndef test_it(): pass", True),
+        ("def test_it(doorkeeper_servers): pass", True),
+        ("def test_it(doorkeeper_server): pass", False),
+    ],
+)
+def test_processes_are_prepared_before_the_first_test(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    test: str,
+    prepared: bool,  # noqa: FBT001  a column of the table
+) -> None:
+    """Where tests may start some, the one that forks them is there when the first test begins."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest(
+        "import pytest, sys\n"
+        "def pytest_runtestloop():\n"
+        "    forked = sys.modules.get('doorkeeper.testing.forked')\n"
+        "    print('prepared:', forked is not None and len(forked._current) == 1)\n"
+    )
+    pytester.makepyfile(test)
+
+    result = pytester.runpytest_subprocess("-s", "-p", "doorkeeper.testing.plugin")
+
+    assert result.ret == pytest.ExitCode.OK
+    assert f"prepared: {prepared}" in result.outlines
+
+
 def test_what_is_missing_is_told_by_the_test_that_needs_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
