@@ -21,11 +21,12 @@ from doorkeeper.app.garbage import keep_collections_short
 from doorkeeper.app.process_age import process_age_ms
 from doorkeeper.app.reloading import reload
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.connection import Connection
 from doorkeeper.net import new_runner
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -45,8 +46,13 @@ SIGNAL_STATUS = 128
 """A process that a second signal ends has this status plus the signal's number, as in a shell."""
 
 
-def serve(file: Path | None, overrides: Sequence[str], loaded: Loaded) -> None:
-    """Run a server until a signal ends it.
+def serve(
+    file: Path | None,
+    overrides: Sequence[str],
+    loaded: Loaded,
+    connect: Callable[..., Connection] = Connection,
+) -> None:
+    """Run a server until a signal ends it; ``connect`` is as ``Assembly`` takes it.
 
     Raises:
         StartError: it does not start.
@@ -63,7 +69,7 @@ def serve(file: Path | None, overrides: Sequence[str], loaded: Loaded) -> None:
     )
     try:
         with new_runner() as runner:
-            runner.run(_Process(file, overrides, loaded, logs).run())
+            runner.run(_Process(file, overrides, loaded, logs, connect).run())
     finally:
         logs.close()
 
@@ -72,12 +78,18 @@ class _Process:
     """One run of the server."""
 
     def __init__(
-        self, file: Path | None, overrides: Sequence[str], loaded: Loaded, logs: Logs
+        self,
+        file: Path | None,
+        overrides: Sequence[str],
+        loaded: Loaded,
+        logs: Logs,
+        connect: Callable[..., Connection],
     ) -> None:
         self._file = file
         self._overrides = overrides
         self._loaded = loaded
         self._logs = logs
+        self._connect = connect
         self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._stopping = asyncio.Event()
         self._reloading: set[asyncio.Future[None]] = set()
@@ -94,7 +106,10 @@ class _Process:
         settings = self._loaded.settings
         # Until there is something to reload, the signal must not end the process.
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
-        async with Assembly(settings, self._logs, lambda: time.time_ns() // NS_PER_MS) as assembly:
+        assembly = Assembly(
+            settings, self._logs, lambda: time.time_ns() // NS_PER_MS, connect=self._connect
+        )
+        async with assembly:
             if await self._started(assembly):
                 keep_collections_short()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.certificates import Authority, Certificate
+    from doorkeeper.testing.faults import AnyFaults
     from doorkeeper.testing.options import Acls, Options, Resource
 
 
@@ -90,6 +91,16 @@ class AnyServer(ABC):
     def is_running(self) -> bool:
         """Say whether clients can connect."""
         return bool(self._addresses)
+
+    @property
+    @abstractmethod
+    def faults(self) -> AnyFaults:
+        """Return what a test can let go wrong.
+
+        Raises:
+            RuntimeError: the server does not run.
+
+        """
 
     # --- where it is, and how to get in
 

@@ -29,6 +29,9 @@ LISTENERS: Final = {
 }
 """The listeners that a server may have, and their protocols; MTLS asks for a certificate."""
 
+CONTROL: Final = "TESTING"
+"""The listener of a process on which the test asks what it holds."""
+
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 ADMIN: Final = "admin"
 ADMIN_PASSWORD: Final = "admin-secret"  # noqa: S105  known to every test

@@ -12,6 +12,7 @@ A fault holds from the beginning of its block to the end, for open connections t
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
@@ -39,11 +40,11 @@ class Kind(Enum):
 class Fault:
     """One fault, from the beginning of its ``with`` block to the end."""
 
-    __slots__ = ("_all", "delay_s", "error", "kind", "struck", "subject", "times")
+    __slots__ = ("_all", "count", "delay_s", "error", "kind", "subject", "times")
 
     def __init__(
         self,
-        among: Faults,
+        among: AnyFaults,
         kind: Kind,
         subject: int | str,
         *,
@@ -58,8 +59,8 @@ class Fault:
         self.times = times
         self.delay_s = delay_s
         self.error = error
-        self.struck = 0
-        """How often it has struck."""
+        self.count = 0
+        """How often it was known to have struck, when last asked."""
 
     def __enter__(self) -> Self:
         self._all.begin(self)
@@ -73,14 +74,15 @@ class Fault:
     ) -> None:
         self._all.end(self)
 
+    @property
+    def struck(self) -> int:
+        """Return how often it has struck."""
+        self._all.look(self)
+        return self.count
 
-class Faults:
-    """The faults of one server. Tests begin and end them in their thread."""
 
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._lock = threading.Lock()
-        self._active: tuple[Fault, ...] = ()
+class AnyFaults(ABC):
+    """The faults of one server, in this process or in its own. Tests begin and end them."""
 
     def delay(self, api: str, *, ms: float, times: int | None = None) -> Fault:
         """Handle requests of an API only after a while; ``times``: only so many of them."""
@@ -111,6 +113,31 @@ class Faults:
         """Refuse a user as if the password were wrong; sessions that are open go on."""
         return Fault(self, Kind.REFUSE_LOGIN, user, times=_checked(times))
 
+    @abstractmethod
+    def clear(self) -> None:
+        """End all of them."""
+
+    @abstractmethod
+    def begin(self, fault: Fault) -> None:
+        """Let it strike from now on."""
+
+    @abstractmethod
+    def end(self, fault: Fault) -> None:
+        """Let it strike no more."""
+
+    @abstractmethod
+    def look(self, fault: Fault) -> None:
+        """Have its ``count`` say how often it has struck."""
+
+
+class Faults(AnyFaults):
+    """The faults of a server in this process: its thread asks which of them strikes."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._lock = threading.Lock()
+        self._active: tuple[Fault, ...] = ()
+
     def clear(self) -> None:
         """End all of them."""
         with self._lock:
@@ -126,13 +153,16 @@ class Faults:
         with self._lock:
             self._active = tuple(each for each in self._active if each is not fault)
 
+    def look(self, fault: Fault) -> None:
+        """Do nothing: it is counted where it is."""
+
     def strikes(self, kind: Kind, subject: int | str) -> Fault | None:
         """Return the newest fault that strikes now, and count it."""
         for fault in reversed(self._active):
             if fault.kind is not kind or fault.subject != subject:
                 continue
-            if fault.times is None or fault.struck < fault.times:
-                fault.struck += 1
+            if fault.times is None or fault.count < fault.times:
+                fault.count += 1
                 return fault
         return None
 

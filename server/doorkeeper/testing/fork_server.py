@@ -4,10 +4,10 @@
 server's start, and this is done once. It has one thread, opens nothing of a server's, and never
 returns to an event loop, so that what it forks begins as a new process does.
 
-On the socket comes a byte for each server, with three descriptors: stdout, stderr, and a socket
-about this server. On that one the forked process reads what it is to serve, a pickled ``Wanted``;
-and this process tells its id, and in the end its status, a line each. When the first socket is
-closed, all servers are told to end: nobody is left behind.
+On the socket comes a byte for each server, with four descriptors: stdout, stderr, and two sockets.
+On the first of those the forked process reads what it is to serve, a pickled ``Wanted``; and this
+process tells its id, and in the end its status, a line each. Over the second the server is told
+what is to go wrong. When nobody can ask any more, all servers are told to end: none is left behind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IN_CLEAR: Final = b"c"
 ENCRYPTS: Final = b"e"
 """What kind of server is asked for."""
 
-_DESCRIPTORS: Final = 3
+_DESCRIPTORS: Final = 4
 _IMPORTED: Final = (
     "doorkeeper.testing.serving",
     # What its start imports then:
@@ -68,15 +68,16 @@ def main() -> None:
     # What is imported stays, and a collection would write to memory that all processes share.
     gc.disable()
     _import(_IMPORTED)
-    about = _fork_for_each(socket.socket(fileno=int(sys.argv[1])))
-    if about is None:
+    forked = _fork_for_each(socket.socket(fileno=int(sys.argv[1])))
+    if forked is None:
         return
+    about, control = forked
     with about, about.makefile("rb") as lines:
         wanted: Wanted = pickle.load(lines)  # noqa: S301  from the test, which may do anything
     _become(wanted)
     from doorkeeper.testing.serving import serve  # noqa: PLC0415  imported above, or missing
 
-    serve(wanted.keys, Path(wanted.folder) / "data", wanted.beginning)
+    serve(wanted.keys, Path(wanted.folder) / "data", wanted.beginning, control)
 
 
 def _import(names: tuple[str, ...]) -> None:
@@ -87,8 +88,8 @@ def _import(names: tuple[str, ...]) -> None:
     gc.freeze()
 
 
-def _fork_for_each(asked: socket.socket) -> socket.socket | None:
-    """Return the socket about it in each forked process, and None at the end."""
+def _fork_for_each(asked: socket.socket) -> tuple[socket.socket, socket.socket] | None:
+    """Return the two sockets of its own in each forked process, and None at the end."""
     woken, wake = socket.socketpair()
     wake.setblocking(False)
     signal.set_wakeup_fd(wake.fileno())
@@ -108,8 +109,8 @@ def _fork_for_each(asked: socket.socket) -> socket.socket | None:
             return None
         if kind == ENCRYPTS:
             _import(_IMPORTED_FOR_TLS)
-        stdout, stderr, number = descriptors
-        about = socket.socket(fileno=number)
+        stdout, stderr, *sockets = descriptors
+        about, control = (socket.socket(fileno=number) for number in sockets)
         pid = os.fork()
         if not pid:
             signal.set_wakeup_fd(-1)
@@ -122,7 +123,8 @@ def _fork_for_each(asked: socket.socket) -> socket.socket | None:
         os.close(stdout)
         os.close(stderr)
         if not pid:
-            return about
+            return about, control
+        control.close()
         abouts[pid] = about
         _tell(about, pid)
 

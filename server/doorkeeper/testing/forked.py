@@ -11,12 +11,14 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack, suppress
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.testing.fork_server import ENCRYPTS, IN_CLEAR
 
 if TYPE_CHECKING:
     from doorkeeper.testing.fork_server import Wanted
+
+T = TypeVar("T", socket.socket, IO[bytes])
 
 _FORK_S: Final = 60.0
 _END_S: Final = 5.0
@@ -25,22 +27,35 @@ _END_S: Final = 5.0
 class Forked:
     """A forked process."""
 
-    def __init__(self, about: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
-        """Take the socket that tells of it, and what it writes.
+    def __init__(
+        self,
+        about: socket.socket,
+        control: socket.socket,
+        stdout: IO[bytes],
+        stderr: IO[bytes],
+    ) -> None:
+        """Take the socket that tells of it, the one that it obeys, and what it writes.
 
         Raises:
             ConnectionError: the process that was to fork it has ended.
             TimeoutError: that process is not heard of.
 
         """
+        self._owner = os.getpid()
         self._about = about
         self._status: int | None = None
+        self.control = control
         self.stdout = stdout
         self.stderr = stderr
         number = self._told(_FORK_S)
         if number is None:
             raise ConnectionResetError("it has ended")
         self.pid = number
+
+    @property
+    def is_ours(self) -> bool:
+        """Say whether this process asked for it, and not one that this one was forked from."""
+        return os.getpid() == self._owner
 
     def wait(self, timeout_s: float | None = None) -> int:
         """Return its status when it has ended, negative where a signal ended it.
@@ -58,6 +73,7 @@ class Forked:
                 status = -signal.SIGKILL
             self._status = status
             self._about.close()
+            self.control.close()
         return self._status
 
     def terminate(self) -> None:
@@ -115,20 +131,16 @@ class _ForkServer:
 
         """
         with ExitStack() as ours, ExitStack() as theirs:
-            about, its_about = socket.socketpair()
-            ours.callback(about.close)
-            theirs.callback(its_about.close)
-            out, its_out = os.pipe()
-            stdout = ours.enter_context(os.fdopen(out, "rb"))
-            theirs.callback(os.close, its_out)
-            err, its_err = os.pipe()
-            stderr = ours.enter_context(os.fdopen(err, "rb"))
-            theirs.callback(os.close, its_err)
+            pairs = [_passed(socket.socketpair(), ours, theirs) for _ in range(2)]
+            pipes = [_passed(_pipe(), ours, theirs) for _ in range(2)]
             kind = ENCRYPTS if encrypts else IN_CLEAR
-            socket.send_fds(self._ask, [kind], [its_out, its_err, its_about.fileno()])
+            (about, its_about), (control, its_control) = pairs
+            (stdout, its_stdout), (stderr, its_stderr) = pipes
+            passed = (its_stdout, its_stderr, its_about, its_control)
+            socket.send_fds(self._ask, [kind], [each.fileno() for each in passed])
             theirs.close()
             about.sendall(pickle.dumps(wanted))
-            forked = Forked(about, stdout, stderr)
+            forked = Forked(about, control, stdout, stderr)
             ours.pop_all()
         return forked
 
@@ -141,6 +153,18 @@ class _ForkServer:
             return
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
+
+
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    reading, writing = os.pipe()
+    return os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
+
+
+def _passed(ends: tuple[T, T], ours: ExitStack, theirs: ExitStack) -> tuple[T, T]:
+    """Have both ends closed, the second as soon as it is passed on."""
+    ours.enter_context(ends[0])
+    theirs.enter_context(ends[1])
+    return ends
 
 
 _lock: Final = threading.Lock()

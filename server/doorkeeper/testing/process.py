@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing import forked
 from doorkeeper.testing.any_server import AnyServer
+from doorkeeper.testing.configuration import CONTROL
 from doorkeeper.testing.fork_server import Wanted
 from doorkeeper.testing.log_lines import LogLines
 
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.client import AdminClient, Created, Deleted
     from doorkeeper.testing.configuration import Configuration
+    from doorkeeper.testing.distant_faults import DistantFaults
+    from doorkeeper.testing.faults import AnyFaults
     from doorkeeper.testing.forked import Forked
     from doorkeeper.testing.options import Options
 
 T = TypeVar("T")
 
-CONTROL: Final = "TESTING"
 CONTROL_USER: Final = "doorkeeper-testing"
 START_S: Final = 60.0
 STOP_S: Final = 20.0
+_NOT_RUNNING: Final = "the server does not run: use it in a with statement, or start it"
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
@@ -56,6 +59,7 @@ class DoorkeeperProcess(AnyServer):
         super().__init__(**options)
         self._process: Forked | None = None
         self._lines: LogLines | None = None
+        self._faults: DistantFaults | None = None
         self._control = ""
         self._password = secrets.token_hex(16)
         self._used: dict[str, str] = {}
@@ -78,7 +82,7 @@ class DoorkeeperProcess(AnyServer):
 
     def kill(self) -> None:
         """End it at once, as a power cut would (SIGKILL); ``restart`` goes on with its store."""
-        if self._process is not None:
+        if self._process is not None and self._process.is_ours:
             self._process.kill()
             self._ended()
 
@@ -86,17 +90,33 @@ class DoorkeeperProcess(AnyServer):
         """End it in order (SIGTERM); ``start`` begins anew, ``restart`` goes on."""
         self._end()
 
+    def close(self) -> None:
+        """End it, and delete what it wrote; in a fork of the test, leave it to the test."""
+        if self._process is None or self._process.is_ours:
+            super().close()
+
     @property
     def pid(self) -> int:
         """Return the id of the process."""
         if self._process is None:
-            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+            raise RuntimeError(_NOT_RUNNING)
         return self._process.pid
 
     @property
     def log(self) -> Sequence[dict[str, Any]]:
         """Return the lines that it has logged since it started last: fields by name."""
         return () if self._lines is None else self._lines.lines
+
+    @property
+    def faults(self) -> AnyFaults:
+        """Return what a test can let go wrong, until the process ends."""
+        if self._process is None:
+            raise RuntimeError(_NOT_RUNNING)
+        if self._faults is None:
+            from doorkeeper.testing.distant_faults import DistantFaults  # noqa: PLC0415  heavy
+
+            self._faults = DistantFaults(self._process.control)
+        return self._faults
 
     def acls(self) -> list[AclBinding]:
         """Return all ACLs, sorted."""
@@ -162,7 +182,7 @@ class DoorkeeperProcess(AnyServer):
         self._addresses = addresses
 
     def _end(self) -> None:
-        if self._process is None:
+        if self._process is None or not self._process.is_ours:
             return
         self._process.terminate()
         try:
@@ -176,6 +196,9 @@ class DoorkeeperProcess(AnyServer):
         assert self._lines is not None, "made with the process"
         self._process.wait()
         self._lines.close()
+        if self._faults is not None:
+            self._faults.close()
+        self._faults = None
         self._process = None
         self._addresses = {}
 

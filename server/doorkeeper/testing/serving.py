@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.app import process
 from doorkeeper.app.checking import with_others
@@ -15,23 +16,36 @@ from doorkeeper.app.threads import leave_threads_behind
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import loaded_of
+from doorkeeper.connection import Connection
 from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.embedded import EmbeddedStore
 from doorkeeper.storage.writing_once import write_once
-from doorkeeper.testing.configuration import credentials_of, initial_change
+from doorkeeper.testing.configuration import CONTROL, credentials_of, initial_change
+from doorkeeper.testing.distant_faults import obey
+from doorkeeper.testing.faults import Faults
+from doorkeeper.testing.faulty_connection import FaultyConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import socket
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from doorkeeper.exchange import Peer
     from doorkeeper.testing.configuration import Configuration
 
 _FAILED: Final = 1
 _NS_PER_MS: Final = 1_000_000
 
 
-def serve(keys: Mapping[str, str], data: Path, beginning: Configuration | None) -> None:
+def serve(
+    keys: Mapping[str, str],
+    data: Path,
+    beginning: Configuration | None,
+    control: socket.socket,
+) -> None:
     """Be ``doorkeeper serve`` until the process ends; first put what it begins with in its store.
+
+    Over ``control`` the test tells what is to go wrong.
 
     Raises:
         SystemExit: it was told to end, or does not start: why is on stderr, a line each.
@@ -44,7 +58,8 @@ def serve(keys: Mapping[str, str], data: Path, beginning: Configuration | None) 
         if beginning is not None:
             _fill(data, beginning)
         overrides = [f"{key}={value}" for key, value in keys.items()]
-        process.serve(None, overrides, loaded_of(keys, "the test's"))
+        loaded = loaded_of(keys, "the test's")
+        process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
         status = _fail(with_others(error))
     except (CatalogError, StartError) as error:
@@ -66,6 +81,19 @@ def _fill(data: Path, beginning: Configuration) -> None:
         write_once(store, change)
     finally:
         store.close()
+
+
+def _faulty(control: socket.socket) -> Callable[..., Connection]:
+    faults = Faults()
+    Thread(target=obey, args=(control, faults), name="doorkeeper-faults", daemon=True).start()
+
+    def connect(peer: Peer, **others: Any) -> Connection:  # noqa: ANN401  those of Connection
+        # The test's own questions are never answered by a fault.
+        if peer.listener_name == CONTROL:
+            return Connection(peer, **others)
+        return FaultyConnection(peer, faults=faults, **others)
+
+    return connect
 
 
 def _fail(problems: Iterable[object]) -> int:

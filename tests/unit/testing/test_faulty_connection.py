@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.testing import DoorkeeperServer
+from doorkeeper.testing import DoorkeeperProcess, DoorkeeperServer
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
@@ -21,6 +21,8 @@ from testkit.serving import creation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from doorkeeper.testing.any_server import AnyServer
 
 ALL_ACLS = DescribeAclsRequest(
     resource_type_filter=1,
@@ -36,21 +38,22 @@ CLUSTER_AUTHORIZATION_FAILED = 31
 SASL_AUTHENTICATION_FAILED = 58
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[DoorkeeperServer]:
+@pytest.fixture(scope="module", params=[DoorkeeperServer, DoorkeeperProcess])
+def running(request: pytest.FixtureRequest) -> Iterator[AnyServer]:
+    """Give a server in this process, and one in its own: the same goes wrong in both."""
     listeners = ("PLAINTEXT", "SASL_PLAINTEXT")
-    with DoorkeeperServer(users={"alice": "pw"}, listeners=listeners) as server:
+    with request.param(users={"alice": "pw"}, listeners=listeners) as server:
         yield server
 
 
 @pytest.fixture
-def server(running: DoorkeeperServer) -> DoorkeeperServer:
+def server(running: AnyServer) -> AnyServer:
     running.clear()
     return running
 
 
 @pytest.fixture
-def client(server: DoorkeeperServer) -> Iterator[FrameClient]:
+def client(server: AnyServer) -> Iterator[FrameClient]:
     with FrameClient(server.bootstrap_servers) as made:
         yield made
 
@@ -63,9 +66,7 @@ def describe(client: FrameClient) -> Any:
     return client.ask(ALL_ACLS, DescribeAclsResponse, 3)
 
 
-def test_an_error_is_answered_and_nothing_done(
-    server: DoorkeeperServer, client: FrameClient
-) -> None:
+def test_an_error_is_answered_and_nothing_done(server: AnyServer, client: FrameClient) -> None:
     """The request is answered in its own form with the error; the next one is as usual."""
     with server.faults.error("CreateAcls", "CLUSTER_AUTHORIZATION_FAILED", "why not") as fault:
         refused = create(client)
@@ -77,7 +78,7 @@ def test_an_error_is_answered_and_nothing_done(
     assert [each.error_code for each in create(client).results] == [0]
 
 
-def test_an_error_may_strike_once(server: DoorkeeperServer, client: FrameClient) -> None:
+def test_an_error_may_strike_once(server: AnyServer, client: FrameClient) -> None:
     """A client that tries again succeeds when the fault has struck often enough."""
     with server.faults.error("DescribeAcls", 41, times=1):
         codes = [describe(client).error_code for _ in range(2)]
@@ -86,7 +87,7 @@ def test_an_error_may_strike_once(server: DoorkeeperServer, client: FrameClient)
 
 
 @pytest.mark.parametrize("ask", [create, describe])
-def test_a_delay_holds_the_request(server: DoorkeeperServer, client: FrameClient, ask: Any) -> None:
+def test_a_delay_holds_the_request(server: AnyServer, client: FrameClient, ask: Any) -> None:
     """The answer comes after the delay; other connections do not wait."""
     api = "CreateAcls" if ask is create else "DescribeAcls"
     began_s = time.monotonic()
@@ -100,7 +101,7 @@ def test_a_delay_holds_the_request(server: DoorkeeperServer, client: FrameClient
 
 
 def test_requests_behind_a_delayed_one_keep_their_order(
-    server: DoorkeeperServer, client: FrameClient
+    server: AnyServer, client: FrameClient
 ) -> None:
     """A request that was sent behind a delayed one is handled after it."""
     with server.faults.delay("CreateAcls", ms=DELAY_MS, times=1):
@@ -111,7 +112,7 @@ def test_requests_behind_a_delayed_one_keep_their_order(
 
 
 def test_a_connection_is_dropped_before_anything_is_done(
-    server: DoorkeeperServer, client: FrameClient
+    server: AnyServer, client: FrameClient
 ) -> None:
     """The client sees its connection end; the server has done nothing."""
     with server.faults.drop("CreateAcls"):
@@ -120,9 +121,7 @@ def test_a_connection_is_dropped_before_anything_is_done(
     assert server.acls() == []
 
 
-def test_an_answer_is_lost_after_all_was_done(
-    server: DoorkeeperServer, client: FrameClient
-) -> None:
+def test_an_answer_is_lost_after_all_was_done(server: AnyServer, client: FrameClient) -> None:
     """The client sees its connection end, and does not know that the ACL is there."""
     with server.faults.drop("CreateAcls", after=True):
         assert isinstance(create(client), Closed)
@@ -130,7 +129,7 @@ def test_an_answer_is_lost_after_all_was_done(
     assert len(server.acls()) == 1
 
 
-def test_the_answer_of_a_read_is_lost(server: DoorkeeperServer, client: FrameClient) -> None:
+def test_the_answer_of_a_read_is_lost(server: AnyServer, client: FrameClient) -> None:
     """A read's answer can be lost too; a new connection gets it."""
     with server.faults.drop("DescribeAcls", after=True, times=1):
         assert isinstance(describe(client), Closed)
@@ -138,7 +137,7 @@ def test_the_answer_of_a_read_is_lost(server: DoorkeeperServer, client: FrameCli
             assert describe(again).error_code == 0
 
 
-def test_faults_come_together(server: DoorkeeperServer, client: FrameClient) -> None:
+def test_faults_come_together(server: AnyServer, client: FrameClient) -> None:
     """A delay and an error on one API: first the one, then the other."""
     began_s = time.monotonic()
 
@@ -152,7 +151,7 @@ def test_faults_come_together(server: DoorkeeperServer, client: FrameClient) -> 
     assert time.monotonic() - began_s >= DELAY_MS / 1000
 
 
-def login(server: DoorkeeperServer, user: str, password: str) -> Any:
+def login(server: AnyServer, user: str, password: str) -> Any:
     """Log in by PLAIN; return the last answer."""
     with FrameClient(server.address("SASL_PLAINTEXT")) as client:
         hand = client.ask(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
@@ -162,7 +161,7 @@ def login(server: DoorkeeperServer, user: str, password: str) -> Any:
         return client.ask(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, 2)
 
 
-def test_a_user_is_refused_as_with_a_wrong_password(server: DoorkeeperServer) -> None:
+def test_a_user_is_refused_as_with_a_wrong_password(server: AnyServer) -> None:
     """The answer is the one to a wrong password; others log in, and later the user too."""
     with server.faults.refuse_login("alice") as fault:
         refused, other = login(server, "alice", "pw"), login(server, "admin", "admin-secret")
@@ -174,7 +173,7 @@ def test_a_user_is_refused_as_with_a_wrong_password(server: DoorkeeperServer) ->
 
 
 @pytest.mark.parametrize("api", ["SaslHandshake", "SaslAuthenticate"])
-def test_a_login_can_be_delayed_and_dropped(server: DoorkeeperServer, api: str) -> None:
+def test_a_login_can_be_delayed_and_dropped(server: AnyServer, api: str) -> None:
     """The requests of a login are held, or end the connection, as others are."""
     began_s = time.monotonic()
     with server.faults.delay(api, ms=DELAY_MS):
@@ -187,7 +186,7 @@ def test_a_login_can_be_delayed_and_dropped(server: DoorkeeperServer, api: str) 
     assert took_s >= DELAY_MS / 1000
 
 
-def test_versions_can_be_refused(server: DoorkeeperServer, client: FrameClient) -> None:
+def test_versions_can_be_refused(server: AnyServer, client: FrameClient) -> None:
     """ApiVersions answers with the error that a test asks for."""
     with server.faults.error("ApiVersions", "UNSUPPORTED_VERSION"):
         answer = client.ask(

@@ -121,7 +121,7 @@ def test_many_at_once() -> None:
 
 
 def test_a_fork_of_the_test_has_one_of_its_own() -> None:
-    """It starts servers, and its end ends only those."""
+    """It starts servers, and ends only those."""
     code = """
 import os
 from doorkeeper.testing import DoorkeeperProcess, forked
@@ -130,6 +130,8 @@ with DoorkeeperProcess() as ours:
     if not pid:
         with DoorkeeperProcess() as theirs:
             print(theirs.acls(), flush=True)
+        ours.kill()
+        ours.close()
         os._exit(0)  # as multiprocessing ends a fork: what its parent has is not to be cleaned up
     assert os.waitpid(pid, 0)[1] == 0
     print(ours.acls(), flush=True)

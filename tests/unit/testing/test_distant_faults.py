@@ -1,0 +1,150 @@
+"""Faults of a server in a process of its own. What they do is in test_faulty_connection."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.client import AdminClient
+from doorkeeper.testing import DoorkeeperProcess
+from doorkeeper.testing.distant_faults import DistantFaults, obey
+from doorkeeper.testing.faults import Faults, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DESCRIBE_ACLS = 29
+
+
+class Ends:
+    """The test's side of faults, and the server's, in one process."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.local = Faults()
+        self.distant = DistantFaults(ours)
+        self.thread = threading.Thread(target=obey, args=(theirs, self.local))
+        self.thread.start()
+
+    def strike(self) -> bool:
+        """Let something go wrong once, if it shall."""
+        return self.local.strikes(Kind.DROP_BEFORE, DESCRIBE_ACLS) is not None
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    ends = Ends()
+    yield ends
+    ends.distant.close()
+    ends.thread.join()
+
+
+def test_a_fault_strikes_inside_its_block(ends: Ends) -> None:
+    """It is counted where it strikes, and known inside the block and behind it."""
+    fault = ends.distant.drop("DescribeAcls", times=2)
+
+    assert not ends.strike()
+    with fault:
+        assert ends.strike()
+        assert fault.struck == 1
+        assert [ends.strike() for _ in range(2)] == [True, False]
+    assert not ends.strike()
+    assert fault.struck == 2
+    with fault:
+        assert not ends.strike()
+    assert fault.struck == 2
+
+
+def test_all_that_is_told_arrives(ends: Ends) -> None:
+    """Of each kind, with its delay and its error."""
+    faults = ends.distant
+    with (
+        faults.delay("DescribeAcls", ms=20),
+        faults.error("DescribeAcls", "NOT_CONTROLLER", "why"),
+        faults.drop("DescribeAcls", after=True),
+        faults.refuse_login("alice"),
+    ):
+        delay = ends.local.strikes(Kind.DELAY, DESCRIBE_ACLS)
+        error = ends.local.strikes(Kind.ERROR, DESCRIBE_ACLS)
+        assert delay is not None
+        assert delay.delay_s == 0.02
+        assert error is not None
+        assert error.error is not None
+        assert (error.error.code, error.error.message) == (41, "why")
+        assert ends.local.strikes(Kind.DROP_AFTER, DESCRIBE_ACLS) is not None
+        assert ends.local.strikes(Kind.REFUSE_LOGIN, "alice") is not None
+
+
+def test_all_can_be_ended(ends: Ends) -> None:
+    """After clear nothing goes wrong, inside a block too, and its end is no fault."""
+    with ends.distant.drop("DescribeAcls") as fault:
+        ends.distant.clear()
+        assert not ends.strike()
+
+    assert fault.struck == 0
+
+
+def test_threads_of_a_test_tell_at_once(ends: Ends) -> None:
+    """What one tells is not mixed with what another tells."""
+    struck = []
+
+    def tell(user: str) -> None:
+        for _ in range(50):
+            with ends.distant.refuse_login(user) as fault:
+                ends.local.strikes(Kind.REFUSE_LOGIN, user)
+            struck.append(fault.struck)
+
+    threads = [threading.Thread(target=tell, args=(user,)) for user in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert struck == [1] * 150
+
+
+def test_a_server_that_has_ended_tells_nothing_new() -> None:
+    """A block may be left behind the end of its server; none begins there."""
+    ends = Ends()
+    fault = ends.distant.drop("DescribeAcls")
+    with fault:
+        assert ends.strike()
+        assert fault.struck == 1
+        ends.distant.close()
+        ends.thread.join()
+        assert fault.struck == 1
+    with pytest.raises(RuntimeError, match="has ended"), fault:
+        pass
+
+
+def describe(server: DoorkeeperProcess) -> int:
+    """Ask as a client does, which tries again; return how many ACLs there are."""
+
+    async def asked() -> int:
+        async with AdminClient(server.client_config().doorkeeper()) as admin:
+            return len(await admin.describe_acls())
+
+    return asyncio.run(asked())
+
+
+def test_what_the_test_itself_asks_is_spared() -> None:
+    """Clients meet the fault, the test's own questions do not; it ends with the process."""
+    server = DoorkeeperProcess()
+    with pytest.raises(RuntimeError, match="does not run"):
+        _ = server.faults
+
+    with server:
+        with server.faults.drop("DescribeAcls", times=2) as fault:
+            assert server.acls() == []
+            assert fault.struck == 0
+            assert describe(server) == 0
+            assert fault.struck == 2
+        with server.faults.drop("DescribeAcls") as fault:
+            server.kill()
+            server.restart()
+            assert describe(server) == 0
+        assert fault.struck == 0
