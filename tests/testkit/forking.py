@@ -1,4 +1,4 @@
-"""Processes that ``doorkeeper.testing.forked`` forks."""
+"""Processes that ``doorkeeper.testing.forking`` forks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.testing import forked
 from doorkeeper.testing.fork_server import Wanted
+from doorkeeper.testing.forking import environment
 
 if TYPE_CHECKING:
     from doorkeeper.testing.forked import Forked
@@ -25,7 +25,7 @@ def wanted(folder: Path, **keys: str) -> Wanted:
     }
     return Wanted(
         keys=needed | {name.replace("_", "."): value for name, value in keys.items()},
-        environment={**forked.environment(), "OF_THIS_MOMENT": "now"},
+        environment={**environment(), "OF_THIS_MOMENT": "now"},
         module_path=[str(folder), *sys.path],
         folder=str(folder),
         beginning=None,

@@ -1,13 +1,14 @@
 """A process that has imported the server, and forks one for each that is asked for.
 
 ``python -m doorkeeper.testing.fork_server 5``, where 5 is a socket. Importing is nine tenths of a
-server's start, and this is done once. It has one thread, opens nothing of a server's, and never
-returns to an event loop, so that what it forks begins as a new process does.
+server's start, and this is done once. It has one thread, opens nothing of a server's, and runs no
+event loop, so that what it forks begins as a new process does.
 
 On the socket comes a byte for each server, with four descriptors: stdout, stderr, and two sockets.
 On the first of those the forked process reads what it is to serve, a pickled ``Wanted``; and this
 process tells its id, and in the end its status, a line each. Over the second the server is told
-what is to go wrong. When nobody can ask any more, all servers are told to end: none is left behind.
+what is to go wrong. When nobody can ask any more, all servers are told to end, and those that do
+not are killed: none is left behind.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import select
 import signal
 import socket
 import sys
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 if TYPE_CHECKING:
     from doorkeeper.testing.configuration import Configuration
@@ -32,12 +34,16 @@ ENCRYPTS: Final = b"e"
 """What kind of server is asked for."""
 
 _DESCRIPTORS: Final = 4
+_END_S: Final = 3.0
+"""How long servers may take to end when nobody is left who asked for them."""
+
 _IMPORTED: Final = (
     "doorkeeper.testing.serving",
     # What its start imports then:
     "concurrent.futures.thread",
     "doorkeeper.authn.plain",
     "doorkeeper.authn.scram",
+    "doorkeeper.catalog.loading",
     "encodings.idna",
     "encodings.latin_1",
     "uvloop",
@@ -61,82 +67,130 @@ class Wanted(NamedTuple):
     """What its new store holds in the beginning; None where the store is there."""
 
 
+class _Own(NamedTuple):
+    """The sockets of one server: what is said about it, and what it is told."""
+
+    about: socket.socket
+    control: socket.socket
+
+
 def main() -> None:
     """Fork servers, and in a forked process be one."""
-    # From a terminal it comes to everybody: the test decides what becomes of its servers.
+    # From a terminal they come to everybody: the test decides what becomes of its servers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # What is imported stays, and a collection would write to memory that all processes share.
     gc.disable()
     _import(_IMPORTED)
-    forked = _fork_for_each(socket.socket(fileno=int(sys.argv[1])))
-    if forked is None:
+    with _ForkServer(socket.socket(fileno=int(sys.argv[1]))) as forks:
+        own = forks.run()
+    if own is None:
         return
-    about, control = forked
-    with about, about.makefile("rb") as lines:
+    with own.about, own.about.makefile("rb") as lines:
         wanted: Wanted = pickle.load(lines)  # noqa: S301  from the test, which may do anything
     _become(wanted)
     from doorkeeper.testing.serving import serve  # noqa: PLC0415  imported above, or missing
 
-    serve(wanted.keys, Path(wanted.folder) / "data", wanted.beginning, control)
+    serve(wanted.keys, Path(wanted.folder) / "data", wanted.beginning, own.control)
 
 
 def _import(names: tuple[str, ...]) -> None:
     for name in names:
-        # What is missing is missed, and told, by the server that needs it.
-        with suppress(ImportError):
+        # What is missing, or broken, is told by the server that needs it.
+        with suppress(Exception):
             import_module(name)
     gc.freeze()
 
 
-def _fork_for_each(asked: socket.socket) -> tuple[socket.socket, socket.socket] | None:
-    """Return the two sockets of its own in each forked process, and None at the end."""
-    woken, wake = socket.socketpair()
-    wake.setblocking(False)
-    signal.set_wakeup_fd(wake.fileno())
-    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-    abouts: dict[int, socket.socket] = {}
-    while True:
-        ready, _, _ = select.select([asked, woken], [], [])
-        if woken in ready:
-            woken.recv(4096)
-            _tell_ended(abouts)
-        if asked not in ready:
-            continue
-        kind, descriptors, _, _ = socket.recv_fds(asked, 1, _DESCRIPTORS)
-        if not kind:
-            for pid in abouts:
-                os.kill(pid, signal.SIGTERM)
+class _ForkServer:
+    """Forks while it is asked to; closes its sockets with the block, in what it forked too."""
+
+    def __init__(self, asked: socket.socket) -> None:
+        self._asked = asked
+        self._woken, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
+        self._abouts: dict[int, socket.socket] = {}
+        signal.set_wakeup_fd(self._wake.fileno())
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        signal.set_wakeup_fd(-1)
+        for each in (self._asked, self._woken, self._wake, *self._abouts.values()):
+            each.close()
+
+    def run(self) -> _Own | None:
+        """Return in each forked process what is its own, and None at the end."""
+        # select() has no place for descriptors over 1,023, and the test may have chosen this one.
+        ready = select.poll()
+        for each in (self._asked, self._woken):
+            ready.register(each, select.POLLIN)
+        while True:
+            numbers = [number for number, _ in ready.poll()]
+            if self._woken.fileno() in numbers:
+                self._tell_ended()
+            if self._asked.fileno() not in numbers:
+                continue
+            kind, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
+            if not kind:
+                self._end_all()
+                return None
+            try:
+                own = self._forked(kind, descriptors)
+            except OSError as error:
+                # Nobody asks for the impossible: there are too many files, or processes.
+                sys.stderr.write(f"doorkeeper.testing: a server could not be forked: {error}\n")
+                continue
+            if own is not None:
+                return own
+
+    def _forked(self, kind: bytes, descriptors: list[int]) -> _Own | None:
+        """Fork a server; return its sockets in the forked process, and None here."""
+        with ExitStack() as received:
+            for each in descriptors:
+                received.callback(os.close, each)
+                os.set_inheritable(each, False)
+            if len(descriptors) < _DESCRIPTORS:
+                raise OSError(f"{len(descriptors)} of {_DESCRIPTORS} descriptors came")
+            if kind == ENCRYPTS:
+                _import(_IMPORTED_FOR_TLS)
+            stdout, stderr, about, control = descriptors
+            pid = os.fork()
+            if not pid:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                os.dup2(stdout, 1)
+                os.dup2(stderr, 2)
+                return _Own(*(socket.socket(fileno=os.dup(each)) for each in (about, control)))
+            self._abouts[pid] = socket.socket(fileno=os.dup(about))
+            _tell(self._abouts[pid], pid)
             return None
-        if kind == ENCRYPTS:
-            _import(_IMPORTED_FOR_TLS)
-        stdout, stderr, *sockets = descriptors
-        about, control = (socket.socket(fileno=number) for number in sockets)
-        pid = os.fork()
-        if not pid:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.dup2(stdout, 1)
-            os.dup2(stderr, 2)
-            for other in (asked, woken, wake, *abouts.values()):
-                other.close()
-        os.close(stdout)
-        os.close(stderr)
-        if not pid:
-            return about, control
-        control.close()
-        abouts[pid] = about
-        _tell(about, pid)
 
+    def _tell_ended(self) -> None:
+        """Tell the status of each process that has ended since."""
+        self._woken.recv(4096)
+        while self._abouts:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            with self._abouts.pop(pid) as about:
+                _tell(about, os.waitstatus_to_exitcode(status))
 
-def _tell_ended(abouts: dict[int, socket.socket]) -> None:
-    """Tell the status of each process that has ended since."""
-    while abouts:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if not pid:
-            return
-        with abouts.pop(pid) as about:
-            _tell(about, os.waitstatus_to_exitcode(status))
+    def _end_all(self) -> None:
+        """End all servers: some may be stopped, or have an authorizer that is stuck."""
+        self._signal_all(signal.SIGTERM)
+        deadline_s = time.monotonic() + _END_S
+        while self._abouts and (left_s := deadline_s - time.monotonic()) > 0:
+            self._woken.settimeout(left_s)
+            with suppress(TimeoutError):
+                self._tell_ended()
+        self._signal_all(signal.SIGKILL)
+
+    def _signal_all(self, number: int) -> None:
+        for pid in self._abouts:
+            os.kill(pid, number)
 
 
 def _tell(about: socket.socket, number: int) -> None:
@@ -148,6 +202,7 @@ def _become(wanted: Wanted) -> None:
     """Have what a process has from a parent that starts it."""
     os.environ.clear()
     os.environ.update(wanted.environment)
+    time.tzset()
     sys.path[:] = wanted.module_path
     sys.argv[:] = ["doorkeeper", "serve"]
     os.chdir(wanted.folder)

@@ -58,9 +58,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     if _MANY in asked or "doorkeeper.testing.process" in sys.modules:
-        from doorkeeper.testing import forked  # noqa: PLC0415
+        from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
 
-        forked.prepare()
+        FORKING.prepare()
     if asked & {_ONE, _MANY}:
         # Where something is missing, those tests say so, and the others run.
         with suppress(ImportError):

@@ -14,12 +14,13 @@ import asyncio
 import secrets
 import shutil
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.testing import forked
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import CONTROL
 from doorkeeper.testing.fork_server import Wanted
+from doorkeeper.testing.forking import FORKING, environment
 from doorkeeper.testing.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class DoorkeeperProcess(AnyServer):
         super().__init__(**options)
         self._process: Forked | None = None
         self._lines: LogLines | None = None
+        self._lock = threading.Lock()
         self._faults: DistantFaults | None = None
         self._control = ""
         self._password = secrets.token_hex(16)
@@ -68,7 +70,7 @@ class DoorkeeperProcess(AnyServer):
         """Start with what it was asked for; return when clients can connect."""
         if self._process is not None:
             return
-        forked.prepare()
+        FORKING.prepare()
         shutil.rmtree(self._place() / "data", ignore_errors=True)
         self._start(self.configuration)
 
@@ -110,13 +112,13 @@ class DoorkeeperProcess(AnyServer):
     @property
     def faults(self) -> AnyFaults:
         """Return what a test can let go wrong, until the process ends."""
+        from doorkeeper.testing.distant_faults import DistantFaults  # noqa: PLC0415  heavy
+
         if self._process is None:
             raise RuntimeError(_NOT_RUNNING)
-        if self._faults is None:
-            from doorkeeper.testing.distant_faults import DistantFaults  # noqa: PLC0415  heavy
-
-            self._faults = DistantFaults(self._process.control)
-        return self._faults
+        with self._lock:
+            self._faults = self._faults or DistantFaults(self._process.control)
+            return self._faults
 
     def acls(self) -> list[AclBinding]:
         """Return all ACLs, sorted."""
@@ -161,16 +163,17 @@ class DoorkeeperProcess(AnyServer):
         wanted = Wanted(
             keys=self._with_control(self._used),
             # It finds what the test finds: an authorizer of the test's own, this very package.
-            environment=forked.environment(),
+            environment=environment(),
             module_path=list(filter(None, sys.path)),
             folder=str(self._place()),
             beginning=beginning,
         )
         try:
-            self._process = forked.fork(wanted, encrypts=self.configuration.encrypts)
+            forked = FORKING.fork(wanted, encrypts=self.configuration.encrypts)
         except (ConnectionError, TimeoutError) as error:
             raise StartError(f"the process that forks servers: {error}") from error
-        self._lines = LogLines(self._process.stdout, self._process.stderr)
+        self._lines = LogLines(forked.stdout, forked.stderr)
+        self._process = forked
         started = self._lines.wait_for("started", START_S)
         if started is None:
             self._process.kill()

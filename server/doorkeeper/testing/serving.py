@@ -84,8 +84,15 @@ def _fill(data: Path, beginning: Configuration) -> None:
 
 
 def _faulty(control: socket.socket) -> Callable[..., Connection]:
-    faults = Faults()
-    Thread(target=obey, args=(control, faults), name="doorkeeper-faults", daemon=True).start()
+    faults, parent = Faults(), os.getppid()
+
+    def work() -> None:
+        obey(control, faults)
+        # The test is gone, and ends its servers by the process that forked them, if there is one.
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=work, name="doorkeeper-faults", daemon=True).start()
 
     def connect(peer: Peer, **others: Any) -> Connection:  # noqa: ANN401  those of Connection
         # The test's own questions are never answered by a fault.

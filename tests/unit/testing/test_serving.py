@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.testing import forked
 from doorkeeper.testing.configuration import configuration_of
+from doorkeeper.testing.forking import FORKING
 from testkit.forking import ended, wanted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def refusal_of(asked: Wanted) -> str:
     """Return what a server that does not start says on stderr."""
-    server = forked.fork(asked, encrypts=False)
+    server = FORKING.fork(asked, encrypts=False)
     told = server.stderr.read().decode()
     assert ended(server) == 1
     return told
