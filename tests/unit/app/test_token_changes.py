@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 TEXT = f"delegation.token.secret.key={SECRET}\n"
 CONTEXT = context_of(API, 3, ALICE)
+
+known_fingerprint = cache(fingerprint_of)
+"""It is slow on purpose, and a test has a thousand tokens."""
 
 
 class AskedStore(HandStore):
@@ -111,7 +115,7 @@ def stored(token_id: str, *, secret: str = SECRET, expiry_ms: int = NOW + 10) ->
         NOW - 10,
         expiry_ms,
         NOW + 1000,
-        fingerprint_of(secret),
+        known_fingerprint(secret),
     )
 
 
