@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.decision import Question, RuleKind
+from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.lint import java_text
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 
 if TYPE_CHECKING:
@@ -64,11 +67,12 @@ def question_of(principal: str, operation: str | AclOperation, resource: Resourc
     """Return the question; operations are named as in ACLs, in any case.
 
     Raises:
-        ValueError: a principal without a type; an operation or a resource that there is not.
+        ValueError: a principal without a type; an operation or a resource that there is not; a host
+            that is no address.
 
     """
     given = dict(resource)
-    host = str(given.pop("host", "127.0.0.1"))
+    host = host_of(str(given.pop("host", "127.0.0.1")))
     if len(given) != 1 or not given.keys() <= _TYPES.keys():
         found = ", ".join(sorted(given)) or "none"
         raise ValueError(f"resource: found {found}; allowed: exactly one of {', '.join(_TYPES)}")
@@ -77,6 +81,21 @@ def question_of(principal: str, operation: str | AclOperation, resource: Resourc
     return Question(
         str(Principal.parse(principal)), host, operation_of(operation), _TYPES[kind], name
     )
+
+
+def host_of(given: str) -> str:
+    """Return an address as Java writes it: Kafka compares texts.
+
+    Raises:
+        ValueError: it is no address; ``*`` stands for any.
+
+    """
+    if given == ANY_HOST:
+        return ANY_HOST
+    try:
+        return java_text(ip_address(given))
+    except ValueError:
+        raise ValueError(f"host: found {given!r}; allowed: an address, or *") from None
 
 
 def operation_of(given: str | AclOperation) -> AclOperation:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing.given_acls import bindings_of
+from doorkeeper.testing.given_users import users_of
 from doorkeeper.testing.options import Options
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.storage.contract import Change, CredentialKey, StoredTopic
     from doorkeeper.testing.options import Groups, Topics
+
+T = TypeVar("T")
 
 LISTENERS: Final = {
     "PLAINTEXT": "PLAINTEXT",
@@ -79,7 +82,8 @@ def configuration_of(options: Options) -> Configuration:
 
     Raises:
         ValueError: a listener or mechanism that there is not; a record or file of ACLs that is
-            wrong; users without a listener where they could log in; topics beside a catalog.
+            wrong; users without a listener where they could log in; topics beside a catalog;
+            a text where several are expected.
         TypeError: an option that there is not.
 
     """
@@ -87,7 +91,7 @@ def configuration_of(options: Options) -> Configuration:
     if unknown:
         allowed = ", ".join(Options.__annotations__)
         raise TypeError(f"unknown option: {', '.join(unknown)}; allowed: {allowed}")
-    users = dict(options.get("users", {}))
+    users = users_of(options.get("users", {}))
     usual = ("SASL_PLAINTEXT",) if users else ("PLAINTEXT",)
     listeners = _out_of(LISTENERS, options.get("listeners", usual), "listener")
     mechanisms = _out_of(MECHANISMS, options.get("mechanisms", MECHANISMS), "mechanism")
@@ -98,10 +102,10 @@ def configuration_of(options: Options) -> Configuration:
     made = Configuration(
         users={ADMIN: ADMIN_PASSWORD, **users},
         bindings=tuple(bindings_of(options.get("acls", ()))),
-        super_users=tuple(options.get("super_users", administrators)),
+        super_users=_several(options.get("super_users", administrators), "super_users"),
         allow_everyone=options.get("allow_everyone", False),
-        topics=tuple(_entries(options.get("topics", ()), "name", "partitions")),
-        groups=tuple(_entries(options.get("groups", ()), "id", "")),
+        topics=_entries(options.get("topics", ()), "topics", "name", "partitions"),
+        groups=_entries(options.get("groups", ()), "groups", "id", ""),
         catalog=None if catalog is None else Path(catalog),
         listeners=listeners,
         mechanisms=mechanisms,
@@ -226,11 +230,22 @@ def _out_of(allowed: Iterable[str], given: Iterable[str], what: str) -> tuple[st
     return found
 
 
-def _entries(given: Topics | Groups, name: str, number: str) -> Iterable[Mapping[str, Any]]:
-    """Yield entries of a catalog; ``number`` is the field that a bare number stands for."""
+def _entries(
+    given: Topics | Groups, what: str, name: str, number: str
+) -> tuple[Mapping[str, Any], ...]:
+    """Return entries of a catalog; ``number`` is the field that a bare number stands for."""
     if isinstance(given, Mapping):
-        for key, value in given.items():
-            yield {name: key, **(value if isinstance(value, Mapping) else {number: value})}
-        return
-    for each in given:
-        yield each if isinstance(each, Mapping) else {name: each}
+        return tuple(
+            {name: key, **(value if isinstance(value, Mapping) else {number: value})}
+            for key, value in given.items()
+        )
+    return tuple(
+        each if isinstance(each, Mapping) else {name: each} for each in _several(given, what)
+    )
+
+
+def _several(given: Iterable[T], what: str) -> tuple[T, ...]:
+    """Return what is given; a text alone is one of them, and its letters are none."""
+    if isinstance(given, str):
+        raise ValueError(f"{what}: found {given!r}; expected is a list, as [{given!r}]")  # noqa: TRY004  as all options
+    return tuple(given)

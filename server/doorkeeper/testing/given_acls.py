@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import AclBinding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from doorkeeper.testing.options import Acls
 
 
@@ -27,18 +26,33 @@ def bindings_of(given: Acls) -> list[AclBinding]:
 
         path = Path(given)
         return read(path.read_text(encoding="utf-8"), name=path.name)
+    if isinstance(given, Mapping):
+        return _of_set(given)
     found: list[AclBinding] = []
     for number, each in enumerate(given, 1):
         found += [each] if isinstance(each, AclBinding) else _of_record(number, each)
     return found
 
 
-def _of_record(number: int, record: Mapping[str, object]) -> list[AclBinding]:
+def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
+    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
+    from doorkeeper.acl.formats.records import from_document  # noqa: PLC0415
+
+    try:
+        return from_document(dict(given))
+    except FormatError as error:
+        text = "acls: of a mapping expected is the form of version and acls; records are a list"
+        raise FormatError(f"{text}: {error}") from None
+
+
+def _of_record(number: int, record: object) -> list[AclBinding]:
     from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
     from doorkeeper.acl.formats.records import VERSION, from_document  # noqa: PLC0415
 
+    if not isinstance(record, Mapping):
+        raise FormatError(f"acls: {number}: found {record!r}; expected is a binding, or a record")
     row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(record).items()}
     try:
         return from_document({"version": VERSION, "acls": [row]})
     except FormatError as error:
-        raise FormatError(f"acl {number}: {str(error).removeprefix('acl 1: ')}") from None
+        raise FormatError(f"acls: {number}: {str(error).removeprefix('acl 1: ')}") from None

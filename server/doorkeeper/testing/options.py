@@ -8,8 +8,12 @@ from typing import Any, Literal, TypedDict
 
 from doorkeeper.acl.model import AclBinding
 
-Acls = str | Path | Iterable[AclBinding | Mapping[str, Any]]
-"""ACLs: bindings, records (the keys of the YAML form of ``doorkeeper acls export``), or a file."""
+Acls = str | Path | Mapping[str, Any] | Iterable[AclBinding | Mapping[str, Any]]
+"""ACLs: bindings, records (the keys of the YAML form of ``doorkeeper acls export``), the whole of
+that form, or a file."""
+
+Users = Mapping[str, str] | str | Path
+"""Users: passwords by name, or a file with a line for each: ``name=password``."""
 
 Topics = Mapping[str, int | Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
 """Topics: names, partitions by name, or the entries of a catalog."""
@@ -21,7 +25,7 @@ Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
 class Options(TypedDict, total=False):
     """What a server begins with; docs/testing.md explains each.
 
-    users           passwords by name; ``admin`` is always there, with ``admin-secret``
+    users           see ``Users``; ``admin`` is always there, with ``admin-secret``
     acls            see ``Acls``
     super_users     principals; default: the administrator of each listener
     allow_everyone  where no ACL covers a resource: ``allow.everyone.if.no.acl.found``
@@ -32,7 +36,7 @@ class Options(TypedDict, total=False):
     properties      any other key of server.properties
     """
 
-    users: Mapping[str, str]
+    users: Users
     acls: Acls
     super_users: Iterable[str]
     allow_everyone: bool

@@ -100,3 +100,14 @@ def test_a_principal_has_a_type() -> None:
     """A bare name is refused, as in ACLs."""
     with pytest.raises(ValueError, match="principalType:principalName"):
         question_of("alice", "READ", {"topic": "t"})
+
+
+def test_hosts_are_as_java_writes_them() -> None:
+    """Another form of an address is the same one; what is no address is refused."""
+    asked = question_of("User:a", "READ", {"topic": "t", "host": "::1"})
+
+    assert asked.host == "0:0:0:0:0:0:0:1"
+    assert question_of("User:a", "READ", {"topic": "t", "host": "*"}).host == "*"
+    for wrong in ("garbage", "10.0.0.01", "10.0.0,7"):
+        with pytest.raises(ValueError, match=f"host: found '{wrong}'; allowed: an address"):
+            question_of("User:a", "READ", {"topic": "t", "host": wrong})

@@ -127,6 +127,9 @@ def test_topics_and_groups_may_be_names() -> None:
         ({"mechanisms": "GSSAPI"}, "mechanism: found 'GSSAPI'; allowed: PLAIN"),
         ({"users": {"a": "b"}, "listeners": "SSL"}, "users who cannot log in: found only SSL"),
         ({"catalog": Path("c.yaml"), "topics": ["a"]}, "a catalog beside topics"),
+        ({"topics": "orders"}, r"topics: found 'orders'; expected is a list, as \['orders'\]"),
+        ({"groups": "billing"}, "groups: found 'billing'; expected is a list"),
+        ({"super_users": "User:x"}, "super_users: found 'User:x'; expected is a list"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:

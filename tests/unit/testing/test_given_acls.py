@@ -55,7 +55,18 @@ def test_a_file_has_any_format(tmp_path: Path, name: str, how: Format) -> None:
 
 def test_a_record_that_is_wrong_is_refused() -> None:
     """What is missing, or unknown, is named."""
-    with pytest.raises(FormatError, match=r"^acl 2: missing: operation"):
+    with pytest.raises(FormatError, match=r"^acls: 2: missing: operation"):
         bindings_of([binding(1).binding, RECORD])
     with pytest.raises(FormatError, match="unknown: topic"):
         bindings_of([{**RECORD, "operation": "READ", "topic": "x"}])
+
+
+def test_the_whole_form_is_taken() -> None:
+    """A mapping is what a YAML file of ACLs holds; one record alone is told to be a list's."""
+    rows = [{**RECORD, "operation": "READ"}]
+
+    assert bindings_of({"version": 1, "acls": rows}) == bindings_of(rows)
+    with pytest.raises(FormatError, match=r"acls: .*records are a list: version: found None"):
+        bindings_of(rows[0])
+    with pytest.raises(FormatError, match="acls: 1: found 'row'; expected is a binding"):
+        bindings_of(["row"])  # type: ignore[list-item]

@@ -1,0 +1,49 @@
+"""From what a test gives as users to their passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def users_of(given: object) -> dict[str, str]:
+    """Return passwords by name, from ``Users`` or what somebody gives instead.
+
+    Raises:
+        ValueError: a password is no text; a line of a file is no ``name=password``, or names
+            somebody again.
+        OSError: the file cannot be read.
+
+    """
+    if isinstance(given, (str, Path)):
+        path = Path(given)
+        return _of_lines(path.read_text(encoding="utf-8").splitlines(), path.name)
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        text = f"users: found a {kind}; allowed: passwords by name, or a file"
+        raise ValueError(text)  # noqa: TRY004  as of all options
+    for name, password in given.items():
+        if not isinstance(name, str) or not isinstance(password, str):
+            # It may be a password that somebody forgot to quote.
+            text = f"users: {name!r}: expected are texts, a name and a password"
+            raise ValueError(text)  # noqa: TRY004  as of all options
+    return dict(given)
+
+
+def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        user, sign, password = (part.strip() for part in line.partition("="))
+        if not sign:
+            # The line may be a password.
+            raise ValueError(f"users: {name} line {number}: expected is name=password")
+        if user in found:
+            raise ValueError(f"users: {name} line {number}: {user!r} was there before")
+        found[user] = password
+    return found
