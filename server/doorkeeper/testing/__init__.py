@@ -36,6 +36,10 @@ def __getattr__(name: str) -> object:
 
     with undisturbed():
         if name == "DoorkeeperProcess":
+            from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
+
+            # Beside this process, so that the first server waits less for it.
+            FORKING.prepare()
             from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
             return DoorkeeperProcess

@@ -4,11 +4,11 @@
 server's start, and this is done once. It has one thread, opens nothing of a server's, and runs no
 event loop, so that what it forks begins as a new process does.
 
-On the socket comes a byte for each server, with four descriptors: stdout, stderr, and two sockets.
-On the first of those the forked process reads what it is to serve, a pickled ``Wanted``; and this
-process tells its id, and in the end its status, a line each. Over the second the server is told
-what is to go wrong. When nobody can ask any more, all servers are told to end, and those that do
-not are killed: none is left behind.
+On the socket comes a byte for each server, its ``Needs``, with four descriptors: stdout, stderr,
+and two sockets. On the first of those the forked process reads what it is to serve, a pickled
+``Wanted``; and this process tells its id, and in the end its status, a line each. Over the second
+the server is told what is to go wrong. When nobody can ask any more, all servers are told to end,
+and those that do not are killed: none is left behind.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import socket
 import sys
 import time
 from contextlib import ExitStack, suppress
+from enum import IntFlag
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -29,9 +30,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 if TYPE_CHECKING:
     from doorkeeper.testing.configuration import Configuration
 
-IN_CLEAR: Final = b"c"
-ENCRYPTS: Final = b"e"
-"""What kind of server is asked for."""
+
+class Needs(IntFlag):
+    """What a server needs beside what all need; it is imported when one needs it first."""
+
+    NOTHING = 0
+    TLS = 1
+    CATALOG = 2
+
 
 _DESCRIPTORS: Final = 4
 _END_S: Final = 3.0
@@ -43,16 +49,18 @@ _IMPORTED: Final = (
     "concurrent.futures.thread",
     "doorkeeper.authn.plain",
     "doorkeeper.authn.scram",
-    "doorkeeper.catalog.loading",
     "encodings.idna",
     "encodings.latin_1",
     "uvloop",
 )
-_IMPORTED_FOR_TLS: Final = (
-    "cryptography.hazmat.primitives.serialization",
-    "cryptography.x509",
-    "doorkeeper.tls.listener_tls",
-)
+_IMPORTED_FOR: Final = {
+    Needs.TLS: (
+        "cryptography.hazmat.primitives.serialization",
+        "cryptography.x509",
+        "doorkeeper.tls.listener_tls",
+    ),
+    Needs.CATALOG: ("doorkeeper.catalog.loading",),
+}
 
 
 class Wanted(NamedTuple):
@@ -133,12 +141,12 @@ class _ForkServer:
                 self._tell_ended()
             if self._asked.fileno() not in numbers:
                 continue
-            kind, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
-            if not kind:
+            needs, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
+            if not needs:
                 self._end_all()
                 return None
             try:
-                own = self._forked(kind, descriptors)
+                own = self._forked(Needs(needs[0]), descriptors)
             except OSError as error:
                 # Nobody asks for the impossible: there are too many files, or processes.
                 sys.stderr.write(f"doorkeeper.testing: a server could not be forked: {error}\n")
@@ -146,7 +154,7 @@ class _ForkServer:
             if own is not None:
                 return own
 
-    def _forked(self, kind: bytes, descriptors: list[int]) -> _Own | None:
+    def _forked(self, needs: Needs, descriptors: list[int]) -> _Own | None:
         """Fork a server; return its sockets in the forked process, and None here."""
         with ExitStack() as received:
             for each in descriptors:
@@ -154,8 +162,8 @@ class _ForkServer:
                 os.set_inheritable(each, False)
             if len(descriptors) < _DESCRIPTORS:
                 raise OSError(f"{len(descriptors)} of {_DESCRIPTORS} descriptors came")
-            if kind == ENCRYPTS:
-                _import(_IMPORTED_FOR_TLS)
+            for need in needs:
+                _import(_IMPORTED_FOR[need])
             stdout, stderr, about, control = descriptors
             pid = os.fork()
             if not pid:

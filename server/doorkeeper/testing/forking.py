@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 
-from doorkeeper.testing.fork_server import ENCRYPTS, IN_CLEAR
+from doorkeeper.testing.fork_server import Needs
 from doorkeeper.testing.forked import Forked
 from doorkeeper.testing.pickling import dumps
 
@@ -45,7 +45,7 @@ class Forking:
         with self._lock:
             self._started()
 
-    def fork(self, wanted: Wanted, *, encrypts: bool) -> Forked:
+    def fork(self, wanted: Wanted, needs: Needs = Needs.NOTHING) -> Forked:
         """Fork a server.
 
         Raises:
@@ -56,13 +56,13 @@ class Forking:
         with self._lock:
             running = self._started()
             try:
-                return running.fork(wanted, encrypts=encrypts, fork_s=self._fork_s)
+                return running.fork(wanted, needs, self._fork_s)
             except ConnectionError:
                 if not running.has_ended():
                     raise
                 # It was killed since, by somebody who looked for processes to kill.
                 self._close()
-                return self._started().fork(wanted, encrypts=encrypts, fork_s=self._fork_s)
+                return self._started().fork(wanted, needs, self._fork_s)
 
     def close(self) -> None:
         """Let it end, and its servers with it."""
@@ -103,17 +103,16 @@ class _Running:
                 stdout=subprocess.DEVNULL,
             )
 
-    def fork(self, wanted: Wanted, *, encrypts: bool, fork_s: float) -> Forked:
+    def fork(self, wanted: Wanted, needs: Needs, fork_s: float) -> Forked:
         message = dumps(wanted)
         self._has_forked = True
         with ExitStack() as ours, ExitStack() as theirs:
             pairs = [_passed(socket.socketpair(), ours, theirs) for _ in range(2)]
             pipes = [_passed(_pipe(), ours, theirs) for _ in range(2)]
-            kind = ENCRYPTS if encrypts else IN_CLEAR
             (about, its_about), (control, its_control) = pairs
             (stdout, its_stdout), (stderr, its_stderr) = pipes
             passed = (its_stdout, its_stderr, its_about, its_control)
-            socket.send_fds(self._ask, [kind], [each.fileno() for each in passed])
+            socket.send_fds(self._ask, [bytes([needs])], [each.fileno() for each in passed])
             theirs.close()
             about.settimeout(fork_s)
             with suppress(ConnectionError):  # if it was forked, it says why it did not read

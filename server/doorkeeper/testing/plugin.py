@@ -6,7 +6,6 @@ test waits for its server to start, not for modules.
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +56,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    if _MANY in asked or "doorkeeper.testing.process" in sys.modules:
+    if _MANY in asked:
         from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
 
         FORKING.prepare()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import CONTROL
-from doorkeeper.testing.fork_server import Wanted
+from doorkeeper.testing.fork_server import Needs, Wanted
 from doorkeeper.testing.forking import FORKING, environment
 from doorkeeper.testing.log_lines import LogLines
 
@@ -169,7 +169,7 @@ class DoorkeeperProcess(AnyServer):
             beginning=beginning,
         )
         try:
-            forked = FORKING.fork(wanted, encrypts=self.configuration.encrypts)
+            forked = FORKING.fork(wanted, _needs(self.configuration))
         except (ConnectionError, TimeoutError) as error:
             raise StartError(f"the process that forks servers: {error}") from error
         self._lines = LogLines(forked.stdout, forked.stderr)
@@ -223,6 +223,11 @@ class DoorkeeperProcess(AnyServer):
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
             f"{prefix}.plain.sasl.jaas.config": login,
         }
+
+
+def _needs(given: Configuration) -> Needs:
+    needs = Needs.TLS if given.encrypts else Needs.NOTHING
+    return needs | Needs.CATALOG if given.topics or given.groups or given.catalog else needs
 
 
 def _check(*results: Created | Deleted) -> None:

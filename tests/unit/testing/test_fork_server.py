@@ -74,13 +74,13 @@ def test_an_interrupt_from_the_terminal_is_for_the_servers(
     tmp_path: Path, forking: Forking
 ) -> None:
     """It comes to all processes: a server ends in order, and who forks goes on."""
-    first = forking.fork(wanted(tmp_path), encrypts=False)
+    first = forking.fork(wanted(tmp_path))
     started(first)
     for pid in (forking.pid, first.pid):
         assert pid is not None
         os.kill(pid, signal.SIGINT)
     assert ended(first) == 0
-    second = forking.fork(wanted(tmp_path), encrypts=False)
+    second = forking.fork(wanted(tmp_path))
 
     assert started(second)
     forking.close()
@@ -94,7 +94,7 @@ def test_what_is_missing_is_told_by_the_server(
     (tmp_path / "immutables.py").write_text("raise OSError('no immutables')", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
-    server = forking.fork(wanted(tmp_path), encrypts=False)
+    server = forking.fork(wanted(tmp_path))
 
     told = server.stderr.read()
     assert ended(server) == 1
@@ -105,14 +105,14 @@ def test_who_cannot_fork_goes_on(
     tmp_path: Path, forking: Forking, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Where a request cannot be met it says why, and servers that there are stay."""
-    first = forking.fork(wanted(tmp_path), encrypts=False)
+    first = forking.fork(wanted(tmp_path))
     assert started(first)
     running = forking._running
     assert running is not None
     about, its_about = socket.socketpair()
     with about, its_about:
-        socket.send_fds(running._ask, [b"c"], [its_about.fileno()])
-    second = forking.fork(wanted(tmp_path, doorkeeper_data_dir="other"), encrypts=False)
+        socket.send_fds(running._ask, [b"\0"], [its_about.fileno()])
+    second = forking.fork(wanted(tmp_path, doorkeeper_data_dir="other"))
 
     assert started(second)
     assert "could not be forked: 1 of 4 descriptors came" in capfd.readouterr().err

@@ -28,7 +28,7 @@ class Telling(InMemory):
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Forked]:
-    server = FORKING.fork(wanted(tmp_path), encrypts=False)
+    server = FORKING.fork(wanted(tmp_path))
     assert started(server)
     yield server
     server.kill()
@@ -66,7 +66,7 @@ def test_it_has_what_the_test_has_at_this_moment(tmp_path: Path, server: Forked)
         tmp_path, authorizer_class_name="telling_module.Telling", doorkeeper_data_dir="other"
     )
     asked.environment["TZ"] = "XYZ-3"
-    telling = FORKING.fork(asked, encrypts=False)
+    telling = FORKING.fork(asked)
 
     lines = started(telling)
     telling.terminate()

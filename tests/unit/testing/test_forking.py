@@ -47,12 +47,12 @@ def test_where_the_one_that_forks_is_killed_there_is_another(
     tmp_path: Path, forking: Forking
 ) -> None:
     """The next server finds one. Of those before nothing can be told: whoever waits ends them."""
-    server = forking.fork(wanted(tmp_path), encrypts=False)
+    server = forking.fork(wanted(tmp_path))
     assert started(server)
     before = forking.pid
     assert before is not None
     os.kill(before, signal.SIGKILL)
-    after = forking.fork(wanted(tmp_path, doorkeeper_data_dir="other"), encrypts=False)
+    after = forking.fork(wanted(tmp_path, doorkeeper_data_dir="other"))
 
     assert forking.pid != before
     assert is_there(server.pid)
@@ -65,11 +65,11 @@ def test_where_the_one_that_forks_is_killed_there_is_another(
 
 def test_what_a_server_cannot_read_ends_no_other(tmp_path: Path, forking: Forking) -> None:
     """It says why it does not start, however much more there was to read."""
-    other = forking.fork(wanted(tmp_path), encrypts=False)
+    other = forking.fork(wanted(tmp_path))
     assert started(other)
     unreadable = wanted(tmp_path)._replace(module_path=["x" * 10_000_000], folder="/nowhere")
 
-    server = forking.fork(unreadable, encrypts=False)
+    server = forking.fork(unreadable)
 
     assert b"/nowhere" in server.stderr.read()
     assert ended(server) == 1
@@ -86,7 +86,7 @@ def test_one_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
     for size in (1, 10_000_000):
         large = wanted(tmp_path)._replace(module_path=["x" * size])
         with pytest.raises(TimeoutError):
-            forking.fork(large, encrypts=False)
+            forking.fork(large)
     os.kill(forking.pid, signal.SIGKILL)
     forking.close()
 
@@ -100,7 +100,7 @@ def test_descriptors_may_have_large_numbers(tmp_path: Path) -> None:
     many = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     forking = Forking()
     try:
-        server = forking.fork(wanted(tmp_path), encrypts=False)
+        server = forking.fork(wanted(tmp_path))
         assert started(server)
         server.terminate()
         assert ended(server) == 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def refusal_of(asked: Wanted) -> str:
     """Return what a server that does not start says on stderr."""
-    server = FORKING.fork(asked, encrypts=False)
+    server = FORKING.fork(asked)
     told = server.stderr.read().decode()
     assert ended(server) == 1
     return told
