@@ -23,7 +23,7 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.regions import One, covering_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
@@ -69,7 +69,7 @@ def who_can(
     named = set(snapshot.types[resource_type].principals) | policy.super_users
     found = []
     for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
-        asked = _nobody(named) if principal == WILDCARD_PRINCIPAL else principal
+        asked = nobody(named) if principal == WILDCARD_PRINCIPAL else principal
         allowed = {
             host: is_allowed(
                 policy, snapshot, Question(asked, host, operation, resource_type, name)
@@ -102,7 +102,7 @@ def what_can(
         if resource_type not in (ResourceType.ANY, each):
             continue
         for pattern in sorted(_patterns_about(policy, snapshot, principal, each)):
-            name = _probe(snapshot, pattern)
+            name = probe(snapshot, pattern)
             operations = tuple(
                 operation
                 for operation in SUPPORTED_OPERATIONS[each]
@@ -121,7 +121,7 @@ def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> 
     return sorted(hosts - {WILDCARD})
 
 
-def _nobody(named: set[str]) -> str:
+def nobody(named: Collection[str]) -> str:
     """Return a principal that no binding names."""
     name = "User:"
     while name in named:
@@ -152,7 +152,7 @@ def _patterns_about(
     return found
 
 
-def _probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
+def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
     """Return a name that the pattern covers and no narrower one does."""
     resource_type, name, pattern_type = pattern
     if pattern_type is PatternType.LITERAL and name != WILDCARD:

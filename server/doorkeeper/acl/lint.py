@@ -20,32 +20,28 @@ The rest are habits of which experience says that they are mistakes or risks.
 
 from __future__ import annotations
 
-import ipaddress
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.cells import masks
+from doorkeeper.acl.consuming import stranded
+from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
-    AclOperation,
     AclPermissionType,
     PatternType,
     ResourcePattern,
-    ResourceType,
 )
 from doorkeeper.acl.necessity import Cause, removable
-from doorkeeper.acl.operations import ALLOW_TESTS, effects, entry_bit
+from doorkeeper.acl.operations import effects
 from doorkeeper.acl.regions import overlap, region_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Snapshot
 
 
@@ -175,29 +171,17 @@ def _host(binding: AclBinding) -> Finding | None:
     host = binding.entry.host
     if host == WILDCARD:
         return None
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    written = java_host(host)
+    if written is None:
         return _warning(
             "W005", "hosts are compared as texts of addresses: a name or a network never matches",
             binding,
         )  # fmt: skip
-    written = java_text(address)
     if host == written:
         return None
     return _warning(
         "W005", f"Kafka writes this address {written}", binding, fix=_other(binding, host=written)
     )
-
-
-def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
-    """Return an address as Java's ``InetAddress.getHostAddress`` writes it."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    pairs = (int(pair, 16) for pair in address.exploded.partition("%")[0].split(":"))
-    return ":".join(f"{pair:x}" for pair in pairs)
 
 
 def _everyone(binding: AclBinding) -> Finding | None:
@@ -253,29 +237,14 @@ def _missing_groups(
     policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
 ) -> Iterator[Finding]:
     """Return the principals that may read topics and join no group, each with such a binding."""
-    may_read = ALLOW_TESTS[AclOperation.READ]
-    groups = snapshot.types[ResourceType.GROUP].principals
-    done = set(policy.super_users)
-    for binding in bindings:
-        pattern, entry = binding
-        if pattern.resource_type is not ResourceType.TOPIC or entry.principal in done:
-            continue
-        if not entry_bit(entry.operation, entry.permission_type) & may_read:
-            continue
-        done.add(entry.principal)
-        both = (groups.get(entry.principal), groups.get(WILDCARD_PRINCIPAL))
-        if not any(_allows(cells, may_read) for cells in both if cells is not None):
-            yield _warning(
-                "W007",
-                f"{entry.principal} may read topics but join no group: consumers that commit"
-                " their offsets need READ on their group",
-                binding,
-            )
-
-
-def _allows(cells: Names[Cell], bits: int) -> bool:
-    """Say whether any pattern of a principal carries one of these bits."""
-    return any(mask & bits for _, _, cell in cells.patterns() for _, mask in masks(cell))
+    for principal, binding, elsewhere in stranded(policy, snapshot, bindings):
+        there = " from there" if elsewhere else ""
+        yield _warning(
+            "W007",
+            f"{principal} may read topics but join no group{there}: consumers that commit"
+            " their offsets need READ on their group",
+            binding,
+        )
 
 
 def _is(binding: AclBinding, permission_type: AclPermissionType) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -11,7 +10,7 @@ from click.shell_completion import CompletionItem
 from doorkeeper.acl.explaining import ANY_HOST
 from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
-from doorkeeper.acl.lint import java_text
+from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 
@@ -51,10 +50,10 @@ def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     """Return an address as Java writes it, since Kafka compares texts."""
     if value == ANY_HOST:
         return ANY_HOST
-    try:
-        return java_text(ipaddress.ip_address(value))
-    except ValueError:
-        raise click.BadParameter(f"found {value!r}; allowed: an address, or *") from None
+    found = java_host(value)
+    if found is None:
+        raise click.BadParameter(f"found {value!r}; allowed: an address, or *")
+    return found
 
 
 class Resource(NamedTuple):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 import pytest
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.lint import CODES, Finding, Severity, java_text, lint
+from doorkeeper.acl.lint import CODES, Finding, Severity, lint
 from doorkeeper.acl.model import AclBinding, AclOperation
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
 from testkit.acl_worlds import loaded
@@ -81,17 +79,3 @@ def test_every_code_has_a_title() -> None:
     assert [line.split()[0] for line in module.__doc__.splitlines() if line.startswith("    ")] == [
         *CODES
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("10.0.0.7", "10.0.0.7"),
-        ("::", "0:0:0:0:0:0:0:0"),
-        ("2001:db8::AB", "2001:db8:0:0:0:0:0:ab"),
-        ("::ffff:1.2.3.4", "1.2.3.4"),
-    ],
-)
-def test_addresses_are_written_as_in_java(text: str, written: str) -> None:
-    """No zeros in front, nothing left out, IPv4 in IPv6 as IPv4."""
-    assert java_text(ipaddress.ip_address(text)) == written

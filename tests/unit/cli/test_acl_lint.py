@@ -62,11 +62,16 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ),
         "W005 host: hosts are compared as texts of addresses: a name or a network never matches",
         f"  {HOST}",
+        (
+            "W007 group missing: User:alice may read topics but join no group: consumers that"
+            " commit their offsets need READ on their group"
+        ),
+        f"  {WIDE}",
     ]
     assert result.stderr.splitlines()[1:] == [
         "doorkeeper: super users: none (assumed)",
         "doorkeeper: where no ACL covers a resource: nobody may (assumed)",
-        "doorkeeper: 3 findings: 2 can go, 1 look wrong",
+        "doorkeeper: 4 findings: 2 can go, 2 look wrong",
     ]
 
 
@@ -74,7 +79,7 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
     ("line", "codes"),
     [
         ("--select E", ["E001", "E004"]),
-        ("--select e004,W", ["E004", "W005"]),
+        ("--select e004,W", ["E004", "W005", "W007"]),
         ("--select E --ignore E00", []),
         ("--ignore E001 --ignore W", ["E004"]),
     ],

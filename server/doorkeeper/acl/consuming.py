@@ -1,0 +1,153 @@
+"""Who may read topics but join no group: asked of the engine, address by address.
+
+A principal's ALLOWs of READ on topics count where the engine lets it read something that they
+cover, so none that a DENY takes back and none for a host where no client can be. Whether it may
+read any group there is asked as well, with all that decides: grants to everybody, DENYs, and
+``allow.everyone.if.no.acl.found``. For each pattern one name is asked about that no narrower one
+covers: if any name of the pattern is allowed by it, this one is.
+
+    User:a may READ topic t from *        and group g from 10.0.0.1     fine: it consumes there
+    User:a may READ topic t from *        and no group                  stranded
+    User:a may READ topic t from 10.0.0.1 and group g from 10.0.0.2     stranded
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.access import nobody, probe
+from doorkeeper.acl.cells import masks
+from doorkeeper.acl.decision import Question, is_allowed
+from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.hosts import is_somewhere
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import ALLOW_TESTS, entry_bit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acl.cells import Cell
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.snapshot import Snapshot
+
+_READ = AclOperation.READ
+_MAY_READ = ALLOW_TESTS[_READ]
+_ALL_GROUPS = (
+    ResourcePattern(ResourceType.GROUP, WILDCARD, PatternType.LITERAL),
+    # The literal covers none of these, see ``names.wildcard_covers``.
+    ResourcePattern(ResourceType.GROUP, WILDCARD, PatternType.PREFIXED),
+)
+
+
+class Stranded(NamedTuple):
+    """A principal that may read topics, and no group where it may.
+
+    ``binding`` is the first that lets it read; ``elsewhere`` says that it may read groups, but
+    only from addresses where it may read none of the topics.
+    """
+
+    principal: str
+    binding: AclBinding
+    elsewhere: bool
+
+
+class _Granted(NamedTuple):
+    """Where a principal is allowed to read: the patterns, and the addresses that they name."""
+
+    patterns: tuple[ResourcePattern, ...] = ()
+    hosts: frozenset[str] = frozenset()
+
+
+def stranded(
+    policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
+) -> Iterator[Stranded]:
+    """Yield those of whose ALLOWs on topics these are, each once, in their order.
+
+    ``User:*`` stands for somebody whom no binding names. Super users need no ACL, and nobody is
+    called by a text without a colon: neither is asked about.
+    """
+    everybodys = _granted(snapshot, WILDCARD_PRINCIPAL)
+    named = policy.super_users.union(*(index.principals for index in snapshot.types))
+    for principal, reading in _by_principal(bindings).items():
+        asked = nobody(named) if principal == WILDCARD_PRINCIPAL else principal
+        if asked in policy.super_users or ":" not in asked:
+            continue
+        own = _granted(snapshot, asked)
+        groups = (*own.patterns, *everybodys.patterns)
+        if policy.allow_everyone:
+            groups = (*_ALL_GROUPS, *groups)
+        one = _Asker(policy, snapshot, asked)
+        named_hosts = {each.entry.host for each in reading if is_somewhere(each.entry.host)}
+        hosts = (ANY_HOST, *sorted(named_hosts | own.hosts | everybodys.hosts))
+        found = one.first_without_group(reading, groups, hosts)
+        if found is not None:
+            yield Stranded(principal, *found)
+
+
+class _Asker(NamedTuple):
+    """One who asks for READ."""
+
+    policy: Policy
+    snapshot: Snapshot
+    principal: str
+
+    def first_without_group(
+        self,
+        reading: Iterable[AclBinding],
+        groups: tuple[ResourcePattern, ...],
+        hosts: Iterable[str],
+    ) -> tuple[AclBinding, bool] | None:
+        """Return the first binding by which topics are read; None where a group is read there."""
+        first, elsewhere = None, False
+        for host in hosts:
+            by = next((each for each in reading if self._reads(each, host)), None)
+            if any(self._may(pattern, host) for pattern in groups):
+                if by is not None:
+                    return None
+                elsewhere = True
+            elif by is not None:
+                first = by if first is None else min(first, by)
+        return None if first is None else (first, elsewhere)
+
+    def _reads(self, binding: AclBinding, host: str) -> bool:
+        return binding.entry.host in (WILDCARD, host) and self._may(binding.pattern, host)
+
+    def _may(self, pattern: ResourcePattern, host: str) -> bool:
+        name = probe(self.snapshot, pattern)
+        question = Question(self.principal, host, _READ, pattern.resource_type, name)
+        return is_allowed(self.policy, self.snapshot, question)
+
+
+def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]:
+    found: dict[str, list[AclBinding]] = {}
+    for binding in bindings:
+        pattern, entry = binding
+        if pattern.resource_type is not ResourceType.TOPIC:
+            continue
+        if entry_bit(entry.operation, entry.permission_type) & _MAY_READ:
+            found.setdefault(entry.principal, []).append(binding)
+    return found
+
+
+def _granted(snapshot: Snapshot, principal: str) -> _Granted:
+    """Return the patterns of groups that one is allowed to read."""
+    cells: Names[Cell] | None = snapshot.types[ResourceType.GROUP].principals.get(principal)
+    if cells is None:
+        return _Granted()
+    found: dict[ResourcePattern, list[str]] = {}
+    for name, pattern_type, cell in cells.patterns():
+        hosts = [host for host, mask in masks(cell) if mask & _MAY_READ]
+        if hosts:
+            found[ResourcePattern(ResourceType.GROUP, name, pattern_type)] = hosts
+    named = frozenset(filter(is_somewhere, chain.from_iterable(found.values())))
+    return _Granted(tuple(found), named)
