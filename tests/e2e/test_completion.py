@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-WAIT_S = 60.0
+from testkit.terminals import TAB, WAIT_S, at_terminal
+
 BIN = Path(sys.executable).parent
 BASH = """
 source "$1"
@@ -68,28 +66,9 @@ def test_a_shell_completes(
 
 def test_zsh_completes(tmp_path: Path, environment: dict[str, str]) -> None:
     """What is typed, and a tab, becomes the command: the script is found as the help says."""
-    zsh = program("zsh")
     script("zsh", tmp_path / "_doorkeeper")
-    pid, terminal = pty.fork()
-    if not pid:
-        os.chdir(tmp_path)
-        os.execve(zsh, ["zsh", "-f", "-i"], environment)
-    try:
-        os.write(terminal, ZSH.encode())
-        read_until(b"ready\r", terminal)
-        os.write(terminal, b"doorkeeper acls expl\t")
-        read_until(b"doorkeeper acls explain ", terminal)
-    finally:
-        os.close(terminal)  # which ends the shell
-        os.waitpid(pid, 0)
-
-
-def read_until(wanted: bytes, terminal: int) -> None:
-    """Read what a terminal shows until this is there."""
-    deadline_s = time.monotonic() + WAIT_S
-    shown = b""
-    while wanted not in shown:
-        left_s = deadline_s - time.monotonic()
-        assert left_s > 0, f"found {shown!r}; expected {wanted!r}"
-        if select.select([terminal], [], [], left_s)[0]:
-            shown += os.read(terminal, 4096)
+    with at_terminal([program("zsh"), "-f", "-i"], environment, tmp_path) as terminal:
+        terminal.type(ZSH.encode())
+        terminal.read_until(b"ready\r")
+        terminal.type(b"doorkeeper acls expl" + TAB)
+        terminal.read_until(b"doorkeeper acls explain ")

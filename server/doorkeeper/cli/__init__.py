@@ -5,7 +5,7 @@ serve        doorkeeper serve
 acls         doorkeeper acls add | remove | list
 acl_options  its options: those of kafka-acls.sh; acl_targets says whose ACLs, acl_printing prints
 acl_sets     doorkeeper acls export | import | diff | plan | apply; acl_places is where sets are,
-             acl_plans a plan as text
+             acl_plans a plan as text, acl_applying carries it out
 acl_questions, acl_lint
              doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
              from, acl_question_options what is asked, acl_explanations and acl_texts the words
@@ -21,7 +21,8 @@ live         a client for one command
 options, passwords, progress, files
              options of several commands, how a password is asked for, how far a long work is, files
              that are written whole or not at all
-failures     how a command that cannot go on says so
+failures, interrupts
+             how a command that cannot go on says so, and one that Ctrl-C has ended
 """
 
 from __future__ import annotations

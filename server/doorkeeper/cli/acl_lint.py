@@ -64,7 +64,8 @@ Codes:
 {_CODES}
 
 \b
-Exit statuses: 0 nothing found; 1 something found; 2 wrong usage, or the ACLs cannot be read.
+Exit statuses: 0 nothing found; 1 something found; 2 wrong usage, or the ACLs cannot be read;
+130 ended by Ctrl-C.
 
 \b
 Examples:

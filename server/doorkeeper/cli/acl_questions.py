@@ -57,7 +57,7 @@ COMMAS: Final = COLUMNS.count(",")
 
 _STATUSES = """
 \b
-Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage.
+Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage; 130 ended by Ctrl-C.
 """
 _SOURCES = """
 The ACLs are those of --file, of the servers at --bootstrap-server, or else of the store that
@@ -114,7 +114,7 @@ Operation,PermissionType,Host.
 
 \b
 Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage;
-3 denied, with --exit-status.
+3 denied, with --exit-status; 130 ended by Ctrl-C.
 
 \b
 Examples:

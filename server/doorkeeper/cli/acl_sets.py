@@ -6,7 +6,6 @@ touched. The places are words, see ``acl_places``.
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,27 +13,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from doorkeeper.acl.applying import apply as carried_out
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.planning import PlanError, Selector, within
 from doorkeeper.acl.planning import plan as planned
 from doorkeeper.cli import acl_plans
-from doorkeeper.cli.acl_places import Place, at, place_of, read
+from doorkeeper.cli.acl_applying import carry_out, fail_as_unplanned, show_plan
+from doorkeeper.cli.acl_places import Place, place_of, read
 from doorkeeper.cli.acl_sources import STDIN, SourceError
-from doorkeeper.cli.acl_texts import row
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.applying import Outcome
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.planning import Plan
-    from doorkeeper.cli.acl_places import Changeable
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -51,11 +46,10 @@ Places:
   controllers://host:9093    controllers
   config:server.properties   the store of a server that is stopped
 """
-_STATUSES = "Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage."
-_PLAN_STATUSES = (
-    "Exit statuses: 0 nothing would change; 1 it cannot be said, see stderr; 2 something would"
-    " change, or wrong usage."
-)
+_STATUSES = """Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C."""
+_PLAN_STATUSES = """Exit statuses: 0 nothing would change; 1 it cannot be said, see stderr;
+2 something would change, or wrong usage; 130 ended by Ctrl-C."""
 
 _command_config = click.option(
     "--command-config",
@@ -223,7 +217,7 @@ def diff(
         other = [each for each in read(place) if owned.selects(each)]
     except SourceError as error:
         fail(error.problems)
-    _show(found := planned(one, other), output)
+    show_plan(found := planned(one, other), output)
     raise SystemExit(CHANGES if found else 0)
 
 
@@ -266,18 +260,18 @@ def plan(
     except SourceError as error:
         fail(error.problems)
     except PlanError as error:
-        fail([f"{error} (--max-removals, --own-prefix, --own-principal, --own-type)"])
+        fail_as_unplanned(error)
     except OSError as error:
         fail([f"{file}: {error.strerror}"])
-    _show(found, output)
+    show_plan(found, output)
     raise SystemExit(CHANGES if found else 0)
 
 
 @click.command(
     epilog=f"""
 WANTED is a set of ACLs, or with --plan a plan that was kept: then nothing but its items is done,
-whatever else has changed, and only at the place that it was made for. What was interrupted is done
-to the end by the same command.
+whatever else has changed, and only at the place that it was made for. What is interrupted says how
+much of it is done; the same command does what is left.
 {_PLACES}
 \b
 {_STATUSES}
@@ -318,7 +312,7 @@ def apply(
     else:
         goal = _given(wanted, command_config)
         made = partial(planned, wanted=goal, owned=owned, removals_max=removals_max)
-    _carry_out(where, made, dry_run=dry_run, asks=not yes)
+    carry_out(where, made, dry_run=dry_run, asks=not yes)
 
 
 @click.command(
@@ -345,7 +339,7 @@ def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path 
     def made(present: list[AclBinding]) -> Plan:
         return planned(present, {*present, *given})
 
-    _carry_out(where, made, dry_run=dry_run, asks=False)
+    carry_out(where, made, dry_run=dry_run, asks=False)
 
 
 def _left_within(kept: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
@@ -393,44 +387,3 @@ def _changed_place(word: str, command_config: Path | None) -> Place:
             f"{word} is a file; ACLs are changed at kafka://..., controllers://... or config:..."
         )
     return place
-
-
-def _carry_out(
-    place: Place, made: Callable[[list[AclBinding]], Plan], *, dry_run: bool, asks: bool
-) -> None:
-    begun = False
-
-    async def work(there: Changeable) -> Outcome | None:
-        nonlocal begun
-        found = made(there.present)
-        _show(found, "table")
-        if not found or dry_run:
-            return None
-        if asks and not click.confirm("Shall it be done?", err=True):
-            say("nothing was changed")
-            return None
-        begun = True
-        return await carried_out(found, there.target, progress("applying"))
-
-    try:
-        outcome = at(place, work, make_store=not dry_run)
-    except SourceError as error:
-        fail([*error.problems, *(["the same command does what is left"] if begun else [])])
-    except PlanError as error:
-        fail([f"{error} (--max-removals, --own-prefix, --own-principal, --own-type)"])
-    if outcome is None:
-        return
-    say(f"{outcome.added} added, {outcome.removed} removed")
-    if outcome.failed:
-        fail(
-            f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
-            for each in outcome.failed
-        )
-
-
-def _show(found: Plan, output: str) -> None:
-    if output == "json":
-        click.echo(json.dumps(acl_plans.record(found), ensure_ascii=False, indent=1))
-        return
-    for line in acl_plans.lines(found):
-        click.echo(line)

@@ -22,6 +22,7 @@ from doorkeeper.acl.formats.choosing import read as read_text
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.acl_texts import NOWHERE
+from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, override_option
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
@@ -303,7 +304,8 @@ def bindings_in(name: str) -> list[AclBinding]:
 
     """
     try:
-        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        with interruptible():  # pipes and terminals may take their time
+            data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
         text = data.decode("utf-8")
         return list(dict.fromkeys(read_text(text, name="" if name == STDIN else name)))
     except OSError as error:

@@ -81,7 +81,7 @@ def command() -> None:
 _STATUSES = """
 \b
 Exit statuses: 0 done; 1 it cannot be done, or options do not go together, said on stderr;
-2 wrong usage.
+2 wrong usage; 130 ended by Ctrl-C.
 """
 
 

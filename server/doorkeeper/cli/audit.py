@@ -14,6 +14,7 @@ from doorkeeper.audit.showing import shown
 from doorkeeper.audit.tailing import Tail
 from doorkeeper.audit.verifying import Verdict, verified
 from doorkeeper.cli.failures import FAILED, fail
+from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def tail(
             time.sleep(POLL_S)
             events = _or_fail(folder, trail.new)
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
         raise  # whoever read it has seen enough; Click ends without a word
     except OSError as error:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from doorkeeper.cli.interrupts import end_interrupted, is_interrupt
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.version import __version__
 
@@ -28,14 +31,29 @@ _MEMBERS = {
 }
 
 
+class Root(LazyGroup):
+    """The group of everything, which says of every command that Ctrl-C has ended it."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  that of the command
+        """Run the command that is named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            end_interrupted()
+        except click.Abort as abort:
+            if not is_interrupt(abort):
+                raise
+            end_interrupted()
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=Root,
     members=_MEMBERS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""
 \b
 Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
-128 + n ended at once by a second signal n.
+130 ended by Ctrl-C; a server: 128 + n ended at once by a second signal n.
 
 \b
 Examples:

@@ -1,0 +1,55 @@
+"""Ctrl-C at a terminal, as somebody types it: the first one ends a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testkit.terminals import at_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOORKEEPER = (sys.executable, "-m", "doorkeeper")
+ROWS = """KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+"""
+ASKS = {
+    "explain": "--principal User:alice --operation Read --topic orders",
+    "who-can": "--operation Read --topic orders",
+    "what-can": "--principal User:alice",
+    "lint": "",
+}
+
+
+def test_at_the_question_of_apply(tmp_path: Path) -> None:
+    """Nothing was changed, and it says so."""
+    (tmp_path / "acls.csv").write_text(ROWS)
+    (tmp_path / "server.properties").write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"doorkeeper.data.dir={tmp_path / 'data'}\n"
+    )
+    words = (*DOORKEEPER, "acls", "apply", "acls.csv", "config:server.properties")
+
+    with at_terminal(words, os.environ, tmp_path) as terminal:
+        terminal.read_until(b"Shall it be done? [y/N]: ")
+        terminal.interrupt()
+
+        assert terminal.status() == 130
+    assert terminal.shown.endswith(b"doorkeeper: interrupted; nothing was changed\r\n")
+
+
+@pytest.mark.parametrize("command", ASKS)
+def test_while_acls_are_awaited(tmp_path: Path, command: str) -> None:
+    """What reads a pipe to which nobody writes ends, and shows no traceback."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = (*DOORKEEPER, "acls", command, *ASKS[command].split(), "--file", str(pipe))
+    with at_terminal(words, os.environ, tmp_path) as terminal, pipe.open("wb"):  # it reads now
+        terminal.interrupt()
+
+        assert terminal.status() == 130
+    assert terminal.shown == b"^C\r\ndoorkeeper: interrupted\r\n"

@@ -1,0 +1,133 @@
+"""Ctrl-C in commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from doorkeeper.cli.interrupts import (
+    INTERRUPTED,
+    confirmed,
+    end_interrupted,
+    interruptible,
+    is_interrupt,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(autouse=True)
+def pythons_own_handler() -> None:
+    """Have the handler of a command that has just begun."""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_first_ends_what_blocks_in_a_loop() -> None:
+    """The loop would wait for its task, and the task for its input."""
+    passed = []
+
+    async def work() -> None:
+        with interruptible():
+            interrupt()
+            passed.append("the signal")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert passed == []
+
+
+def test_afterwards_the_loop_has_its_handler_again() -> None:
+    """What does not block is cancelled, and closes what it has opened."""
+    closed = []
+
+    async def work() -> None:
+        with interruptible():
+            pass
+        try:
+            interrupt()
+            await asyncio.Event().wait()
+        finally:
+            closed.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert closed == ["all of it"]
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """A shell lets its background commands ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptible():
+            interrupt()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_threads_have_no_signals() -> None:
+    """Nothing is done there, and nothing fails."""
+    ran = []
+
+    def work() -> None:
+        with interruptible():
+            ran.append("in a thread")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert ran == ["in a thread"]
+
+
+def raising(error: type[BaseException]) -> Callable[[str], str]:
+    def ask(_prompt: str) -> str:
+        raise error
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [(KeyboardInterrupt, KeyboardInterrupt), (EOFError, click.Abort)]
+)
+def test_what_ends_a_question(
+    monkeypatch: pytest.MonkeyPatch,
+    given: type[BaseException],
+    expected: type[BaseException],
+) -> None:
+    """Ctrl-C is told from the end of the input, which Click treats alike."""
+    monkeypatch.setattr("click.termui.visible_prompt_func", raising(given))
+
+    with pytest.raises(expected):
+        confirmed("Shall it be done?")
+
+
+def test_why_click_has_ended_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own prompts tell it by what they raised from."""
+    found = []
+    for error in (KeyboardInterrupt, EOFError):
+        monkeypatch.setattr("click.termui.visible_prompt_func", raising(error))
+        with pytest.raises(click.Abort) as caught:
+            click.prompt("Password")
+        found.append(is_interrupt(caught.value))
+
+    assert found == [True, False]
+
+
+def test_it_ends_with_the_status_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    """And a line that says what is done."""
+    with pytest.raises(SystemExit) as end:
+        end_interrupted("1 of 2 is done")
+
+    assert end.value.code == INTERRUPTED == 130
+    assert capsys.readouterr().err == "doorkeeper: interrupted; 1 of 2 is done\n"
