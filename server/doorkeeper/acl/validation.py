@@ -1,6 +1,7 @@
 """What the authorizer refuses to store or to search: rules and texts of the controller.
 
-The handlers refuse before that what the broker refuses: names of the cluster, empty names.
+The handlers refuse before that what the broker refuses: names of the cluster, empty names. What no
+answer could carry is refused wherever bindings come in, and whichever authorizer there is.
 
 Source: ``AclControlManager`` (4.3.1).
 """
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 ACLS_PER_REQUEST_MAX = 10_000
 """How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
 
+TEXT_BYTES_MAX = 32_767
+"""The longest text of Kafka's protocol, in bytes of UTF-8."""
 
 _TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
 _OPERATIONS = frozenset(AclOperation) - {AclOperation.UNKNOWN, AclOperation.ANY}
@@ -77,6 +80,33 @@ def _entry_fault(entry: AccessControlEntry) -> str | None:
     if entry.permission_type not in _PERMISSIONS:
         return f"Invalid permissionType {entry.permission_type.name}"
     return None
+
+
+def unencodable(given: AclBinding | AclBindingFilter) -> ApiError | None:
+    """Return why no message can carry a binding, or a filter, or None.
+
+    One such ACL in a description, and nobody could be told of any. The wire lets some in: bytes
+    that are no UTF-8 become characters of three bytes each.
+
+    Source: the ``addSize`` that Kafka's ``MessageDataGenerator`` writes.
+    """
+    (_, name, _), (principal, host, _, _) = given
+    # Nearly all end here: that what is joined fits is one question for three.
+    joined = f"{name}{principal}{host}"
+    if joined.isascii() and len(joined) <= TEXT_BYTES_MAX:
+        return None
+    texts = (("Resource name", name), ("Principal", principal), ("Host", host))
+    faults = (f"{what} {fault}" for what, text in texts if text and (fault := _text_fault(text)))
+    text = next(faults, None)
+    return None if text is None else _invalid(text)
+
+
+def _text_fault(text: str) -> str | None:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is no character"
+    return f"takes {size} bytes; at most {TEXT_BYTES_MAX}" if size > TEXT_BYTES_MAX else None
 
 
 def check_filter(wanted: AclBindingFilter) -> ApiError | None:

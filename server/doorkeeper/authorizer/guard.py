@@ -3,6 +3,7 @@
 It trusts nothing that a plug-in returns: what raises, is too short, too long, or of another type,
 is an ``AuthorizerFault`` with the authorizer's name, which the server answers and logs with the
 request. Nothing is ever allowed by it. An ``ApiError`` keeps its code on the way to the client.
+It is not asked to create what no answer could carry.
 
 ``authorize`` runs on the event loop, where nobody else is served while it does: calls that are
 slow are counted, and told once a minute at most.
@@ -16,7 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from doorkeeper.acl.model import SortedBindings
 from doorkeeper.acl.operations import full_mask
-from doorkeeper.authorizer.contract import AuthorizationResult, Authorizer
+from doorkeeper.acl.validation import unencodable
+from doorkeeper.authorizer.contract import (
+    AclCreateResult,
+    AuthorizationResult,
+    Authorizer,
+    completed,
+)
 from doorkeeper.authorizer.returned import is_binding
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import AuthorizerFault
@@ -34,7 +41,6 @@ if TYPE_CHECKING:
     )
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.contract import (
-        AclCreateResult,
         AclDeleteResult,
         Action,
         AuthorizableRequestContext,
@@ -214,13 +220,24 @@ class GuardedAuthorizer(Authorizer):
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
     ) -> list[Eventually[AclCreateResult]]:
-        """Return its awaitables: one for each binding.
+        """Return its awaitables: one for each binding; what no answer could carry is refused.
 
         Raises:
             AuthorizerFault: it raised, or miscounted.
 
         """
-        return self._items("create_acls", len(bindings), self.inner.create_acls, context, bindings)
+        refusals = [unencodable(each) for each in bindings]
+        if any(refusals):
+            pairs = zip(bindings, refusals, strict=True)
+            bindings = [each for each, refusal in pairs if refusal is None]
+        given = self._items("create_acls", len(bindings), self.inner.create_acls, context, bindings)
+        if len(given) == len(refusals):
+            return given
+        rest = iter(given)
+        return [
+            completed(AclCreateResult(refusal)) if refusal is not None else next(rest)
+            for refusal in refusals
+        ]
 
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]

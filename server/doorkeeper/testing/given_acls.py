@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import AclBinding
+from doorkeeper.acl.validation import unencodable
 
 if TYPE_CHECKING:
     from doorkeeper.testing.options import Acls
@@ -16,7 +17,7 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     """Return the bindings, in their order.
 
     Raises:
-        FormatError: a record or a file is not what it should be.
+        FormatError: a record or a file is not what it should be, or no message can carry a binding.
         OSError: a file cannot be read.
 
     """
@@ -30,7 +31,9 @@ def bindings_of(given: Acls) -> list[AclBinding]:
         return _of_set(given)
     found: list[AclBinding] = []
     for number, each in enumerate(given, 1):
-        found += [each] if isinstance(each, AclBinding) else _of_record(number, each)
+        found += (
+            [_checked(number, each)] if isinstance(each, AclBinding) else _of_record(number, each)
+        )
     return found
 
 
@@ -43,6 +46,15 @@ def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
     except FormatError as error:
         text = "acls: of a mapping expected is the form of version and acls; records are a list"
         raise FormatError(f"{text}: {error}") from None
+
+
+def _checked(number: int, binding: AclBinding) -> AclBinding:
+    refusal = unencodable(binding)
+    if refusal is None:
+        return binding
+    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
+
+    raise FormatError(f"acls: {number}: {refusal}")
 
 
 def _of_record(number: int, record: object) -> list[AclBinding]:

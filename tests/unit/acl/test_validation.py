@@ -15,12 +15,15 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.validation import (
+    TEXT_BYTES_MAX,
     check_binding,
     check_filter,
     too_many_created,
     too_many_deleted,
+    unencodable,
 )
 from doorkeeper.errors import ErrorCode
+from doorkeeper_wire import reading
 from testkit.acl import PREFIXED, READ, allow, group, topic, wanted
 
 NO_COLON = "(no colon is present separating the principal type from the principal name)"
@@ -144,3 +147,54 @@ def test_limits_have_kafkas_codes_and_texts() -> None:
         ErrorCode.INVALID_REQUEST,
         "Cannot remove more than 10000 acls in a single delete operation.",
     )
+
+
+LONGEST = "x" * TEXT_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (binding(name=LONGEST + "x"), "Resource name takes 32768 bytes; at most 32767"),
+        (binding(name="\ufffd" * 16384), "Resource name takes 49152 bytes; at most 32767"),
+        (binding(principal="User:" + LONGEST), "Principal takes 32772 bytes; at most 32767"),
+        (
+            allow("a", READ, topic("t"), host=LONGEST + "x"),
+            "Host takes 32768 bytes; at most 32767",
+        ),
+        (
+            binding(name="a\udcff"),
+            "Resource name holds half of a surrogate pair, which is no character",
+        ),
+        (
+            binding(principal="User:\ud800"),
+            "Principal holds half of a surrogate pair, which is no character",
+        ),
+        (
+            wanted(ResourceType.TOPIC, "é" * 16384),
+            "Resource name takes 32768 bytes; at most 32767",
+        ),
+    ],
+)
+def test_what_no_message_carries_is_refused(
+    refused: AclBinding | AclBindingFilter, text: str
+) -> None:
+    """A text counts in bytes of UTF-8, and half of a surrogate pair has none."""
+    error = unencodable(refused)
+
+    assert error is not None
+    assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, text)
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        wanted(),
+        binding(name=LONGEST, principal="User:" + LONGEST[5:]),
+        binding(name="é" * 16383, principal="User:\U0001f600"),
+    ],
+)
+def test_what_a_message_carries_is_accepted(carried: AclBinding | AclBindingFilter) -> None:
+    """Each text alone may have what the codec lets in; a filter may have none."""
+    assert unencodable(carried) is None
+    assert TEXT_BYTES_MAX == reading.TEXT_BYTES_MAX

@@ -15,7 +15,13 @@ from doorkeeper.acl.model import (
     ResourceType,
     SortedBindings,
 )
-from doorkeeper.authorizer.contract import AclDeleteResult, Action, AuthorizationResult, completed
+from doorkeeper.authorizer.contract import (
+    AclCreateResult,
+    AclDeleteResult,
+    Action,
+    AuthorizationResult,
+    completed,
+)
 from doorkeeper.authorizer.guard import GuardedAuthorizer, Told, name_of
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
@@ -342,3 +348,39 @@ async def test_decisions_are_told_and_told_again() -> None:
     (told,) = said
     assert (told.context, told.actions, told.results) == (context, actions, results)
     assert guarded.decided_from() is not None
+
+
+@pytest.mark.parametrize("name", ["x" * 32_768, "a\udcff"])
+async def test_what_no_answer_could_carry_is_not_created(name: str) -> None:
+    """Neither by the server's authorizer nor by a plug-in; what stands beside it is created."""
+    asked: list[list[AclBinding]] = []
+
+    def create(_context: object, bindings: list[AclBinding]) -> list[Any]:
+        asked.append(bindings)
+        return [completed(AclCreateResult()) for _ in bindings]
+
+    plugin = Plugin(lambda *_: [])
+    plugin.create_acls = create  # type: ignore[method-assign,assignment]
+    other = allow("bob", READ, ORDERS)
+    bindings = [BINDING, allow("alice", READ, topic(name)), other]
+
+    found: list[Any] = GuardedAuthorizer(plugin).create_acls(None, bindings)
+    results = [await each for each in found]
+
+    assert asked == [[BINDING, other]]
+    errors = [each.error for each in results]
+    assert (errors[0], errors[2]) == (None, None)
+    assert errors[1] is not None
+    assert errors[1].code is ErrorCode.INVALID_REQUEST
+
+
+async def test_results_beside_a_refused_one_are_counted() -> None:
+    """A plug-in that gives one too few, or one too many, does not have them mixed up."""
+    bindings = [BINDING, allow("alice", READ, topic("x" * 32_768))]
+    for count in (0, 2):
+        plugin = Plugin(lambda *_: [])
+        given = [completed(AclCreateResult()) for _ in range(count)]
+        plugin.create_acls = lambda *_, given=given: given  # type: ignore[method-assign]
+
+        with pytest.raises(AuthorizerFault, match=f"found {count} awaitables; expected are 1"):
+            GuardedAuthorizer(plugin).create_acls(None, bindings)

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper.testing.given_acls import bindings_of
 from testkit.stores import binding
 
@@ -70,3 +70,14 @@ def test_the_whole_form_is_taken() -> None:
         bindings_of(rows[0])
     with pytest.raises(FormatError, match="acls: 1: found 'row'; expected is a binding"):
         bindings_of(["row"])  # type: ignore[list-item]
+
+
+def test_a_binding_that_no_message_carries_is_refused() -> None:
+    """A server that held it could describe no ACL to anybody."""
+    pattern, entry = binding(1).binding
+    long = AclBinding(pattern._replace(name="y" * 40_000), entry)
+
+    with pytest.raises(FormatError, match=r"^acls: 2: Resource name takes 40000 bytes; at most"):
+        bindings_of([binding(1).binding, long])
+    with pytest.raises(FormatError, match=r"^acls: 1: Principal holds half of a surrogate pair"):
+        bindings_of([{**RECORD, "operation": "READ", "principal": "User:\udcff"}])

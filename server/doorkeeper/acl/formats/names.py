@@ -21,7 +21,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.validation import check_binding
+from doorkeeper.acl.validation import check_binding, unencodable
 
 if TYPE_CHECKING:
     from enum import IntEnum
@@ -86,23 +86,12 @@ def binding_of(
         ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
         AccessControlEntry(principal, host, operation(does), permission_type(permission)),
     )
-    fault = check_binding(binding)
+    fault = check_binding(binding) or unencodable(binding)
     if fault is not None:
         raise FormatError(fault.message or "no broker would store this")
-    for text in (name, principal, host):
-        if not (text.isascii() or _is_unicode(text)):
-            raise FormatError(f"found {text!r}; half of a surrogate pair is no character")
     if not host:
         raise FormatError("the host is empty; allowed: * or the text of an address")
     return binding
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _member(kind: type[E], text: str, what: str) -> E:

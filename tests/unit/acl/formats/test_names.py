@@ -27,7 +27,7 @@ def test_what_means_nothing_is_refused() -> None:
 
 def test_half_of_a_surrogate_pair() -> None:
     """JSON can say it, but no broker takes it and no file keeps it."""
-    with pytest.raises(FormatError, match="half of a surrogate pair is no character"):
+    with pytest.raises(FormatError, match="Resource name holds half of a surrogate pair"):
         names.binding_of(
             resource="TOPIC",
             name="a\ud800",
