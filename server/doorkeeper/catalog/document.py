@@ -27,6 +27,8 @@ _TEXT, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "f
 _BOOL, _NULL = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "null"))
 _TRUE = frozenset({"true", "yes", "on"})
 _SHOWN_MAX = 60
+_TEXT_BYTES_MAX = 32_767
+"""The longest text of Kafka's protocol: a longer one would close the connection of who asks."""
 
 
 class Faults:
@@ -79,7 +81,11 @@ class Value:
         return isinstance(self._node, yaml.ScalarNode)
 
     def text(self, *, allow_empty: bool = False) -> str | None:
-        """Return a text as it was written."""
+        """Return a text as it was written, which a message can carry."""
+        return self._carried(self.written(allow_empty=allow_empty))
+
+    def written(self, *, allow_empty: bool = False) -> str | None:
+        """Return a text of any length as it was written."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag in (_NULL, _BOOL, _INT, _FLOAT):
             hint = "; put quotes around it" if self.is_text() and node.tag != _NULL else ""
@@ -98,7 +104,7 @@ class Value:
             return None
         if node.tag == _BOOL:
             return "true" if node.value.lower() in _TRUE else "false"
-        return str(node.value)
+        return self._carried(str(node.value))
 
     def number(self, low: int, high: int) -> int | None:
         """Return a whole number."""
@@ -173,6 +179,17 @@ class Value:
     def is_null(self) -> bool:
         """Say whether nothing was written."""
         return bool(self._node.tag == _NULL)
+
+    def _carried(self, text: str | None) -> str | None:
+        try:
+            size = 0 if text is None else len(text.encode())
+        except UnicodeEncodeError:
+            self.fault("holds half of a surrogate pair, which is no character")
+            return None
+        if size > _TEXT_BYTES_MAX:
+            self.fault(f"takes {size} bytes; at most {_TEXT_BYTES_MAX}")
+            return None
+        return text
 
     def _shown(self) -> str:
         node = self._node

@@ -129,7 +129,7 @@ def _is_topic(value: Value, name: str) -> bool:
 
 def _base64(value: Value) -> bytes:
     try:
-        return base64.b64decode((value.text() or "").encode(), validate=True)
+        return base64.b64decode((value.written() or "").encode(), validate=True)
     except (binascii.Error, ValueError):
         value.fault("must be a list or a mapping of topics, or base64")
         return b""

@@ -196,3 +196,26 @@ def test_the_loader_builds_no_objects() -> None:
 
     assert value.text() is None
     assert issubclass(yaml.CSafeLoader, yaml.constructor.SafeConstructor)
+
+
+def test_texts_are_no_longer_than_a_message_carries() -> None:
+    """In bytes of UTF-8; what no message carries as a text may be longer."""
+    longest, longer = "é" * 16383, "é" * 16384
+
+    value, faults = value_of(longest)
+    assert value.text() == value.scalar() == longest
+    assert faults.problems == []
+    value, faults = value_of(longer)
+    assert value.written() == longer
+    assert value.text() is None
+    assert value.scalar() is None
+    assert noted(faults) == [(1, "", "takes 32768 bytes; at most 32767")] * 2
+
+
+def test_half_of_a_surrogate_pair_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML without its C parser lets it in."""
+    monkeypatch.setattr("doorkeeper.catalog.document._LOADER", yaml.SafeLoader)
+    value, faults = value_of(r'"a\ud800"')
+
+    assert value.text() is None
+    assert noted(faults) == [(1, "", "holds half of a surrogate pair, which is no character")]

@@ -125,3 +125,12 @@ def test_a_partition_has_one_owner_in_a_group() -> None:
     assert read(f"- {{id: g, members: [{a}, {b}]}}\n")[1] == [
         "[0].members[1].assignment.orders[0]: partition 0 of orders is assigned to a already"
     ]
+
+
+def test_the_id_of_a_group_fits_a_message() -> None:
+    """ListGroups could not be answered; bytes that are given whole may be longer."""
+    assert read(f"- id: {'g' * 32_768}\n")[1] == ["[0].id: takes 32768 bytes; at most 32767"]
+    data = "AAAA" * 10_000
+    ((group,), faults) = read(f"- {{id: g, members: [{{member_id: m, subscription: {data}}}]}}\n")
+    assert faults == []
+    assert len(group.members[0].metadata) == 30_000
