@@ -32,6 +32,7 @@ from doorkeeper.client.errors import (
     TimedOut,
     TlsFailed,
     Unreachable,
+    Unsendable,
 )
 from doorkeeper.client.nodes import Cluster
 
@@ -62,6 +63,7 @@ __all__ = [
     "TimedOut",
     "TlsFailed",
     "Unreachable",
+    "Unsendable",
     "client_config",
 ]
 

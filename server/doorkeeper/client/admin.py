@@ -14,6 +14,7 @@ import contextlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.validation import unencodable
 from doorkeeper.client.bindings import (
     check_filter,
     creating,
@@ -157,19 +158,14 @@ class AdminClient:
         """Create bindings, in one request; the results are in order.
 
         A broker takes at most 10,000 at a time, and refuses more of them as a whole. What only a
-        filter may have in it is refused here, with Kafka's text.
+        filter may have in it is refused here, with Kafka's text, and so is what is too long.
 
         Raises:
             ClientError: nobody knows what became of them.
 
         """
-        results = [Created(refusal(each)) for each in bindings]
-        sent = [at for at, each in enumerate(results) if each.error is None]
-        if sent:
-            answered = await self._each([bindings[at] for at in sent], self._create)
-            for at, result in zip(sent, answered, strict=True):
-                results[at] = result
-        return results
+        refused = [Created(refusal(each)) for each in bindings]
+        return await self._rest(bindings, refused, self._create)
 
     async def _create(self, bindings: Sequence[AclBinding]) -> list[Created]:
         request = creating(bindings)
@@ -179,6 +175,8 @@ class AdminClient:
     async def delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         """Delete what filters match, in one request; the results are in order.
 
+        A filter with a text that no request can carry is refused here.
+
         Raises:
             ValueError: a filter has an UNKNOWN in it, for which a server closes the connection.
             ClientError: nobody knows what became of it.
@@ -186,7 +184,8 @@ class AdminClient:
         """
         for each in filters:
             check_filter(each)
-        return await self._each(filters, self._delete) if filters else []
+        refused = [Deleted(unencodable(each)) for each in filters]
+        return await self._rest(filters, refused, self._delete)
 
     async def _delete(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         request = deleting(filters)
@@ -228,6 +227,20 @@ class AdminClient:
             made = [changes[at] for at in round_]
             answered = await self._each(made, lambda rest: altered(self._nodes, rest))
             for at, result in zip(round_, answered, strict=True):
+                results[at] = result
+        return results
+
+    async def _rest(
+        self,
+        items: Sequence[I],
+        results: list[R],
+        ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]],
+    ) -> list[R]:
+        """Ask for those items that have no error already; return the results of all."""
+        sent = [at for at, each in enumerate(results) if each.error is None]
+        if sent:
+            answered = await self._each([items[at] for at in sent], ask)
+            for at, result in zip(sent, answered, strict=True):
                 results[at] = result
         return results
 

@@ -16,6 +16,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.acl.validation import unencodable
 from doorkeeper.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
@@ -124,6 +125,8 @@ def check_filter(wanted: AclBindingFilter) -> None:
 def refusal(binding: AclBinding) -> ApiError | None:
     """Return what Kafka's client says of a binding that only a filter may be; None for a good one.
 
+    What no request can carry is refused as a server of ours does it.
+
     Source: ``AclBindingFilter.findIndefiniteField``.
     """
     pattern, entry = binding
@@ -137,5 +140,5 @@ def refusal(binding: AclBinding) -> ApiError | None:
     elif entry.permission_type in (AclPermissionType.ANY, AclPermissionType.UNKNOWN):
         found = f"Permission type is {entry.permission_type.name}"
     if found is None:
-        return None
+        return unencodable(binding)
     return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {found}")

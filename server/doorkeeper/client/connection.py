@@ -23,13 +23,14 @@ from doorkeeper.client.errors import (
     TimedOut,
     TlsFailed,
     Unreachable,
+    Unsendable,
     code_name,
     stock_text,
 )
 from doorkeeper.errors import ErrorCode
 from doorkeeper.version import __version__
 from doorkeeper_wire.api_keys import API_NAMES
-from doorkeeper_wire.errors import InvalidFrame, Malformed
+from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import RequestHeader, decode_response_header, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -129,6 +130,7 @@ class Connection:
 
         Raises:
             NotServed: the server does not speak the API.
+            Unsendable: the request cannot be written in the version that both sides speak.
             TimedOut: no answer in time; the connection is closed, as its order is lost.
             ConnectionLost: it ended before.
 
@@ -166,9 +168,13 @@ class Connection:
             correlation_id=self._correlation_id,
             client_id=self._config.client_id,
         )
+        try:
+            sent = encode_request(header, request.encode(version))
+        except Unencodable as error:
+            raise Unsendable(f"{API_NAMES[request.API_KEY]} cannot be sent: {error}") from error
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
-        self._writer.write(encode_request(header, request.encode(version)))
+        self._writer.write(sent)
         frame = await self._answered(future, API_NAMES[request.API_KEY])
         try:
             found, at = decode_response_header(frame, request.API_KEY, version)

@@ -7,6 +7,7 @@
         TimedOut          no answer in time
         LoginRefused      the server does not let us in
         NotServed         the server does not speak an API, or no version that we speak
+        Unsendable        a request that no message can carry
         ApiFailure        an answer with an error for the whole request
 
 The texts are one line each and hold no secrets.
@@ -55,6 +56,10 @@ class NotServed(ClientError):
         super().__init__(text)
         self.code = 35
         self.message = message
+
+
+class Unsendable(ClientError):
+    """Nothing was sent: a text is too long or no text, or the server's version has no field."""
 
 
 class ApiFailure(ClientError):

@@ -16,10 +16,11 @@ from doorkeeper.acl.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
+    exactly,
 )
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import ClientConfig
-from doorkeeper.client.errors import ApiFailure, ClientError, ConnectionLost
+from doorkeeper.client.errors import ApiFailure, ClientError, ConnectionLost, Unsendable
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
@@ -251,3 +252,38 @@ async def test_the_client_ends_with_its_block() -> None:
             assert (await client.cluster()).cluster_id == "c"
         with pytest.raises(ConnectionLost, match="the client is closed"):
             await client.describe_acls()
+
+
+LONG = allow("alice", READ, topic("y" * 40_000))
+TOO_LONG = "Resource name takes 40000 bytes; at most 32767"
+
+
+async def test_an_item_that_cannot_be_sent_stops_no_other() -> None:
+    """It is refused at once, as an item; the others are created, and deleted."""
+    deleted = DeleteAclsResponse(filter_results=(DeleteAclsFilterResult(),))
+    async with (
+        ScriptedServer(CreateAcls=lambda _: created(0), DeleteAcls=lambda _: deleted) as server,
+        admin(server) as client,
+    ):
+        made = await client.create_acls([LONG, BINDINGS[0]])
+        gone = await client.delete_acls([exactly(LONG), exactly(BINDINGS[0])])
+        none = await client.delete_acls([exactly(LONG)])
+
+    assert [str(each.error) for each in made] == [TOO_LONG, "None"]
+    assert [str(each.error) for each in gone] == [TOO_LONG, "None"]
+    assert [str(each.error) for each in none] == [TOO_LONG]
+    assert len(server.asked) == 2
+
+
+async def test_a_question_that_cannot_be_sent_is_a_clients_error() -> None:
+    """It is not tried again, and the connection serves the next call."""
+    retried: list[ClientError] = []
+    async with ScriptedServer(DescribeAcls=lambda _: DescribeAclsResponse()) as server:
+        config = ClientConfig(bootstrap=server.address)
+        async with AdminClient(config, on_retry=retried.append) as client:
+            with pytest.raises(Unsendable, match="takes 40000 bytes; at most 32767"):
+                await client.describe_acls(exactly(LONG))
+            assert await client.describe_acls() == []
+
+    assert retried == []
+    assert server.connections == 1

@@ -110,3 +110,12 @@ def test_bindings_that_only_a_filter_may_be_are_refused(binding: AclBinding, tex
     assert found is not None
     assert found.message == f"Invalid ACL creation: {text}"
     assert refusal(BINDINGS[0]) is None
+
+
+def test_what_no_request_carries_is_refused() -> None:
+    """A text that is too long, or holds half a pair, never reaches the codec."""
+    refused = refusal(allow("a", READ, topic("x" * 32_768)))
+    half = refusal(allow("a\udcff", READ, topic("t")))
+
+    assert str(refused) == "Resource name takes 32768 bytes; at most 32767"
+    assert str(half) == "Principal holds half of a surrogate pair, which is no character"

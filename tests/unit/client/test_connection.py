@@ -18,6 +18,7 @@ from doorkeeper.client.errors import (
     TimedOut,
     TlsFailed,
     Unreachable,
+    Unsendable,
 )
 from doorkeeper.client.logins import Bearer, Password
 from doorkeeper_wire.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -317,3 +318,22 @@ async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
                 Address("127.0.0.1", port),
                 ClientConfig(bootstrap="unused:1", tls=ssl.create_default_context()),
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("y" * 32_768, "resource_name_filter: 'yyy.* takes 32768 bytes; at most 32767"),
+        ("a\udcff", "resource_name_filter: .* holds half of a surrogate pair"),
+    ],
+)
+async def test_a_request_that_cannot_be_written_is_not_sent(name: str, fault: str) -> None:
+    """The connection stays, and answers still belong to the requests that were sent."""
+    async with ScriptedServer(DescribeAcls=echo) as server:
+        connection = await connected(server)
+        with pytest.raises(Unsendable, match=f"DescribeAcls cannot be sent: {fault}"):
+            await describe(connection, name)
+        assert await describe(connection, "next") == "next"
+        await connection.close()
+
+    assert len(server.asked) == 1
