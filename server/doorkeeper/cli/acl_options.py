@@ -28,7 +28,9 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.validation import unencodable
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.options import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,7 +85,12 @@ class KafkaCommand(click.Command):
 
 def _several(name: str, metavar: str, text: str, *, hidden: bool = False) -> Callable[[Any], Any]:
     return click.option(
-        name, metavar=metavar, multiple=True, help=f"{text}; may be repeated.", hidden=hidden
+        name,
+        metavar=metavar,
+        multiple=True,
+        type=utf8,
+        help=f"{text}; may be repeated.",
+        hidden=hidden,
     )
 
 
@@ -195,7 +202,7 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
 
     Raises:
         ValueError: a resource or a principal is missing, a pattern is not of one kind, a principal
-            has no colon, or an operation does not belong to a resource.
+            has no colon, an operation does not belong to a resource, or a text is too long.
 
     """
     how = _pattern_type(options)
@@ -209,6 +216,9 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
             raise ValueError(_NO_PRINCIPAL)
         pattern = ResourcePattern(kind, name or "", pattern_type)
         found[pattern] = [AclBinding(pattern, entry) for entry in entries]
+    for each in (each for bindings in found.values() for each in bindings):
+        if refusal := unencodable(each):
+            raise ValueError(f"{FAILED}{refusal}")
     return found
 
 

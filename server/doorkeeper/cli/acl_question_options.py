@@ -13,6 +13,7 @@ from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.cli.options import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,22 +77,29 @@ def resource_option(command: Command) -> Command:
     """Give a command the options that name one resource; ``resource_of`` takes their values."""
     for option in reversed(
         (
-            click.option("--topic", metavar="NAME", help="A topic."),
-            click.option("--group", metavar="NAME", help="A group."),
+            _name("--topic", "NAME", "A topic."),
+            _name("--group", "NAME", "A group."),
             click.option("--cluster", is_flag=True, help="The cluster."),
-            click.option("--transactional-id", metavar="ID", help="A transactional id."),
-            click.option("--delegation-token", metavar="ID", help="A delegation token."),
-            click.option(
-                "--user-principal", metavar="USER", help="A user whose tokens it is about."
-            ),
+            _name("--transactional-id", "ID", "A transactional id."),
+            _name("--delegation-token", "ID", "A delegation token."),
+            _name("--user-principal", "USER", "A user whose tokens it is about."),
         )
     ):
         command = option(command)
     return command
 
 
+def _name(option: str, metavar: str, text: str) -> Callable[[Command], Command]:
+    return click.option(option, metavar=metavar, type=utf8, help=text)
+
+
 principal_option = click.option(
-    "--principal", callback=_principal, metavar="TYPE:NAME", required=True, help="Who asks."
+    "--principal",
+    callback=_principal,
+    metavar="TYPE:NAME",
+    type=utf8,
+    required=True,
+    help="Who asks.",
 )
 operation_option = click.option(
     "--operation",

@@ -23,6 +23,7 @@ from doorkeeper.cli.acl_places import Place, place_of, read
 from doorkeeper.cli.acl_sources import STDIN, SourceError
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def selectors(command: Command) -> Command:
         "prefixes",
         metavar="TEXT",
         multiple=True,
+        type=utf8,
         callback=_prefixes,
         help="Touch only resources whose names begin so; may be repeated, as the next two.",
     )
@@ -92,6 +94,7 @@ def selectors(command: Command) -> Command:
         "principals",
         metavar="TYPE:NAME",
         multiple=True,
+        type=utf8,
         help="Touch only ACLs of this principal.",
     )
     kind = click.option(

@@ -23,7 +23,7 @@ from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.acl_texts import NOWHERE
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, override_option
+from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, override_option, utf8
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 
@@ -231,6 +231,7 @@ def policy_options(command: Command) -> Command:
     users = click.option(
         "--super-users",
         metavar="USER;...",
+        type=utf8,
         help=f"Who may everything, as in {SUPER_USERS}; else what --config says, else nobody.",
     )
     everyone = click.option(

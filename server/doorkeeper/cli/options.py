@@ -63,6 +63,21 @@ def override_option(command: Command) -> Command:
     return overrides(jaas_file(command))
 
 
+def utf8(value: str) -> str:
+    """Return a text of the command line; the type of options whose texts messages carry.
+
+    Raises:
+        click.BadParameter: its bytes are no UTF-8.
+
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        at = len(value[: error.start].encode())
+        raise click.BadParameter(f"byte {at} is not UTF-8") from None
+    return value
+
+
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Read the configuration; end the process with every error of it."""
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy

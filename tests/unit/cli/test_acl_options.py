@@ -229,3 +229,15 @@ def test_unknown_options_are_told_as_the_tool_tells_them() -> None:
         result = CliRunner().invoke(command, line.split())
         assert (result.exit_code, result.stdout, result.stderr) == (1, "", said)
     assert CliRunner().invoke(command, ["--cluster=x"]).exit_code == 2
+
+
+def test_what_is_too_long_is_not_added() -> None:
+    """It is refused before anything else is added; to be found or removed it need not fit."""
+    long = "y" * 32_768
+
+    with pytest.raises(ValueError, match=r"command: Resource name takes 32768 bytes; at most"):
+        additions(given(f"--topic t --topic {long} {A}"))
+    with pytest.raises(ValueError, match=r"command: Principal takes 32773 bytes; at most 32767"):
+        additions(given(f"--topic t --allow-principal User:{long}"))
+    assert len(removals(given(f"--topic {long}"))) == 1
+    assert len(listing(given(f"--topic {long}")).filters) == 1

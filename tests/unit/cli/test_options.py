@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,3 +73,32 @@ def test_a_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
         f"doorkeeper: {with_key} line 4: doorkeeper.jaas.file: {wrong} cannot be read:"
         " No such file or directory\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "--allow-principal", "User:\udcff", "--operation", "Read", "--topic", "t"),
+        ("add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "tests\udcff"),
+        ("remove", "--topic", "t", "--deny-host", "12345\udcfe", "--force"),
+        ("list", "--group", "é123\udcff"),
+        ("list", "--principal", "User:\udcff"),
+        ("explain", "--principal", "User:\udcff", "--operation", "Read", "--topic", "t"),
+        ("who-can", "--operation", "Read", "--topic", "tests\udcff"),
+        ("export", "acls.yaml", "--own-prefix", "tests\udcff"),
+        ("plan", "acls.yaml", "acls.yaml", "--own-principal", "User:\udcff"),
+        ("what-can", "--principal", "User:a", "--super-users", "User:\udcff"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_wrong_usage(words: tuple[str, ...]) -> None:
+    """No message carries them; the line says of which option, and where they stand."""
+    result = CliRunner().invoke(doorkeeper, ["acls", *words])
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    told = result.stderr.splitlines()[-1]
+    option = next(before for before, word in itertools.pairwise(words) if _odd(word))
+    assert told == f"Error: Invalid value for '{option}': byte 5 is not UTF-8"
+
+
+def _odd(word: str) -> bool:
+    return any("\udc80" <= each <= "\udcff" for each in word)

@@ -1,0 +1,117 @@
+"""Names that no message carries: refused wherever they come in, and told in one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.client.bindings import describing
+from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.acl import READ, allow, topic
+from testkit.serving import Serving, creation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testkit.serving import Conversation
+
+LONG = "y" * 40_000
+TOLD = "Resource name takes 40000 bytes; at most 32767"
+A = ("--allow-principal", "User:a", "--operation", "Read")
+CONFIG = ("--config", "server.properties")
+
+
+def acls(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Run the command beside the server's file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "acls", *words],
+        cwd=folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def described(conversation: Conversation) -> list[str]:
+    """Return the names of all ACLs that a server describes."""
+    answer = conversation.call(describing(ANY_BINDING), DescribeAclsResponse, 3)
+    return [row.resource_name for row in answer.resources]
+
+
+def prepared(folder: Path) -> None:
+    """Write the server's file, and a set of ACLs of which one is too long."""
+    (folder / "server.properties").write_text(
+        "listeners=PLAINTEXT://localhost:0\ndoorkeeper.data.dir=data\nsuper.users=User:ANONYMOUS\n"
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+    )
+    whole = write([allow("a", READ, topic(name)) for name in ("x", LONG)], Format.JSON)
+    (folder / "acls.json").write_text(whole)
+
+
+def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
+    """Neither by add nor by apply; the server that is started then describes all ACLs."""
+    prepared(tmp_path)
+    place = "config:server.properties"
+
+    assert acls(tmp_path, "add", *CONFIG, *A, "--topic", "good")[0] == 0
+    added = acls(tmp_path, "add", *CONFIG, *A, "--topic", LONG)
+    applied = acls(tmp_path, "apply", "acls.json", place, "--yes")
+    odd = acls(tmp_path, "add", *CONFIG, *A, "--topic", os.fsdecode(b"\xff"))
+
+    assert added == (1, "", f"doorkeeper: Error while executing ACL command: {TOLD}\n")
+    assert applied == (1, "", f"doorkeeper: acls.json: acl 2: {TOLD}\n")
+    assert odd[0] == 2
+    assert odd[2].endswith("Error: Invalid value for '--topic': byte 0 is not UTF-8\n")
+    with Serving(tmp_path, *CONFIG) as server, server.connect() as conversation:
+        assert described(conversation) == ["good"]
+
+
+def test_a_running_server_is_not_asked(tmp_path: Path) -> None:
+    """Each command says what was found and what is allowed, in one line; others are done."""
+    prepared(tmp_path)
+    with Serving(tmp_path, *CONFIG) as server:
+        place = ("--bootstrap-server", f"localhost:{server.port()}")
+        assert acls(tmp_path, "add", *place, *A, "--topic", "good")[0] == 0
+
+        refused = [
+            acls(tmp_path, "add", *place, *A, "--topic", LONG),
+            acls(tmp_path, "add", *place, "--topic", "t", "--allow-principal", f"User:{LONG}"),
+            acls(tmp_path, "list", *place, "--topic", LONG),
+            acls(tmp_path, "import", "acls.json", f"kafka://localhost:{server.port()}"),
+            acls(tmp_path, "remove", *place, "--force", "--topic", LONG, "--topic", "good"),
+        ]
+
+        for status, out, told in refused:
+            assert (status, out) == (1, "")
+            assert told.startswith("doorkeeper: ")
+            assert told.count("\n") == 1
+            assert "bytes; at most 32767" in told
+        with server.connect() as conversation:
+            assert described(conversation) == []
+
+
+def test_what_grows_on_its_way_in_is_refused(tmp_path: Path) -> None:
+    """A byte that is no UTF-8 becomes a character of three: its ACL is refused, no other."""
+    prepared(tmp_path)
+    with Serving(tmp_path, *CONFIG) as server, server.connect() as conversation:
+        first = creation("User:a").creations[0]
+        grown = first.replace(resource_name="~" * 32_767)
+        request = creation("User:a").replace(creations=(first, grown))
+        header = RequestHeader(api_key=30, api_version=3, correlation_id=1, client_id="test")
+        frame = encode_request(header, request.encode(3).replace(b"~", b"\xff"))
+
+        conversation.socket.sendall(frame)
+        answer = conversation.answer(CreateAclsResponse, 3)
+
+        found = [(row.error_code, row.error_message) for row in answer.results]
+        assert found == [(0, ""), (42, "Resource name takes 98301 bytes; at most 32767")]
+        assert described(conversation) == [first.resource_name]
