@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.decision import Question, RuleKind
 from doorkeeper.acl.explaining import ANY_HOST
-from doorkeeper.acl.lint import java_text
+from doorkeeper.acl.hosts import java_text
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 
 if TYPE_CHECKING:
