@@ -214,6 +214,31 @@ def test_what_cannot_be_is_one_line(desk: Desk, words: str, status: int, said: s
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("command", ["plan", "apply", "diff", "import"])
+@pytest.mark.parametrize("name", ["no.txt", "no.csv", "no.yaml", "no.json", "-"])
+def test_an_empty_file_asks_for_nothing(desk: Desk, command: str, name: str) -> None:
+    """It is what a command leaves that failed; none on purpose is a set with an empty list."""
+    word = name if name == "-" else str(desk.folder / name)
+    if name != "-":
+        (desk.folder / name).touch()
+
+    result = desk.run(command, word, desk.store)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"doorkeeper: {word}: ")
+    assert result.stderr.count("\n") == 1
+    assert len(desk.there()) == 2
+
+
+def test_none_on_purpose(desk: Desk) -> None:
+    """An empty list is what is wanted."""
+    (desk.folder / "none.yaml").write_text('{"version": 1, "acls": []}')
+
+    result = desk.run("plan", str(desk.folder / "none.yaml"), desk.store)
+
+    assert result.stdout.splitlines()[-1] == "Plan: 0 to add, 2 to remove; 0 stay."
+
+
 def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
     """It is wrong usage: a script's empty variable must not own the whole cluster."""
     result = desk.run("apply", desk.file(), desk.store, "--own-prefix", "", "--yes")

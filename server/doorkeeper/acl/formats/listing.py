@@ -44,7 +44,8 @@ def read(text: str) -> list[AclBinding]:
     """Return the bindings of a listing, in its order, each once.
 
     Raises:
-        FormatError: with the line that is no part of a listing.
+        FormatError: with the line that is no part of a listing; or there is no ACL: nobody can tell
+            the listing of a cluster without any from what is left of one that failed.
 
     """
     found: dict[AclBinding, None] = {}
@@ -61,6 +62,11 @@ def read(text: str) -> list[AclBinding]:
         if not line.strip() or line.startswith(_HEADINGS):
             continue
         found[_binding(line, resource, number)] = None
+    if not found:
+        raise FormatError(
+            "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
+            ' {"version": 1, "acls": []} in a file of YAML or JSON'
+        )
     return list(found)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from doorkeeper.acl.formats import listing
+import pytest
+
+from doorkeeper.acl.formats import listing, records
+from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 
@@ -31,3 +34,14 @@ def test_names_that_look_like_the_text_around_them() -> None:
     binding = allow("x, host=*, operation=READ", READ, topic("a, patternType=PREFIXED)`: b"))
 
     assert listing.read(listing.write([binding])) == [binding]
+
+
+@pytest.mark.parametrize("text", ["", "\n \r\n", "ACLs for principal `User:alice`\n"])
+def test_a_listing_without_acls_is_none(text: str) -> None:
+    """What kafka-acls.sh leaves behind when it fails would otherwise ask for no ACLs at all."""
+    with pytest.raises(FormatError, match="no ACL in the listing") as caught:
+        listing.read(text)
+
+    _, _, rest = str(caught.value).partition("expected is ")
+    meant, _, _ = rest.partition(" in a file")
+    assert records.read_yaml(meant) == records.read_json(meant) == []
