@@ -96,12 +96,13 @@ def unencodable(given: AclBinding | AclBindingFilter) -> ApiError | None:
     if joined.isascii() and len(joined) <= TEXT_BYTES_MAX:
         return None
     texts = (("Resource name", name), ("Principal", principal), ("Host", host))
-    faults = (f"{what} {fault}" for what, text in texts if text and (fault := _text_fault(text)))
+    faults = (f"{what} {fault}" for what, text in texts if text and (fault := text_fault(text)))
     text = next(faults, None)
     return None if text is None else _invalid(text)
 
 
-def _text_fault(text: str) -> str | None:
+def text_fault(text: str) -> str | None:
+    """Return why no message can carry a text, or None."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

@@ -5,7 +5,7 @@
 In this order: 64 for a caller that has not proved who it is, or logged in with a token; 65 without
 CREATE_TOKENS on the user that shall own it, which is named by the whole principal ``User:owner1``;
 67 for a renewer that is no user; 61 without ``delegation.token.secret.key``. A controller listener
-asks for the secret before it looks at the renewers.
+asks for the secret before it looks at the renewers. Names that no answer could carry are 42.
 
 Times are -1 where the broker itself refuses, and 0 where a broker's controller does.
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acl.validation import text_fault
 from doorkeeper.api import Api
 from doorkeeper.delegation_tokens import USER, NewToken, SignedToken, may_ask
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -57,6 +58,9 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         return _refused(named, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     if not only_users:
         return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
+    if any(map(text_fault, (*owner, *(each.name for each in renewers)))):
+        # Nobody who may see the token could be told of any. Bytes that are no UTF-8 grow.
+        raise ApiError(ErrorCode.INVALID_REQUEST)
 
     def finish(results: Sequence[ApiError | SignedToken]) -> CreateDelegationTokenResponse:
         (result,) = results

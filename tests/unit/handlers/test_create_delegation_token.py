@@ -17,7 +17,16 @@ from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenResponse,
 )
 from testkit.acl import allow, user
-from testkit.delegation_tokens import ALICE, BOB, CAROL, NOT_ALLOWED, TOKEN, asked, signed
+from testkit.delegation_tokens import (
+    ALICE,
+    BOB,
+    CAROL,
+    NOT_ALLOWED,
+    TOKEN,
+    asked,
+    context_of,
+    signed,
+)
 from testkit.nodes import node_of, on_the_wire
 
 VERSIONS = range(4)
@@ -153,3 +162,18 @@ def test_an_error_of_the_whole_request_has_its_form(version: int) -> None:
 
     answer = on_the_wire(refused, version)
     assert (answer.error_code, answer.principal_name, times(answer)) == (7, "ANONYMOUS", {-1})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_names_that_no_answer_carries_are_refused(version: int) -> None:
+    """A byte that is no UTF-8 is read as a character of three: no token is made with it."""
+    grown = Principal("User", "\ufffd" * 10_923)
+    longest = Principal("User", "x" * 32_767)
+    node = await node_of(allow("alice", AclOperation.CREATE_TOKENS, user("*")))
+    context = context_of(API, version, ALICE)
+
+    for request in (wanting(CAROL, grown), for_(grown, CAROL)):
+        with pytest.raises(ApiError) as caught:
+            API.handle(request, context, node)
+        assert caught.value.code is ErrorCode.INVALID_REQUEST
+    assert isinstance(asked(API, wanting(longest), node, version), ChangeToken)
