@@ -20,11 +20,18 @@ from doorkeeper.app.closing import close
 from doorkeeper.app.command_logs import command_logs
 from doorkeeper.app.config_changes import dynamic_values_of
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import opened_store
+from doorkeeper.app.offline_trail import OfflineTrail, recorded_store
 from doorkeeper.authorizer.awaiting import as_future, forget
-from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Endpoint
+from doorkeeper.authorizer.contract import (
+    AclCreateResult,
+    AclDeleteResult,
+    Endpoint,
+    KeepsInStore,
+)
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.returned import is_create_result, is_delete_result
+from doorkeeper.authorizer.standard import THE_SERVER, StandardAuthorizer
+from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.storage.contract import StorageError, StoreInUse
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
 
@@ -41,12 +49,24 @@ LOOK_S: Final = 0.1
 
 
 class OfflineAcls:
-    """The ACLs as the authorizer has them. What it refuses is an ``ApiError`` of the item."""
+    """The ACLs as the authorizer has them. What it refuses is an ``ApiError`` of the item.
 
-    def __init__(self, authorizer: GuardedAuthorizer, timeout_s: float) -> None:
-        """Take an authorizer that has started."""
+    What is changed is in the trail, where one is given, before its results are returned.
+    """
+
+    def __init__(
+        self,
+        authorizer: GuardedAuthorizer,
+        timeout_s: float,
+        trail: OfflineTrail | None = None,
+        *,
+        keeps_elsewhere: bool = False,
+    ) -> None:
+        """Take an authorizer that has started; ``keeps_elsewhere`` says not in the store."""
         self._authorizer = authorizer
         self._timeout_s = timeout_s
+        self._trail = OfflineTrail(AuditSettings(), 0) if trail is None else trail
+        self._keeps_elsewhere = keeps_elsewhere
 
     def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return what any of the filters matches, sorted, each once.
@@ -65,20 +85,34 @@ class OfflineAcls:
 
         Raises:
             AuthorizerFault: it fails as a whole.
+            StartError: the audit trail cannot be written.
 
         """
-        given = self._authorizer.create_acls(None, bindings)
-        return await self._results(given, AclCreateResult, is_create_result)
+        async with self._trail.recording():
+            given = self._authorizer.create_acls(None, bindings)
+            results = await self._results(given, AclCreateResult, is_create_result)
+            if self._keeps_elsewhere and self._trail.is_open:
+                from doorkeeper.audit.making import created  # noqa: PLC0415  with a trail only
+
+                self._trail.changed(created(bindings, results, THE_SERVER), None)
+        return results
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
         """Delete what the filters match; the results are in order.
 
         Raises:
             AuthorizerFault: it fails as a whole.
+            StartError: the audit trail cannot be written.
 
         """
-        given = self._authorizer.delete_acls(None, filters)
-        return await self._results(given, AclDeleteResult, is_delete_result)
+        async with self._trail.recording():
+            given = self._authorizer.delete_acls(None, filters)
+            results = await self._results(given, AclDeleteResult, is_delete_result)
+            if self._keeps_elsewhere and self._trail.is_open:
+                from doorkeeper.audit.making import deleted  # noqa: PLC0415  with a trail only
+
+                self._trail.changed(deleted(results, THE_SERVER), None)
+        return results
 
     async def _results(
         self, given: Sequence[Any], failed: Callable[[ApiError], Any], right: Callable[[Any], bool]
@@ -142,19 +176,25 @@ async def _run(
 async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
     if not settings.authorizer_class_name:
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
-    store = await opened_store(settings, make_store=make_store)
-    try:
+    async with recorded_store(settings, make_store=make_store) as (store, trail):
         settings, _ = with_kept(settings, dynamic_values_of(store, settings.node_id))
         made = authorizer_of(settings.entries, store)
         assert made is not None, "its name is not empty"
         authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
         try:
+            if _changes_unasked(made):
+                trail.open()
             await _start(authorizer, settings, store)
-            yield OfflineAcls(authorizer, settings.update_timeout_ms / 1000)
+            timeout_s = settings.update_timeout_ms / 1000
+            elsewhere = not isinstance(made, KeepsInStore)
+            yield OfflineAcls(authorizer, timeout_s, trail, keeps_elsewhere=elsewhere)
         finally:
             close(authorizer, structlog.get_logger("doorkeeper.offline"))
-    finally:
-        await store.aclose()
+
+
+def _changes_unasked(authorizer: Authorizer) -> bool:
+    """Say whether an authorizer may write to the store from its start on, as a plug-in may."""
+    return type(authorizer) is not StandardAuthorizer and isinstance(authorizer, KeepsInStore)
 
 
 async def _start(authorizer: GuardedAuthorizer, settings: Settings, store: Store) -> None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.stores import opened_store
+from doorkeeper.app.offline_trail import recorded_store, trail_logs
 from doorkeeper.authn.credentials import base_36, credential_of
 from doorkeeper.scram_users import ScramUsers
 from doorkeeper.storage.contract import Author, Change, CredentialKey
@@ -19,6 +19,7 @@ from doorkeeper.storage.writing_once import written
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from doorkeeper.app.offline_trail import OfflineTrail
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.contract import Store
 
@@ -31,9 +32,10 @@ _SALT_BYTES = 17
 class OfflineUsers:
     """The users of a store. One change of them, then the store is closed."""
 
-    def __init__(self, store: Store, runner: asyncio.Runner) -> None:
-        """Take a store that has not started, and the loop in which it was opened."""
+    def __init__(self, store: Store, trail: OfflineTrail, runner: asyncio.Runner) -> None:
+        """Take a store that has not started, its trail, and the loop in which it was opened."""
         self._store = store
+        self._trail = trail
         self._runner = runner
 
     def found(self) -> Mapping[str, Mapping[str, int]]:
@@ -46,6 +48,7 @@ class OfflineUsers:
 
         Raises:
             StorageError: it cannot be written.
+            StartError: the audit trail cannot be written.
 
         """
         made = tuple(
@@ -55,17 +58,22 @@ class OfflineUsers:
             )
             for mechanism, rounds in iterations.items()
         )
-        self._runner.run(written(self._store, Change(author=AUTHOR, credentials_set=made)))
+        self._runner.run(self._written(Change(author=AUTHOR, credentials_set=made)))
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
         """Delete credentials that are there.
 
         Raises:
             StorageError: it cannot be written.
+            StartError: the audit trail cannot be written.
 
         """
         gone = tuple(CredentialKey(user, mechanism) for mechanism in mechanisms)
-        self._runner.run(written(self._store, Change(author=AUTHOR, credentials_deleted=gone)))
+        self._runner.run(self._written(Change(author=AUTHOR, credentials_deleted=gone)))
+
+    async def _written(self, change: Change) -> None:
+        async with self._trail.recording():
+            await written(self._store, change)
 
 
 @contextmanager
@@ -78,9 +86,11 @@ def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[O
         StorageError: a server uses the store, there is none, or it cannot be opened.
 
     """
-    with asyncio.Runner() as runner:
-        store = runner.run(opened_store(settings, make_store=make_store))
+    with trail_logs(settings), asyncio.Runner() as runner:
+        opened = AsyncExitStack()
+        entering = opened.enter_async_context(recorded_store(settings, make_store=make_store))
+        store, trail = runner.run(entering)
         try:
-            yield OfflineUsers(store, runner)
+            yield OfflineUsers(store, trail, runner)
         finally:
-            runner.run(store.aclose())
+            runner.run(opened.aclose())

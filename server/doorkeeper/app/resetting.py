@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.stores import opened_store
+from doorkeeper.app.offline_trail import recorded_store, trail_logs
 from doorkeeper.storage.contract import Author, Change, ConfigKey
 from doorkeeper.storage.writing_once import written
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.config.settings import Settings
 
-AUTHOR = Author("", "", "", "doorkeeper config reset")
+AUTHOR = Author("Server:doorkeeper", "", "", "doorkeeper config reset")
 """Who the change log names: no client asked."""
 
 
@@ -25,17 +25,17 @@ def forget(settings: Settings, names: Collection[str] | None) -> list[ConfigKey]
 
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be written.
+        StartError: the audit trail cannot be written.
 
     """
-    return asyncio.run(_forget(settings, names))
+    with trail_logs(settings):
+        return asyncio.run(_forget(settings, names))
 
 
 async def _forget(settings: Settings, names: Collection[str] | None) -> list[ConfigKey]:
-    store = await opened_store(settings, make_store=False)
-    try:
+    async with recorded_store(settings, make_store=False) as (store, trail):
         found = [key for key, _ in store.configs() if names is None or key.name in names]
         if found:
-            await written(store, Change(author=AUTHOR, configs_deleted=tuple(found)))
-    finally:
-        await store.aclose()
+            async with trail.recording():
+                await written(store, Change(author=AUTHOR, configs_deleted=tuple(found)))
     return found

@@ -40,6 +40,10 @@ class TrailError(Exception):
     """The folder of the trail cannot be used; the text says why and names it."""
 
 
+class TrailInUse(TrailError):
+    """Another process writes the trail of the same node there, most likely its server."""
+
+
 class Recovered(NamedTuple):
     """A file that a killed server left, after it was closed."""
 
@@ -72,7 +76,7 @@ class TrailFolder:
         except BlockingIOError as error:
             self.release()
             text = f"{path}: another server writes the audit trail of node {node} here"
-            raise TrailError(text) from error
+            raise TrailInUse(text) from error
         except Exception as error:
             self.release()
             reason = error.strerror if isinstance(error, OSError) else str(error)

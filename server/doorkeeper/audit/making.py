@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.audit.merging import Seen, SeenLogin
-    from doorkeeper.authorizer.contract import AuthorizableRequestContext
+    from doorkeeper.authorizer.contract import (
+        AclCreateResult,
+        AclDeleteResult,
+        AuthorizableRequestContext,
+    )
     from doorkeeper.node import DeleteAcls
+    from doorkeeper.storage.contract import Author
 
 ACLS, USERS, TOKENS, TOPICS, CONFIGS = "acls", "users", "tokens", "topics", "configs"
 SET, DELETED = "set", "deleted"
@@ -253,9 +258,21 @@ def reported(
     """
     author = Asker.of(asked)
     if isinstance(outcome, CreateAcls):
-        made = zip(outcome.bindings, results, strict=True)
-        added = tuple(StoredBinding("", each) for each, result in made if result.error is None)
-        return Change(author=author, bindings_added=added)
+        return created(outcome.bindings, results, author)
+    return deleted(results, author)
+
+
+def created(
+    bindings: Sequence[AclBinding], results: Sequence[AclCreateResult], author: Author
+) -> Change:
+    """Return the change that an authorizer reports in the results of creations, in order."""
+    made = zip(bindings, results, strict=True)
+    added = tuple(StoredBinding("", each) for each, result in made if result.error is None)
+    return Change(author=author, bindings_added=added)
+
+
+def deleted(results: Sequence[AclDeleteResult], author: Author) -> Change:
+    """Return the change that an authorizer reports in the results of deletions."""
     gone = (each for result in results for each in result.bindings if each.error is None)
     names = dict.fromkeys(each.binding for each in gone)
     return Change(author=author, bindings_removed=tuple(StoredBinding("", each) for each in names))

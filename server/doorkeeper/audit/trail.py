@@ -223,11 +223,9 @@ class Trail:
         It is given an error where that cannot be: only with strict, and only for changes that were
         under way when the disk failed.
         """
-        changes = self._changes
 
         def on_written(problem: str | None) -> None:
             if problem is None:
-                self._recorded = max(self._recorded, changes)
                 on_recorded(None)
                 return
             on_recorded(
@@ -238,17 +236,29 @@ class Trail:
                 )
             )
 
-        self._queue.when_written(on_written)
+        self.when_written(on_written)
+
+    def when_written(self, on_written: Callable[[str | None], None]) -> None:
+        """Have a call as ``when_recorded``; it is given what is wrong with the disk, or None."""
+        changes = self._changes
+
+        def noted(problem: str | None) -> None:
+            if problem is None:
+                self._recorded = max(self._recorded, changes)
+            on_written(problem)
+
+        self._queue.when_written(noted)
 
     # --- the end
 
-    def close(self) -> None:
-        """Write what waits, say that the server ends, and close the file."""
+    def close(self, *, serves: bool = True) -> None:
+        """Write what waits, say that the server ends unless none ``serves``, and close the file."""
         if self._stopping:
             return
         self._stopping = True
         self._merging.close()
-        self._tell(Stop(seq=0, node=0, ts_ns=0, time=""))
+        if serves:
+            self._tell(Stop(seq=0, node=0, ts_ns=0, time=""))
         self._queue.close()
         if not self._writer.join(CLOSE_TIMEOUT_S):
             self._log.error("the audit trail was not closed in time", dir=str(self._folder.path))

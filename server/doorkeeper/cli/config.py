@@ -111,7 +111,8 @@ def reset(
     """Forget the values of KEYS that were given while a server ran."""
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.app.resetting import forget  # noqa: PLC0415  it is heavy
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.app.resetting import forget  # noqa: PLC0415
     from doorkeeper.storage.contract import StorageError  # noqa: PLC0415
 
     settings = load_or_fail(file, overrides).settings
@@ -119,6 +120,8 @@ def reset(
         forgotten = forget(settings, None if every else keys)
     except StorageError as error:
         fail([error])
+    except StartError as error:
+        fail(error.problems)
     for broker, name in forgotten:
         click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
     if not forgotten:

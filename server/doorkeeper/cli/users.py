@@ -285,7 +285,8 @@ def _opened(where: Where, *, make_store: bool = False) -> Iterator[Users]:
 
 @contextmanager
 def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.app.offline_users import offline_users  # noqa: PLC0415  it is heavy
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.app.offline_users import offline_users  # noqa: PLC0415
     from doorkeeper.storage.contract import StorageError  # noqa: PLC0415  as above
 
     settings = load_or_fail(where.file, where.overrides).settings
@@ -296,6 +297,8 @@ def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
         running = " in use by " in str(error)
         hint = "; ask the server that uses it: --bootstrap-server" if running else ""
         fail([f"{error}{hint}"])
+    except StartError as error:
+        fail(error.problems)
 
 
 @contextmanager

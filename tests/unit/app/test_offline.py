@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.model import ANY_BINDING, exactly
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.offline import OfflineAcls, run_offline
 from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.storage.contract import Change, ConfigKey
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
 from testkit.stores import AUTHOR, adding, binding, fill, open_store
+from testkit.trails import lines_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -97,6 +99,80 @@ def test_the_standard_authorizer_keeps_them(tmp_path: Path) -> None:
     run_offline(settings(tmp_path, STANDARD), look)
 
     assert found == [BINDINGS[:1], sorted(BINDINGS)]
+
+
+def test_changes_are_in_the_trail(tmp_path: Path) -> None:
+    """With ids and revisions, as the server writes them; who only looks leaves nothing there."""
+    asyncio.run(fill(tmp_path / "data", adding(1)))
+    where = settings(tmp_path, STANDARD, f"doorkeeper.audit.dir={tmp_path / 'audit'}\n")
+
+    async def look(acls: OfflineAcls) -> None:
+        acls.find([ANY_BINDING])
+
+    async def change(acls: OfflineAcls) -> None:
+        await acls.add(BINDINGS)
+        await acls.add(BINDINGS)
+        await acls.remove([exactly(BINDINGS[0])])
+
+    run_offline(where, look)
+    assert not (tmp_path / "audit").exists()
+    run_offline(where, change)
+
+    one, two = lines_in(tmp_path / "audit")
+    assert [(each["kind"], each["revision"]) for each in (one, two)] == [
+        ("change", 2),
+        ("change", 3),
+    ]
+    assert [each["id"] for each in two["removed"]] == [binding(1).binding_id]
+    assert [(each["principal"], each["id"] is None) for each in one["added"]] == [
+        (BINDINGS[1].entry.principal, False)
+    ]
+    assert {each["principal"] for each in (one, two)} == {"Server:doorkeeper"}
+
+
+def test_what_a_plug_in_changed_elsewhere_is_in_the_trail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it reports it: without ids and revision."""
+    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Watches)
+
+    async def work(acls: OfflineAcls) -> None:
+        await acls.add(BINDINGS)
+        await acls.remove([exactly(BINDINGS[0])])
+
+    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    run_offline(settings(tmp_path, "x.Y", audit), work, make_store=True)
+
+    one, two = lines_in(tmp_path / "audit")
+    assert (one["revision"], two["revision"]) == (None, None)
+    assert [each["principal"] for each in one["added"]] == [
+        each.entry.principal for each in BINDINGS
+    ]
+    assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 3
+
+
+class Seeds(StandardAuthorizer):
+    """Makes an ACL of its own when it is asked for what there is, and waits for nothing."""
+
+    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+        self.create_acls(None, BINDINGS[:1])
+        return super().acls(wanted)
+
+
+def test_what_a_plug_in_stores_unasked_is_in_the_trail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what it began and did not wait for."""
+    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Seeds)
+
+    async def look(acls: OfflineAcls) -> None:
+        acls.find([ANY_BINDING])
+
+    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    run_offline(settings(tmp_path, "x.Y", audit), look, make_store=True)
+
+    (event,) = lines_in(tmp_path / "audit")
+    assert (event["revision"], len(event["added"])) == (1, 1)
 
 
 async def _nothing(_acls: OfflineAcls) -> None:

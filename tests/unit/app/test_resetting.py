@@ -10,6 +10,7 @@ from doorkeeper.app.resetting import forget
 from doorkeeper.storage.contract import Change, ConfigKey, StorageError
 from testkit.settings import settings_of
 from testkit.stores import AUTHOR, adding, fill, numbers_in, open_store, query
+from testkit.trails import lines_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -49,10 +50,37 @@ def test_a_key_is_forgotten_everywhere(data_dir: Path) -> None:
 
     assert kept(data_dir) == [OTHER]
     assert numbers_in(data_dir) == [1]
-    last = query(data_dir, "SELECT author_client_id FROM change_log ORDER BY revision DESC LIMIT 1")
-    assert last == [("doorkeeper config reset",)]
+    last = query(
+        data_dir,
+        "SELECT author_principal, author_client_id FROM change_log ORDER BY revision DESC LIMIT 1",
+    )
+    assert last == [("Server:doorkeeper", "doorkeeper config reset")]
     assert forgotten(data_dir, None) == [OTHER]
     assert forgotten(data_dir, None) == []
+
+
+def test_what_is_forgotten_is_in_the_trail(tmp_path: Path, data_dir: Path) -> None:
+    """As what a client deletes: names and brokers, no values; where nothing goes, no trail is."""
+    import asyncio  # noqa: PLC0415  as above
+
+    asyncio.run(fill(data_dir, VALUES))
+    audit = tmp_path / "audit"
+    settings = settings_of(f"doorkeeper.data.dir={data_dir}\ndoorkeeper.audit.dir={audit}\n")
+
+    assert forget(settings, ["listeners"]) == []
+    assert not audit.exists()
+    forget(settings, ["super.users"])
+
+    (event,) = lines_in(audit)
+    assert (event["subject"], event["revision"], event["api"]) == ("configs", 2, None)
+    assert (event["principal"], event["client_id"]) == (
+        "Server:doorkeeper",
+        "doorkeeper config reset",
+    )
+    assert event["items"] == [
+        {"action": "deleted", "name": "super.users", "detail": ""},
+        {"action": "deleted", "name": "super.users", "detail": "1"},
+    ]
 
 
 def test_without_a_store_there_is_an_error(data_dir: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from doorkeeper.audit.files import SECONDS_A_DAY, Recovered, TrailError, TrailFolder
+from doorkeeper.audit.files import SECONDS_A_DAY, Recovered, TrailError, TrailFolder, TrailInUse
 from doorkeeper.audit.names import open_name, whole_name
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_folder_is_made_for_its_owner_alone(folder: TrailFolder) -> None:
 
 def test_two_servers_of_one_node(folder: TrailFolder) -> None:
     """A second server of the node is refused until the first has gone; another node's is not."""
-    with pytest.raises(TrailError, match="another server writes the audit trail of node 1 here"):
+    with pytest.raises(TrailInUse, match="another server writes the audit trail of node 1 here"):
         TrailFolder(folder.path, 1, compress=False)
 
     TrailFolder(folder.path, 2, compress=False).release()

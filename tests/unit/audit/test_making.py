@@ -12,8 +12,10 @@ from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.audit.events import Binding, Item
 from doorkeeper.audit.making import (
     change_events,
+    created,
     decision_event,
     decision_events,
+    deleted,
     login_event,
     reported,
 )
@@ -226,6 +228,20 @@ def test_what_a_plug_in_reports() -> None:
     assert made.bindings_added == (StoredBinding("", BINDING),)
     assert gone.bindings_removed == (StoredBinding("", BINDING),)
     assert made.author == Author("User:root", "10.0.0.1", "PLAINTEXT", "client-1")
+
+
+def test_what_a_plug_in_reports_unasked_by_clients() -> None:
+    """The author is who is given; items that failed are no change."""
+    author = Author("Server:doorkeeper", "", "", "")
+    refused = ApiError(ErrorCode.INVALID_REQUEST)
+
+    made = created([BINDING], [AclCreateResult()], author)
+    gone = deleted([AclDeleteResult(bindings=(AclBindingDeleteResult(BINDING),))], author)
+
+    assert made == Change(author=author, bindings_added=(StoredBinding("", BINDING),))
+    assert gone == Change(author=author, bindings_removed=(StoredBinding("", BINDING),))
+    assert not created([BINDING], [AclCreateResult(refused)], author)
+    assert not deleted([AclDeleteResult(refused)], author)
 
 
 def test_a_clock_that_was_set_back() -> None:

@@ -69,6 +69,16 @@ async def test_a_life(tmp_path: Path) -> None:
     assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
 
 
+async def test_a_command_writes_without_serving(tmp_path: Path) -> None:
+    """Who does not serve does not end either: there is only what it changed."""
+    trail = opened(tmp_path)
+    trail.changed(CHANGE, 1)
+    trail.close(serves=False)
+    opened(tmp_path).close(serves=False)
+
+    assert [event["kind"] for event in lines_in(tmp_path)] == ["change"]
+
+
 async def test_a_change_is_recorded(tmp_path: Path) -> None:
     """Until a change is in the file it is not recorded; then nothing is waited for."""
     trail = opened(tmp_path, sync=Sync.STRICT)
@@ -111,6 +121,23 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     usual.close()
     assert [event["kind"] for event in lines_in(tmp_path / "s")] == ["change", "stop"]
     assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]
+
+
+async def test_the_bare_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who answers no client is told what is wrong with the disk, and None when it is written."""
+    disk = Disk(monkeypatch)
+    trail = opened(tmp_path, sync=Sync.STRICT)
+    told = []
+    for disk.full in (False, True):
+        disk.no_room = disk.full
+        done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        trail.changed(CHANGE, 1)
+        trail.when_written(done.set_result)
+        told.append((await done, trail.is_recorded))
+
+    assert told == [(None, True), ("No space left on device", False)]
+    disk.full = disk.no_room = False
+    trail.close()
 
 
 async def test_what_a_killed_server_left_comes_first(tmp_path: Path) -> None:

@@ -150,6 +150,23 @@ def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
     assert HEAVY & modules(report) <= modules(tmp_path / "little")
 
 
+@pytest.mark.parametrize("audit", [False, True])
+def test_a_stopped_servers_commands_import_a_trail_where_there_is_one(
+    tmp_path: Path, *, audit: bool
+) -> None:
+    """What writes the trail is loaded by a command whose configuration has a folder for it."""
+    report = tmp_path / "modules"
+    program = LISTING + "runpy.run_module('doorkeeper', run_name='__main__', alter_sys=True)"
+    overrides = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    if audit:
+        overrides += ["--override", f"doorkeeper.audit.dir={tmp_path / 'audit'}"]
+    words = ["users", "add", "alice", "--password-file", "-", *overrides]
+
+    subprocess.run([sys.executable, "-c", program, report, *words], input=b"secret\n", check=True)
+
+    assert ("doorkeeper.audit" in modules(report)) is audit
+
+
 def test_what_is_too_heavy_to_start_with_is_still_there() -> None:
     """Each module of ours on that list exists: a new name would no longer be looked for."""
     ours = sorted(name for name in HEAVY if name.partition(".")[0] in OURS)

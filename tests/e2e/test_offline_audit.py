@@ -1,0 +1,146 @@
+"""What commands change while the server is stopped stands in its audit trail, between its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from doorkeeper.audit.events import Event
+from doorkeeper_pipeline.sources import trail as pipeline_trail
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from testkit.serving import Serving, creation
+from testkit.trails import lines_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROPERTIES = """\
+listeners=PLAINTEXT://localhost:0
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+doorkeeper.data.dir=data
+doorkeeper.audit.dir=audit
+"""
+CONFIG = ("--config", "server.properties")
+ADD = ("acls", "add", "--operation", "Read", "--topic", "orders", "--allow-principal")
+
+
+def command(folder: Path, *words: str, typed: str = "") -> tuple[int, str, str]:
+    """Run a command line beside the server's file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", *words],
+        cwd=folder,
+        env=os.environ,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def live(folder: Path, principal: str) -> None:
+    """Start the server, have it add an ACL, and stop it."""
+    with Serving(folder, *CONFIG) as server:
+        with server.connect() as conversation:
+            answer = conversation.call(creation(principal), CreateAclsResponse, 3)
+            assert answer.results[0].error_code == 0
+        assert server.stop() == 0
+
+
+def changes(folder: Path) -> list[dict[str, Any]]:
+    """Return what ``audit tail`` shows of changes."""
+    words = ("--kind", "change", "--from-start", "--no-follow", "--output", "json")
+    status, text, _ = command(folder, "audit", "tail", "audit", *words)
+    assert status == 0
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def told(event: dict[str, Any]) -> tuple[int, str, str, list[str]]:
+    """Return a change as revision, author, subject and what was changed."""
+    what = [
+        *(f"+{each['principal']}" for each in event["added"]),
+        *(f"-{each['principal']}" for each in event["removed"]),
+        *(f"{each['action']} {each['name']}" for each in event["items"]),
+    ]
+    return event["revision"], event["principal"], event["subject"], what
+
+
+@pytest.mark.parametrize("sync", ["strict", "interval"])
+def test_one_trail_of_the_server_and_its_commands(tmp_path: Path, sync: str) -> None:
+    """Every change is there, in the order of revisions, from whoever made it; numbers have no gap,
+    and the server goes on behind them."""
+    (tmp_path / "server.properties").write_text(f"{PROPERTIES}doorkeeper.audit.sync={sync}\n")
+    (tmp_path / "wanted.csv").write_text(
+        "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+        "User:imported,TOPIC,LITERAL,orders,READ,ALLOW,*\n"
+    )
+    remove = ("acls", "remove", "--force", "--topic", "orders", "--operation", "Read")
+    secret = ("--mechanism", "SCRAM-SHA-256", "--password-file", "-")
+
+    assert command(tmp_path, *ADD, "User:first", *CONFIG)[0] == 0
+    live(tmp_path, "User:live-1")
+    for words, typed in (
+        ((*ADD, "User:offline", *CONFIG), ""),
+        ((*remove, "--allow-principal", "User:live-1", *CONFIG), ""),
+        (("acls", "import", "wanted.csv", "config:server.properties"), ""),
+        (("users", "add", "alice", *secret, *CONFIG), "alice-secret\n"),
+        (("users", "set-password", "alice", *secret, *CONFIG), "other-secret\n"),
+        (("users", "delete", "alice", *CONFIG), ""),
+    ):
+        status, _, said = command(tmp_path, *words, typed=typed)
+        assert status == 0, (words, said)
+    checked = command(tmp_path, "audit", "verify", "audit")
+    live(tmp_path, "User:live-2")
+
+    assert checked[0] == 0, checked
+    assert command(tmp_path, "audit", "verify", "audit")[0] == 0
+    assert [told(event) for event in changes(tmp_path)] == [
+        (1, "Server:doorkeeper", "acls", ["+User:first"]),
+        (2, "User:ANONYMOUS", "acls", ["+User:live-1"]),
+        (3, "Server:doorkeeper", "acls", ["+User:offline"]),
+        (4, "Server:doorkeeper", "acls", ["-User:live-1"]),
+        (5, "Server:doorkeeper", "acls", ["+User:imported"]),
+        (6, "Server:doorkeeper", "users", ["set alice"]),
+        (7, "Server:doorkeeper", "users", ["set alice"]),
+        (8, "Server:doorkeeper", "users", ["deleted alice"]),
+        (9, "User:ANONYMOUS", "acls", ["+User:live-2"]),
+    ]
+    kinds = [event["kind"] for event in lines_in(tmp_path / "audit")]
+    assert (kinds.count("start"), kinds.count("stop")) == (2, 2)
+    assert "-secret" not in json.dumps(lines_in(tmp_path / "audit"))
+    for event in lines_in(tmp_path / "audit"):
+        msgspec.convert(event, Event)
+    read = [pipeline_trail.read(file, "zst") for file in (tmp_path / "audit").glob("*.zst")]
+    assert sum(each.lines for each in read) == len(kinds)
+    assert [len(each.quarantine) for each in read] == [0] * len(read)
+
+
+def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
+    """Each command says so in a line that names the folder, and changes nothing; who only looks
+    needs no trail."""
+    (tmp_path / "server.properties").write_text(PROPERTIES)
+    assert command(tmp_path, *ADD, "User:a", *CONFIG)[0] == 0
+    (tmp_path / "audit").rename(tmp_path / "elsewhere")
+    (tmp_path / "audit").touch()
+    line = (
+        "doorkeeper: doorkeeper.audit.dir: audit: the audit trail cannot be written: File exists\n"
+    )
+
+    added = command(tmp_path, *ADD, "User:b", *CONFIG)
+    removed = command(tmp_path, "acls", "remove", "--force", "--topic", "orders", *CONFIG)
+    made = command(tmp_path, "users", "add", "al", "--password-file", "-", *CONFIG, typed="x\n")
+    found = command(tmp_path, "acls", "list", *CONFIG)
+    users = command(tmp_path, "users", "list", *CONFIG)
+
+    assert [each[::2] for each in (added, removed, made)] == [(1, line)] * 3
+    assert (found[0], found[1].count("principal=User:a"), found[2]) == (0, 1, "")
+    assert "User:b" not in found[1]
+    assert users == (0, "", "")
