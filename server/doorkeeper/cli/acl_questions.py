@@ -90,11 +90,11 @@ class State(NamedTuple):
         }
 
 
-def state_of(options: dict[str, Any], *, failed: int = 1) -> State:
+def state_of(options: dict[str, Any], *, failed: int = 1, bare_principals: bool = False) -> State:
     """Return what the options of a source and a policy lead to; what cannot be read ends it."""
     super_users, allow_everyone = options.pop("super_users"), options.pop("allow_everyone")
     try:
-        source = source_of(options)
+        source = source_of(options, bare_principals=bare_principals)
         bindings = asyncio.run(source.read())
     except SourceError as error:
         fail(error.problems, failed)

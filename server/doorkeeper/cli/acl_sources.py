@@ -74,14 +74,15 @@ class Source(ABC):
 class FileSource(Source):
     """A set of ACLs as text."""
 
-    def __init__(self, name: str) -> None:
-        """Take the file's name, ``-`` for standard input."""
+    def __init__(self, name: str, *, bare_principals: bool = False) -> None:
+        """Take the file's name, ``-`` for standard input, and how its principals may be."""
         self._name = name
+        self._bare_principals = bare_principals
         self.description = "standard input" if name == STDIN else name
 
     async def read(self) -> list[AclBinding]:
         """Return its bindings, each once, in its order."""
-        return bindings_in(self._name)
+        return bindings_in(self._name, bare_principals=self._bare_principals)
 
 
 class StoreSource(Source):
@@ -243,8 +244,10 @@ def policy_options(command: Command) -> Command:
     return users(everyone(command))
 
 
-def source_of(options: dict[str, Any]) -> Source:
+def source_of(options: dict[str, Any], *, bare_principals: bool = False) -> Source:
     """Return the source that options name, and take them out of the dictionary.
+
+    ``bare_principals`` takes principals without a type from a file, see ``formats.names``.
 
     Raises:
         SourceError: a configuration is wrong.
@@ -264,7 +267,7 @@ def source_of(options: dict[str, Any]) -> Source:
     [(name, text)] = given.items()
     source: Source
     if name == "acl_file":
-        source = FileSource(text)
+        source = FileSource(text, bare_principals=bare_principals)
     else:
         source = LiveSource(text, command_config, controllers=name == "bootstrap_controller")
     # The JAAS file may stand in the environment, for a server.
@@ -297,7 +300,7 @@ def judging(source: Source, super_users: str | None, *, allow_everyone: bool | N
     return Judging(policy, users_from, everyone_from)
 
 
-def bindings_in(name: str) -> list[AclBinding]:
+def bindings_in(name: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a file, each once, in its order; ``-`` is standard input.
 
     Raises:
@@ -308,7 +311,9 @@ def bindings_in(name: str) -> list[AclBinding]:
         with interruptible():  # pipes and terminals may take their time
             data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
         text = data.decode("utf-8")
-        return list(dict.fromkeys(read_text(text, name="" if name == STDIN else name)))
+        name_of_file = "" if name == STDIN else name
+        found = read_text(text, name=name_of_file, bare_principals=bare_principals)
+        return list(dict.fromkeys(found))
     except OSError as error:
         raise SourceError(f"{name}: {error.strerror}") from error
     except UnicodeDecodeError as error:

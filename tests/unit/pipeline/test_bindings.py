@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def binding(**changed: str) -> AclBinding:
     """Return a binding."""
-    words = {
+    words: dict[str, Any] = {
         "resource": "TOPIC",
         "name": "orders",
         "pattern": "LITERAL",

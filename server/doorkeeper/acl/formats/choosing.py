@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.acl.formats import csv, listing, records, znodes
 from doorkeeper.acl.formats.documents import document_of
@@ -26,7 +26,11 @@ class Format(Enum):
     ZNODES = "znodes"
 
 
-_READERS: dict[Format, Callable[[str], list[AclBinding]]] = {
+class _Reader(Protocol):
+    def __call__(self, text: str, *, bare_principals: bool = False) -> list[AclBinding]: ...
+
+
+_READERS: dict[Format, _Reader] = {
     Format.YAML: records.read_yaml,
     Format.JSON: records.read_json,
     Format.CSV: csv.read,
@@ -52,7 +56,9 @@ _BY_SUFFIX = {
 }
 
 
-def read(text: str, how: Format | None = None, *, name: str = "") -> list[AclBinding]:
+def read(
+    text: str, how: Format | None = None, *, name: str = "", bare_principals: bool = False
+) -> list[AclBinding]:
     """Return the bindings of a text; without a format it is recognised, see ``format_of``.
 
     Raises:
@@ -61,7 +67,7 @@ def read(text: str, how: Format | None = None, *, name: str = "") -> list[AclBin
     """
     # Editors of Windows write a mark in front of what they save.
     text = text.removeprefix("\ufeff")
-    return _READERS[how or format_of(text, name)](text)
+    return _READERS[how or format_of(text, name)](text, bare_principals=bare_principals)
 
 
 def write(bindings: Iterable[AclBinding], how: Format) -> str:

@@ -32,7 +32,7 @@ KAFKA_UI = ("Principal", *SECURITY_MANAGER[1:])
 _HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
 
 
-def read(text: str) -> list[AclBinding]:
+def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a table, in its order. Lines without a cell are skipped.
 
     Raises:
@@ -49,7 +49,7 @@ def read(text: str) -> list[AclBinding]:
             if header is None:
                 header = _header(row, rows.line_num)
             else:
-                found.append(_binding(header, row, rows.line_num))
+                found.append(_binding(header, row, rows.line_num, bare_principals=bare_principals))
     except csv.Error as error:
         raise FormatError(f"no CSV: {error}", rows.line_num) from None
     if header is None:
@@ -92,7 +92,7 @@ def _header(row: list[str], line: int) -> list[str]:
     return [SECURITY_MANAGER[0] if name == KAFKA_UI[0] else name for name in names]
 
 
-def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
+def _binding(header: list[str], row: list[str], line: int, *, bare_principals: bool) -> AclBinding:
     if len(row) != len(header):
         raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
     cells = dict(zip(header, row, strict=True))
@@ -105,6 +105,7 @@ def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
             host=cells["Host"],
             does=cells["Operation"],
             permission=cells["PermissionType"],
+            bare_principals=bare_principals,
         )
     except FormatError as error:
         raise FormatError(str(error), line) from None

@@ -40,7 +40,7 @@ _LINES = re.compile(r"[^\r\n]*(?:\n\t\([^\r\n]*\))+")
 _HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
 
 
-def read(text: str) -> list[AclBinding]:
+def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a listing, in its order, each once.
 
     Raises:
@@ -61,7 +61,7 @@ def read(text: str) -> list[AclBinding]:
             line = heading[7]  # noqa: PLW2901  old releases began the entries here
         if not line.strip() or line.startswith(_HEADINGS):
             continue
-        found[_binding(line, resource, number)] = None
+        found[_binding(line, resource, number, bare_principals=bare_principals)] = None
     if not found:
         raise FormatError(
             "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
@@ -103,7 +103,9 @@ def entry_text(binding: AclBinding) -> str:
     )
 
 
-def _binding(line: str, resource: tuple[str, str, str] | None, number: int) -> AclBinding:
+def _binding(
+    line: str, resource: tuple[str, str, str] | None, number: int, *, bare_principals: bool
+) -> AclBinding:
     entry = _ENTRY.fullmatch(line)
     if entry is None:
         raise FormatError(f"found {line.strip()!r:.80}; expected is a line of a listing", number)
@@ -123,6 +125,7 @@ def _binding(line: str, resource: tuple[str, str, str] | None, number: int) -> A
             host=host,
             does=operation,
             permission=permission,
+            bare_principals=bare_principals,
         )
     except FormatError as error:
         raise FormatError(str(error), number) from None

@@ -75,8 +75,12 @@ def binding_of(
     host: str,
     does: str,
     permission: str,
+    bare_principals: bool = False,
 ) -> AclBinding:
     """Return the binding that these words mean.
+
+    ``bare_principals`` takes principals without a type too, which no broker stores, for those who
+    look for what is wrong; so for all formats.
 
     Raises:
         FormatError: one of them means nothing, or no broker would store the binding.
@@ -86,12 +90,18 @@ def binding_of(
         ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
         AccessControlEntry(principal, host, operation(does), permission_type(permission)),
     )
-    fault = check_binding(binding) or unencodable(binding)
+    is_bare = bare_principals and ":" not in principal
+    fault = check_binding(_typed(binding) if is_bare else binding) or unencodable(binding)
     if fault is not None:
         raise FormatError(fault.message or "no broker would store this")
     if not host:
         raise FormatError("the host is empty; allowed: * or the text of an address")
     return binding
+
+
+def _typed(binding: AclBinding) -> AclBinding:
+    pattern, entry = binding
+    return AclBinding(pattern, entry._replace(principal=f"User:{entry.principal}"))
 
 
 def _member(kind: type[E], text: str, what: str) -> E:

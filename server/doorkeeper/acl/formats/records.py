@@ -36,17 +36,17 @@ _NOT_IN_YAML = re.compile(
 """What a YAML text escapes: all that is not printable, and what it takes for line breaks."""
 
 
-def read_json(text: str) -> list[AclBinding]:
+def read_json(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a JSON text, in its order.
 
     Raises:
         FormatError: it is none of ours; says which record is wrong, counting from 1.
 
     """
-    return from_document(document_of(text))
+    return from_document(document_of(text), bare_principals=bare_principals)
 
 
-def read_yaml(text: str) -> list[AclBinding]:
+def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a YAML text, in its order.
 
     Raises:
@@ -55,14 +55,14 @@ def read_yaml(text: str) -> list[AclBinding]:
     """
     document = _as_written(text)
     if document is not None:
-        return from_document(document)
+        return from_document(document, bare_principals=bare_principals)
     import yaml  # noqa: PLC0415  few need it
 
     try:
         loader = _loader(yaml)
         _check_depth(yaml, text, loader)
         document = yaml.load(text, Loader=loader)  # noqa: S506  a safe one
-        return from_document(document)
+        return from_document(document, bare_principals=bare_principals)
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
         raise FormatError(f"no YAML: {error.problem}", line) from None
@@ -100,7 +100,7 @@ def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
         }
 
 
-def from_document(document: object) -> list[AclBinding]:
+def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a document that was read.
 
     Raises:
@@ -120,13 +120,13 @@ def from_document(document: object) -> list[AclBinding]:
     found: list[AclBinding] = []
     for number, row in enumerate(rows, 1):
         try:
-            found.extend(_bindings(row))
+            found.extend(_bindings(row, bare_principals=bare_principals))
         except FormatError as error:
             raise FormatError(f"acl {number}: {error}") from None
     return found
 
 
-def _bindings(row: object) -> Iterator[AclBinding]:
+def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
     if not isinstance(row, dict):
         raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
     unknown = sorted(map(str, row.keys() - set(_WORDS)))
@@ -149,6 +149,7 @@ def _bindings(row: object) -> Iterator[AclBinding]:
             host=words["host"],
             does=each,
             permission=words["permissionType"],
+            bare_principals=bare_principals,
         )
 
 

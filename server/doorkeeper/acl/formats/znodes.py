@@ -40,17 +40,17 @@ def is_dump(document: object) -> bool:
     )
 
 
-def read(text: str) -> list[AclBinding]:
+def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a dump, in its order.
 
     Raises:
         FormatError: with the path of the node that is wrong.
 
     """
-    return from_document(document_of(text))
+    return from_document(document_of(text), bare_principals=bare_principals)
 
 
-def from_document(document: object) -> list[AclBinding]:
+def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a dump that was read.
 
     Raises:
@@ -62,13 +62,13 @@ def from_document(document: object) -> list[AclBinding]:
     found: list[AclBinding] = []
     for path, node in document.items():
         try:
-            found.extend(_bindings(path, node))
+            found.extend(_bindings(path, node, bare_principals=bare_principals))
         except FormatError as error:
             raise FormatError(f"{path!r}: {error}") from None
     return found
 
 
-def _bindings(path: str, node: object) -> Iterator[AclBinding]:
+def _bindings(path: str, node: object, *, bare_principals: bool) -> Iterator[AclBinding]:
     match = _PATH.fullmatch(path)
     if match is None:
         raise FormatError("expected is a path such as /kafka-acl/Topic/orders")
@@ -96,4 +96,5 @@ def _bindings(path: str, node: object) -> Iterator[AclBinding]:
             host=host,
             does=operation,
             permission=permission,
+            bare_principals=bare_principals,
         )

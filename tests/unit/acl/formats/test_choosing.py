@@ -146,3 +146,41 @@ def test_the_mark_of_windows_in_front() -> None:
     binding = allow("a", READ, topic("t"))
     for how in WRITTEN:
         assert read("\ufeff" + write([binding], how)) == [binding]
+
+
+_JSON = '{"acls": [{"resourceType": "TOPIC", "name": "t", "principal": "a", "operation": "READ"}]'
+_NODE = '{"principal": "a", "permissionType": "Allow", "operation": "Read", "host": "*"}'
+BARE = {
+    Format.YAML: """
+version: 1
+acls:
+- {resourceType: TOPIC, name: t, principal: a, operation: READ}
+""",
+    Format.JSON: f'{_JSON}, "version": 1}}',
+    Format.CSV: """
+Principal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+a,TOPIC,LITERAL,t,READ,ALLOW,*
+""",
+    Format.KAFKA: """Current ACLs for resource `Topic:LITERAL:t`:
+\ta has Allow permission for operations: Read from hosts: *
+""",
+    Format.ZNODES: f'{{"/kafka-acl/Topic/t": {{"version": 1, "acls": [{_NODE}]}}}}',
+}
+
+
+@pytest.mark.parametrize("how", BARE)
+def test_principals_without_a_type(how: Format) -> None:
+    """Every format gives them to those who look for them, and refuses them to all others."""
+    assert format_of(BARE[how]) is how
+    with pytest.raises(FormatError, match="Could not parse principal"):
+        read(BARE[how])
+    [binding] = read(BARE[how], bare_principals=True)
+    assert binding.entry == allow("a", READ, topic("t")).entry._replace(principal="a")
+
+
+def test_what_is_written_is_read_back_with_such_principals_too() -> None:
+    """The quick way of reading YAML takes them as well."""
+    binding = allow("a", READ, topic("t"))
+    bare = binding._replace(entry=binding.entry._replace(principal="a"))
+
+    assert read(write([bare], Format.YAML), bare_principals=True) == [bare]
