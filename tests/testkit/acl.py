@@ -34,6 +34,11 @@ def group(name: str, pattern_type: PatternType = LITERAL) -> ResourcePattern:
     return ResourcePattern(ResourceType.GROUP, name, pattern_type)
 
 
+def cluster(name: str, pattern_type: PatternType = LITERAL) -> ResourcePattern:
+    """Return a pattern of the cluster."""
+    return ResourcePattern(ResourceType.CLUSTER, name, pattern_type)
+
+
 def user(name: str) -> ResourcePattern:
     """Return the pattern of one user: its name is a whole principal."""
     return ResourcePattern(ResourceType.USER, name, LITERAL)

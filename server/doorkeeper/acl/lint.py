@@ -9,6 +9,7 @@ The rest are habits of which experience says that they are mistakes or risks.
     E004  redundant           other bindings say the same
     E005  nothing to deny     nothing allows what it denies
     E006  as the default      everybody may anyway
+    E007  no resource         the cluster is asked about by its name, which this does not cover
     W001  contradiction       on one pattern the same is allowed and denied
     W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
     W003  principal's type    no type, or one that is written otherwise than Kafka writes it
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.acl.consuming import stranded
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
+    CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
@@ -33,10 +35,11 @@ from doorkeeper.acl.model import (
     AclPermissionType,
     PatternType,
     ResourcePattern,
+    ResourceType,
 )
 from doorkeeper.acl.necessity import Cause, removable
 from doorkeeper.acl.operations import effects
-from doorkeeper.acl.regions import overlap, region_of
+from doorkeeper.acl.regions import is_asked_about, overlap, region_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -53,13 +56,11 @@ class Severity(Enum):
 
 
 class Fix(NamedTuple):
-    """What would mend it; empty where only somebody who knows the intention can tell."""
+    """What would mend it, in words, and the change; no change where the intention decides it."""
 
+    words: str
     added: tuple[AclBinding, ...] = ()
     removed: tuple[AclBinding, ...] = ()
-
-
-NO_FIX = Fix()
 
 
 class Finding(NamedTuple):
@@ -69,7 +70,7 @@ class Finding(NamedTuple):
     title: str
     reason: str
     bindings: tuple[AclBinding, ...]
-    fix: Fix = NO_FIX
+    fix: Fix
 
     @property
     def severity(self) -> Severity:
@@ -84,7 +85,10 @@ _CAUSES = {
     Cause.COVERED: ("E004", "redundant"),
     Cause.NOTHING_TO_DENY: ("E005", "nothing to deny"),
     Cause.DEFAULT: ("E006", "as the default"),
+    Cause.NO_RESOURCE: ("E007", "no resource"),
 }
+_TAKE_AWAY = "take it away"
+_UNLESS = {Cause.NOTHING_TO_DENY: f"{_TAKE_AWAY}, unless it stands guard against ALLOWs to come"}
 
 CODES = {
     **dict(_CAUSES.values()),
@@ -109,7 +113,7 @@ def lint(
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     found = [
         Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
-                Fix(removed=(each.binding,)))
+                Fix(_UNLESS.get(each.cause, _TAKE_AWAY), removed=(each.binding,)))
         for each in removable(policy, snapshot, causes)
     ]  # fmt: skip
     bindings = sorted(
@@ -133,27 +137,32 @@ def _prefixed_asterisk(binding: AclBinding) -> Finding | None:
     pattern, entry = binding
     if pattern.pattern_type is not PatternType.PREFIXED or pattern.name != WILDCARD:
         return None
-    meant = AclBinding(pattern._replace(pattern_type=PatternType.LITERAL), entry)
+    # Brokers take no other name of the cluster.
+    name = CLUSTER_NAME if pattern.resource_type is ResourceType.CLUSTER else WILDCARD
+    meant = ResourcePattern(pattern.resource_type, name, PatternType.LITERAL)
     return _warning(
         "W002",
         "PREFIXED * covers only names that begin with an asterisk; LITERAL * covers all",
         binding,
-        fix=Fix((meant,), (binding,)),
+        fix=Fix(f"make it LITERAL {name}", (AclBinding(meant, entry),), (binding,)),
     )
 
 
 def _principal_type(binding: AclBinding) -> Finding | None:
     principal = binding.entry.principal
     principal_type, colon, name = principal.partition(":")
+    if not (name if colon else principal):
+        reason = "the principal has no name"
+        return _warning("W003", reason, binding, fix=Fix("write the principal's name"))
     if not colon:
-        reason, meant = "the principal has no type", f"User:{principal}"
+        reason, name = "the principal has no type", principal
+    elif not principal_type:
+        reason = "the principal's type is empty"
     elif principal_type != "User" and principal_type.lower() == "user":
-        reason, meant = f"Kafka writes the type User, not {principal_type}", f"User:{name}"
-    elif not name:
-        return _warning("W003", "the principal has no name", binding)
+        reason = f"Kafka writes the type User, not {principal_type}"
     else:
         return None
-    return _warning("W003", reason, binding, fix=_other(binding, principal=meant))
+    return _warning("W003", reason, binding, fix=_other(binding, principal=f"User:{name}"))
 
 
 def _principal_star(binding: AclBinding) -> Finding | None:
@@ -164,6 +173,7 @@ def _principal_star(binding: AclBinding) -> Finding | None:
         "W004",
         "only User:* stands for others; a star elsewhere in a principal is a letter of its name",
         binding,
+        fix=Fix("name the principals, each in an ACL of its own"),
     )
 
 
@@ -175,7 +185,7 @@ def _host(binding: AclBinding) -> Finding | None:
     if written is None:
         return _warning(
             "W005", "hosts are compared as texts of addresses: a name or a network never matches",
-            binding,
+            binding, fix=Fix("write the addresses, each in an ACL of its own"),
         )  # fmt: skip
     if host == written:
         return None
@@ -188,10 +198,13 @@ def _everyone(binding: AclBinding) -> Finding | None:
     entry = binding.entry
     if entry.permission_type is not AclPermissionType.ALLOW or not effects(binding):
         return None
+    if not is_asked_about(binding.pattern):
+        return None
     if entry.principal != WILDCARD_PRINCIPAL:
         return None
     anonymous = "" if entry.host != WILDCARD else ", those who did not log in too"
-    return _warning("W006", f"this is a grant to everybody{anonymous}", binding)
+    reason = f"this is a grant to everybody{anonymous}"
+    return _warning("W006", reason, binding, fix=Fix("name those who need it"))
 
 
 _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
@@ -221,7 +234,10 @@ def _contradictions(bindings: Iterable[AclBinding]) -> Iterator[Finding]:
             against = tuple(each for each in denying if _contradicts(each, allowing))
             if against:
                 yield _warning(
-                    "W001", "what it allows is denied again on the same pattern", allowing, *against
+                    "W001",
+                    "what it allows is denied again on the same pattern",
+                    *(allowing, *against),
+                    fix=Fix("decide, and take the ALLOW or the DENY away"),
                 )
 
 
@@ -244,6 +260,7 @@ def _missing_groups(
             f"{principal} may read topics but join no group{there}: consumers that commit"
             " their offsets need READ on their group",
             binding,
+            fix=Fix(f"allow {principal} to READ its group"),
         )
 
 
@@ -259,8 +276,9 @@ def _other(binding: AclBinding, *, principal: str | None = None, host: str | Non
         entry.operation,
         entry.permission_type,
     )
-    return Fix((AclBinding(binding.pattern, meant),), (binding,))
+    written = host if principal is None else principal
+    return Fix(f"write {written}", (AclBinding(binding.pattern, meant),), (binding,))
 
 
-def _warning(code: str, reason: str, *bindings: AclBinding, fix: Fix = NO_FIX) -> Finding:
+def _warning(code: str, reason: str, *bindings: AclBinding, fix: Fix) -> Finding:
     return Finding(code, CODES[code], reason, bindings, fix)

@@ -7,7 +7,8 @@ by being there: its pattern must be covered by another one.
 
 ``removable`` goes through the bindings one after the other, the ALLOWs first, so that all that it
 returns can go together, and nothing that is left can go as well: to take an ALLOW away makes no
-other ALLOW superfluous, but may leave a DENY with nothing to keep out.
+other ALLOW superfluous, but may leave a DENY with nothing to keep out. Where being there counts it
+goes through what is left again, until nothing more can go.
 
 Source: the decision rules of ``StandardAuthorizerData`` (4.3.1); regions explain why one binding
 covers what several do.
@@ -20,6 +21,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.model import (
+    CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
@@ -44,6 +46,7 @@ from doorkeeper.acl.regions import (
     Region,
     covering,
     covering_patterns,
+    is_asked_about,
     names_of,
     overlap,
     region_of,
@@ -67,6 +70,7 @@ class Cause(Enum):
     COVERED = "other bindings say the same, or more"
     NOTHING_TO_DENY = "nothing allows what it denies"
     DEFAULT = "everybody may do everything there anyway"
+    NO_RESOURCE = f"the cluster is asked about as {CLUSTER_NAME}, which this does not cover"
 
 
 ALL_CAUSES = frozenset(Cause)
@@ -88,27 +92,40 @@ def removable(
     What could go for another cause than these stays, and what could go only because of that stays
     too. They are in the order of their fields. Cost: O(n log n) for sets without wide DENYs.
     """
-    found: list[Removable] = []
+    found: dict[AclBinding, Removable] = {}
     order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
-    # Of two that say the same, the one that says less in words goes: ALL is the last of all.
-    order.sort(key=lambda each: (_is_deny(each), each.entry.operation is AclOperation.ALL))
-    spaces: dict[ResourceType, _Space] = {}
-    for binding in order:
-        resource_type = binding.pattern.resource_type
-        space = spaces.get(resource_type)
-        if space is None:
-            space = spaces[resource_type] = _Space(snapshot, resource_type)
-        one = _Judge(policy, snapshot, space, binding).verdict()
-        if one is not None and one.cause in causes:
-            found.append(one)
-            snapshot = snapshot.without((binding,))
-    found.sort(key=lambda each: each.binding)
-    return found
+    order.sort(key=_turn)
+    spaces = {each: _Space(snapshot, each) for each in {one.pattern.resource_type for one in order}}
+    before = -1
+    while before < len(found):
+        before = len(found)
+        for binding in order:
+            space = spaces[binding.pattern.resource_type]
+            one = _Judge(policy, snapshot, space, binding).verdict()
+            if one is not None and one.cause in causes:
+                found[binding] = one
+                snapshot = snapshot.without((binding,))
+        if not policy.allow_everyone:
+            break
+        # The last one on a resource may be what holds by default, now that the others are gone.
+        order = [each for each in order if each not in found]
+    return [found[each] for each in sorted(found)]
 
 
 def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
     for _, _, group in patterns.patterns():
         yield from group
+
+
+def _turn(binding: AclBinding) -> tuple[bool, bool, bool]:
+    """Return when it is a binding's turn: of two that say the same the earlier goes.
+
+    That is the one that says less in words, so ALL is the last; and of the patterns that cover the
+    cluster, the one that brokers make is.
+    """
+    pattern, entry = binding
+    is_cluster = pattern == (ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+    return _is_deny(binding), entry.operation is AclOperation.ALL, is_cluster
 
 
 def _is_deny(binding: AclBinding) -> bool:
@@ -155,6 +172,8 @@ class _Judge:
 
     def verdict(self) -> Removable | None:
         """Return why the binding can go; None where it cannot."""
+        if not is_asked_about(self._binding.pattern):
+            return Removable(self._binding, Cause.NO_RESOURCE)
         if self._policy.allow_everyone and not self._is_still_covered():
             return self._default() if self._grants_everything() else None
         binding = self._binding

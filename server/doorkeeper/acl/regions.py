@@ -18,13 +18,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.cells import masks
-from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, PatternType
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    PatternType,
+    ResourceType,
+)
 from doorkeeper.acl.names import wildcard_covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.model import AclBinding, ResourcePattern, ResourceType
+    from doorkeeper.acl.model import AclBinding, ResourcePattern
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Snapshot
 
@@ -50,6 +56,7 @@ class Wild:
 
 
 WILD = Wild()
+_CLUSTER = One(CLUSTER_NAME)
 V = TypeVar("V")
 NameSet = One | Prefix | Wild
 
@@ -74,10 +81,20 @@ class Held(NamedTuple):
 
 
 def names_of(pattern: ResourcePattern) -> NameSet:
-    """Return the names that a pattern covers."""
+    """Return the names that a pattern covers; of the cluster's the only one that it has."""
+    names: NameSet
     if pattern.pattern_type is PatternType.PREFIXED:
-        return Prefix(pattern.name)
-    return WILD if pattern.name == WILDCARD else One(pattern.name)
+        names = Prefix(pattern.name)
+    else:
+        names = WILD if pattern.name == WILDCARD else One(pattern.name)
+    if pattern.resource_type is ResourceType.CLUSTER and is_within(_CLUSTER, names):
+        return _CLUSTER
+    return names
+
+
+def is_asked_about(pattern: ResourcePattern) -> bool:
+    """Say whether a request may name what a pattern covers: the cluster has one name."""
+    return pattern.resource_type is not ResourceType.CLUSTER or names_of(pattern) == _CLUSTER
 
 
 def region_of(binding: AclBinding) -> Region:

@@ -15,19 +15,17 @@ from doorkeeper.acl.model import (
     PatternType,
 )
 from doorkeeper.acl.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
+from doorkeeper.cli.acl_commands import commands_of
 from doorkeeper.cli.acl_texts import (
     COLUMNS,
-    NOWHERE,
-    kafka_acls_command,
     names_words,
-    our_command,
     resource_words,
     row,
 )
 from doorkeeper.cli.terminal import painted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from doorkeeper.acl.decision import Policy, Question
     from doorkeeper.acl.explaining import Considered, Explanation, Flip
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 SHOWN_MAX = 40
 """How many of the considered ACLs people are shown; JSON has all."""
 
-_SERVER_WORDS = (("--bootstrap-server",), ("--bootstrap-controller",))
 _ORDER = {each: place for place, each in enumerate(Bearing)}
 _COLOURS = {Bearing.DENIES: "red", Bearing.ALLOWS: "green", Bearing.IMPLIES: "green"}
 
@@ -180,20 +177,6 @@ def _flip(told: Told, flip: Flip) -> list[str]:
     kafkas, ours = commands_of(flip.added, flip.removed, told.source.words)
     lines += [f"  $ {each}" for each in (*kafkas, *ours)]
     return lines + [f"  mind: {each}" for each in side_effects(told)]
-
-
-def commands_of(
-    added: Sequence[AclBinding], removed: Sequence[AclBinding], words: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Return the lines of kafka-acls.sh, and those of ours, that make a change.
-
-    What is added comes first, so that nobody loses in between what they keep.
-    """
-    steps = [(each, True) for each in added] + [(each, False) for each in removed]
-    server = words if words[:1] in _SERVER_WORDS else NOWHERE
-    kafkas = [kafka_acls_command(each, add=add, server=server) for each, add in steps]
-    ours = [our_command(each, add=add, words=words) for each, add in steps]
-    return [each for each in kafkas if each], [each for each in ours if each]
 
 
 # --- for JSON

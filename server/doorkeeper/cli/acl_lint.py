@@ -14,7 +14,7 @@ from doorkeeper.acl.lint import CODES, Severity
 from doorkeeper.acl.lint import lint as findings_of
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
-from doorkeeper.cli.acl_explanations import commands_of
+from doorkeeper.cli.acl_commands import commands_of
 from doorkeeper.cli.acl_question_options import output_option
 from doorkeeper.cli.acl_questions import state_of
 from doorkeeper.cli.acl_sources import policy_options, source_options
@@ -107,7 +107,7 @@ def lint(
     """Find ACLs that do nothing, or look wrong; each with a reason and a fix."""
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
         raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
-    state = state_of(options, failed=FAILED)
+    state = state_of(options, failed=FAILED, bare_principals=True)
     codes = (select or frozenset(CODES)) - ignore
     found = findings_of(state.judging.policy, state.snapshot, codes)
     if output == "json":
@@ -132,14 +132,18 @@ def _lines(finding: Finding, words: Sequence[str]) -> list[str]:
     head = painted(f"{finding.code} {finding.title}", colour, bold=True)
     lines = [f"{head}: {printable(finding.reason)}", f"  {row(odd)}"]
     lines += [f"    beside {row(each)}" for each in others]
-    kafkas, ours = commands_of(*finding.fix, words)
-    if finding.fix.removed and not kafkas:
-        lines.append("  kafka-acls.sh has no words for it; --fix-file leaves it out")
+    fix = finding.fix
+    lines.append(f"  fix: {printable(fix.words)}")
+    kafkas, ours = commands_of(fix.added, fix.removed, words)
+    if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
+        leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
+        lines.append(f"  kafka-acls.sh has no words for it{leaves}")
     return lines + [f"  $ {each}" for each in (*kafkas, *ours)]
 
 
 def _record(finding: Finding, words: Sequence[str]) -> dict[str, Any]:
-    kafkas, ours = commands_of(*finding.fix, words)
+    fix = finding.fix
+    kafkas, ours = commands_of(fix.added, fix.removed, words)
     return {
         "code": finding.code,
         "title": finding.title,
@@ -147,8 +151,9 @@ def _record(finding: Finding, words: Sequence[str]) -> dict[str, Any]:
         "reason": finding.reason,
         "bindings": list(records(finding.bindings)),
         "fix": {
-            "add": list(records(finding.fix.added)),
-            "remove": list(records(finding.fix.removed)),
+            "words": fix.words,
+            "add": list(records(fix.added)),
+            "remove": list(records(fix.removed)),
             "kafkaAcls": kafkas,
             "doorkeeper": ours,
         },

@@ -1,4 +1,4 @@
-"""ACLs in answers to people: a row for each, and the commands that add and remove it.
+"""ACLs in answers to people: a row for each.
 
 A row is a line of the CSV table of ``acl.formats``, so that it can be given back to a command:
 
@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import csv as rows_of_csv
 import io
-import shlex
-from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats import csv
-from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -22,9 +19,6 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.cli.terminal import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COLUMNS = ",".join(csv.SECURITY_MANAGER)
 """What the cells of a row are."""
@@ -76,31 +70,3 @@ def names_words(binding: AclBinding) -> str:
     if name == WILDCARD:
         return f"every {_NOUNS.get(resource_type, 'name')}"
     return resource_words(resource_type, name)
-
-
-def kafka_acls_command(
-    binding: AclBinding, *, add: bool, server: Sequence[str] = NOWHERE
-) -> str | None:
-    """Return the line that adds or removes a binding; None where the tool has none for it.
-
-    It has none for an operation that its type of resource does not know, and cuts blanks off.
-    """
-    options = _options(binding)
-    if options is None:
-        return None
-    action = ["--add"] if add else ["--remove", "--force"]
-    return shlex.join([KAFKA_ACLS, *server, *action, *options])
-
-
-def our_command(binding: AclBinding, *, add: bool, words: Sequence[str]) -> str | None:
-    """Return the line of ours that adds or removes a binding; None as above."""
-    options = _options(binding)
-    if options is None:
-        return None
-    action = ["add"] if add else ["remove", "--force"]
-    return shlex.join(["doorkeeper", "acls", *action, *words, *options])
-
-
-def _options(binding: AclBinding) -> list[str] | None:
-    texts = (binding.pattern.name, *binding.entry[:2])
-    return options_of(binding) if all(map(str.isprintable, texts)) else None

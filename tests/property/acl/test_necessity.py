@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
 from doorkeeper.acl.necessity import Cause, removable
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from testkit import acl_worlds
+from testkit.acl import LITERAL, PREFIXED, allow, cluster, deny
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
@@ -36,6 +38,32 @@ worlds = st.lists(
     max_size=7,
     unique=True,
 )
+CLUSTER_QUESTIONS = tuple(
+    Question(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+    for principal, host, operation in product(
+        ("User:a", "User:~", "User:super"),
+        ("10.0.0.1", "10.9.9.9"),
+        SUPPORTED_OPERATIONS[ResourceType.CLUSTER],
+    )
+)
+cluster_worlds = st.lists(
+    st.sampled_from(
+        tuple(
+            make(principal, operation, cluster(name, pattern_type), host)
+            for make, principal, operation, name, pattern_type, host in product(
+                (allow, deny),
+                ("User:a", "User:*"),
+                (AclOperation.ALL, AclOperation.ALTER, AclOperation.DESCRIBE, AclOperation.READ),
+                (CLUSTER_NAME, "kafka", "kafka-clusters", "*", ""),
+                (LITERAL, PREFIXED),
+                ("*", "10.0.0.1"),
+            )
+            if name or pattern_type is PREFIXED
+        )
+    ),
+    max_size=7,
+    unique=True,
+)
 policies = st.builds(
     Policy,
     super_users=st.frozensets(st.sampled_from(("User:super", "User:a")), max_size=1),
@@ -43,20 +71,25 @@ policies = st.builds(
 )
 
 
-def answers(policy: Policy, bindings: list[AclBinding]) -> list[bool]:
+def answers(
+    policy: Policy, bindings: list[AclBinding], questions: tuple[Question, ...] = QUESTIONS
+) -> list[bool]:
     snapshot = acl_worlds.loaded(*bindings)
-    return [is_allowed(policy, snapshot, question) for question in QUESTIONS]
+    return [is_allowed(policy, snapshot, question) for question in questions]
 
 
-def check(policy: Policy, world: list[AclBinding]) -> None:
+def check(
+    policy: Policy, world: list[AclBinding], questions: tuple[Question, ...] = QUESTIONS
+) -> None:
     gone = {each.binding for each in removable(policy, acl_worlds.loaded(*world))}
     left = [binding for binding in world if binding not in gone]
 
-    before = answers(policy, world)
+    before = answers(policy, world, questions)
 
-    assert answers(policy, left) == before
+    assert answers(policy, left, questions) == before
     for binding in left:
-        assert answers(policy, [each for each in left if each != binding]) != before, binding
+        others = [each for each in left if each != binding]
+        assert answers(policy, others, questions) != before, binding
 
 
 @settings(max_examples=15)
@@ -76,6 +109,21 @@ def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[
 def test_quick(policy: Policy, world: list[AclBinding]) -> None:
     """All that is found can go together, and nothing that is left can go as well."""
     check(policy, world)
+
+
+@settings(max_examples=150)
+@given(policies, cluster_worlds)
+def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
+    """The same, for the resource that has one name."""
+    check(policy, world, CLUSTER_QUESTIONS)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000)
+@given(policies, cluster_worlds)
+def test_the_cluster_slow(policy: Policy, world: list[AclBinding]) -> None:
+    """The same, for many worlds."""
+    check(policy, world, CLUSTER_QUESTIONS)
 
 
 @pytest.mark.slow

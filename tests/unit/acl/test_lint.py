@@ -7,11 +7,13 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.lint import CODES, Finding, Severity, lint
 from doorkeeper.acl.model import AclBinding, AclOperation
-from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 from testkit.acl_worlds import loaded
 
 GROUP = allow("a", READ, group("g"))
 PLAIN = Policy()
+ALTER = AclOperation.ALTER
+BARE = AclBinding(topic("t"), allow("a", WRITE, topic("t")).entry._replace(principal="alice"))
 
 
 def found(*world: AclBinding, policy: Policy = PLAIN) -> list[Finding]:
@@ -37,6 +39,10 @@ def test_a_tidy_set_has_no_findings() -> None:
         (allow("a", READ, topic("*", PREFIXED)), "W002", allow("a", READ, topic("*"))),
         (allow("user:b", WRITE, topic("t")), "W003", allow("User:b", WRITE, topic("t"))),
         (allow("User:", WRITE, topic("t")), "W003", None),
+        (allow("user:", WRITE, topic("t")), "W003", None),
+        (allow(":b", WRITE, topic("t")), "W003", allow("b", WRITE, topic("t"))),
+        (BARE, "W003", allow("alice", WRITE, topic("t"))),
+        (AclBinding(topic("t"), BARE.entry._replace(principal="")), "W003", None),
         (allow("User:team-*", WRITE, topic("t")), "W004", None),
         (allow("Group:*", WRITE, topic("t")), "W004", None),
         (allow("b", WRITE, topic("t"), "broker.example"), "W005", None),
@@ -48,6 +54,8 @@ def test_a_tidy_set_has_no_findings() -> None:
         (allow("User:*", WRITE, topic("t")), "W006", None),
         (allow("b", READ, topic("t")), "W007", None),
         (allow("b", AclOperation.IDEMPOTENT_WRITE, topic("t")), "E001", None),
+        (allow("User:*", ALTER, cluster("foo")), "E007", None),
+        (deny("b", ALTER, cluster("kafka-clusters", PREFIXED)), "E007", None),
     ],
 )  # fmt: skip
 def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) -> None:
@@ -55,11 +63,22 @@ def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) ->
     (finding,) = found(GROUP, binding)
 
     assert (finding.code, finding.bindings[0]) == (code, binding)
+    assert finding.fix.words
     if code.startswith("E"):
         assert (finding.severity, finding.fix.removed) == (Severity.ERROR, (binding,))
     else:
         assert finding.severity is Severity.WARNING
-        assert finding.fix == (((), ()) if fixed is None else ((fixed,), (binding,)))
+        assert finding.fix[1:] == (((), ()) if fixed is None else ((fixed,), (binding,)))
+
+
+def test_a_prefixed_asterisk_of_the_cluster() -> None:
+    """Brokers take one name for the cluster, and its literal is what was meant."""
+    binding = allow("a", ALTER, cluster("*", PREFIXED))
+
+    dead, odd = found(binding)
+
+    assert (dead.code, odd.code) == ("E007", "W002")
+    assert odd.fix.added == (allow("a", ALTER, cluster("kafka-cluster")),)
 
 
 def test_what_is_allowed_and_denied_on_one_pattern() -> None:

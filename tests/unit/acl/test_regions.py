@@ -13,12 +13,13 @@ from doorkeeper.acl.regions import (
     Region,
     common_names,
     covering,
+    is_asked_about,
     is_within,
     names_of,
     overlap,
     region_of,
 )
-from testkit.acl import PREFIXED, READ, allow, deny, topic
+from testkit.acl import PREFIXED, READ, allow, cluster, deny, topic
 from testkit.acl_worlds import NAMES, loaded
 
 SETS = [
@@ -53,6 +54,11 @@ def test_names_of_patterns() -> None:
     assert names_of(topic("a")) == One("a")
     assert names_of(topic("*")) == WILD
     assert names_of(topic("*", PREFIXED)) == Prefix("*")
+    for pattern in (cluster("kafka-cluster"), cluster("*"), cluster("kafka", PREFIXED)):
+        assert names_of(pattern) == One("kafka-cluster")
+        assert is_asked_about(pattern)
+    for pattern in (cluster("k"), cluster("*", PREFIXED), cluster("kafka-clusters", PREFIXED)):
+        assert not is_asked_about(pattern)
 
 
 def test_an_overlap_is_the_narrower_of_each() -> None:

@@ -11,7 +11,6 @@ from doorkeeper.cli.acl_explanations import (
     SHOWN_MAX,
     Told,
     because,
-    commands_of,
     implied_by,
     lines_of,
     record_of,
@@ -142,18 +141,6 @@ def test_a_sentence_moves_no_cursor() -> None:
     assert sentence(told(question=question).explanation) == (
         "User:\\x1b[2J may not READ topic a\\nb from 10.0.0.1"
     )
-
-
-def test_commands_go_to_the_source() -> None:
-    """A server's address is taken over; kafka-acls.sh knows no store."""
-    binding = allow("a", READ, topic("t"))
-
-    kafkas, ours = commands_of((binding,), (), ("--config", "f"))
-    assert kafkas[0].startswith("kafka-acls.sh --bootstrap-server HOST:PORT --add ")
-    assert ours[0].startswith("doorkeeper acls add --config f ")
-    kafkas, ours = commands_of((), (binding,), ("--bootstrap-controller", "h:1"))
-    assert kafkas[0].startswith("kafka-acls.sh --bootstrap-controller h:1 --remove --force ")
-    assert ours[0].startswith("doorkeeper acls remove --force --bootstrap-controller h:1 ")
 
 
 def test_the_record_has_everything() -> None:

@@ -48,10 +48,18 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
     assert result.stdout.splitlines() == [
         "E001 no effect: no request asks for this operation on this resource type",
         f"  {IDLE}",
+        "  fix: take it away",
         "  kafka-acls.sh has no words for it; --fix-file leaves it out",
+        (
+            """  $ printf %s '{"version": 1, "added": [], "removed": [{"resourceType": "TOPIC","""
+            """ "name": "t", "patternType": "LITERAL", "principal": "User:alice", "host": "*","""
+            """ "operation": "CLUSTER_ACTION", "permissionType": "ALLOW"}], "kept": 0,"""
+            """ "foreign": 0}' | doorkeeper acls apply - kafka://HOST:PORT --plan --yes"""
+        ),
         "E004 redundant: other bindings say the same, or more",
         f"  {TWICE}",
         f"    beside {WIDE}",
+        "  fix: take it away",
         (
             "  $ kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal"
             " User:alice --operation Read --topic t"
@@ -62,11 +70,13 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ),
         "W005 host: hosts are compared as texts of addresses: a name or a network never matches",
         f"  {HOST}",
+        "  fix: write the addresses, each in an ACL of its own",
         (
             "W007 group missing: User:alice may read topics but join no group: consumers that"
             " commit their offsets need READ on their group"
         ),
         f"  {WIDE}",
+        "  fix: allow User:alice to READ its group",
     ]
     assert result.stderr.splitlines()[1:] == [
         "doorkeeper: super users: none (assumed)",
@@ -98,8 +108,53 @@ def test_the_record_of_a_finding(run: Run) -> None:
 
     assert (found["code"], found["title"], found["severity"]) == ("E004", "redundant", "error")
     assert [each["name"] for each in found["bindings"]] == ["t", "*"]
+    assert found["fix"]["words"] == "take it away"
     assert found["fix"]["remove"] == found["bindings"][:1]
     assert found["fix"]["kafkaAcls"][0].startswith("kafka-acls.sh ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("acls.csv", f"{HEADER}\nbob,TOPIC,LITERAL,t,WRITE,ALLOW,*\n"),
+        (
+            "acls.txt",
+            (
+                "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=t,"
+                " patternType=LITERAL)`: \n \t(principal=bob, host=*, operation=WRITE,"
+                " permissionType=ALLOW)\n"
+            ),
+        ),
+    ],
+)
+def test_a_principal_without_a_type_is_a_finding(tmp_path: Path, name: str, text: str) -> None:
+    """The file is read, though no other command takes it; the fix writes the type."""
+    file = tmp_path / name
+    file.write_text(text)
+
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", "--file", str(file)])
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "W003 principal's type: the principal has no type",
+        "  bob,TOPIC,LITERAL,t,WRITE,ALLOW,*",
+        "  fix: write User:bob",
+        "  kafka-acls.sh has no words for it",
+        (
+            "  $ kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:bob"
+            " --operation Write --topic t"
+        ),
+        (
+            "  $ doorkeeper acls add --bootstrap-server HOST:PORT --allow-principal User:bob"
+            " --operation Write --topic t"
+        ),
+    ]
+    asked = CliRunner().invoke(
+        doorkeeper,
+        ["acls", "what-can", "--principal", "User:bob", "--file", str(file)],
+    )
+    assert asked.exit_code == 1
+    assert "Could not parse principal" in asked.stderr
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json", "csv", "txt"])

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import (
+    CLUSTER_NAME,
     WILDCARD,
     AclOperation,
     AclPermissionType,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
@@ -32,12 +34,20 @@ _OPTIONS = {
 }
 
 
+_CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+
+
 def options_of(binding: AclBinding) -> list[str] | None:
     """Return the options that name a binding; None where the tool has none for it.
 
-    It has none for an operation that its type of resource does not know, and cuts blanks off.
+    It has none for an operation that its type of resource does not know, for a pattern of the
+    cluster but its literal name, and for a principal without a type; and it cuts blanks off.
     """
     (resource_type, name, pattern_type), entry = binding
+    if resource_type is ResourceType.CLUSTER and binding.pattern != _CLUSTER:
+        return None
+    if ":" not in entry.principal:
+        return None
     supported = (*SUPPORTED_OPERATIONS.get(resource_type, ()), AclOperation.ALL)
     if entry.operation not in supported:
         return None

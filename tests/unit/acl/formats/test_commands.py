@@ -10,7 +10,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, token, topic, user
+from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, deny, group, token, topic, user
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LITERAL)
 IDEMPOTENT = AclOperation.IDEMPOTENT_WRITE
@@ -59,10 +59,17 @@ def test_options(binding: AclBinding, options: str) -> None:
         allow("a", WRITE, group("g")),
         allow("a", READ, topic(" orders")),
         allow("a ", READ, topic("orders")),
+        allow("a", AclOperation.ALTER, cluster("kafka-cluster", PREFIXED)),
+        allow("a", AclOperation.ALTER, cluster("foo")),
+        allow("a", AclOperation.ALTER, cluster("*")),
+        AclBinding(topic("t"), allow("a", READ, topic("t")).entry._replace(principal="a")),
     ],
 )
 def test_what_the_tool_cannot_say(binding: AclBinding) -> None:
-    """It refuses operations that the type does not know, and would cut blanks off."""
+    """It refuses operations that the type does not know, and principals without a type.
+
+    It would cut blanks off, and takes every pattern of the cluster for the literal kafka-cluster.
+    """
     assert options_of(binding) is None
 
 
