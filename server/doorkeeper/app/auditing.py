@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.audit.trail import Meter, Trail
+    from doorkeeper.audit.writer import Logger as TrailLogger
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -28,7 +29,7 @@ def trail_of(
     node: int,
     loop: asyncio.AbstractEventLoop,
     *,
-    logger: Logger,
+    logger: TrailLogger,
     meter: Meter,
 ) -> Trail | None:
     """Return the trail, which is being written from now on; None where there is to be none.

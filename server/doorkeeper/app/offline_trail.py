@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from doorkeeper.audit.trail import Trail
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.contract import Change, Store
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
@@ -40,6 +39,8 @@ class OfflineTrail:
         self._settings = settings
         self._node = node
         self._meter = _Meter()
+        self._log = _Log()
+        self._refused = False
         self._trail: Trail | None = None
 
     def around(self, store: Store) -> Store:
@@ -69,7 +70,7 @@ class OfflineTrail:
         loop = asyncio.get_running_loop()
         try:
             self._trail = trail_of(
-                self._settings, self._node, loop, logger=_log(), meter=self._meter
+                self._settings, self._node, loop, logger=self._log, meter=self._meter
             )
         except StartError as error:
             if not isinstance(error.__cause__, TrailInUse):
@@ -91,10 +92,14 @@ class OfflineTrail:
             yield
             return
         if (refusal := trail.refusal()) is not None:
+            self._refused = True
             raise StartError(str(refusal))
         yield
-        if not trail.is_recorded:
-            await _written(trail)
+        if not trail.is_recorded and (problem := await _written(trail)) is not None:
+            self._refused = True
+            raise StartError(
+                f"The change was made, but the audit trail could not be written: {problem}"
+            )
 
     def changed(self, change: Change, revision: int | None) -> None:
         """Record a change that was made; without a revision where the store has nothing of it."""
@@ -102,17 +107,22 @@ class OfflineTrail:
         self._trail.changed(change, revision)
 
     def close(self) -> None:
-        """Write what waits, and tell where something is missing; may be called twice."""
+        """Write what waits; log what went wrong where no error has told it. May be called twice."""
         trail, self._trail = self._trail, None
         if trail is None:
             return
         trail.close(serves=False)
+        if self._refused:
+            return
         if self._meter.lost_events:
-            _log().error("changes are missing in the audit trail", events=self._meter.lost_events)
+            self._log.error(
+                "changes are missing in the audit trail", events=self._meter.lost_events
+            )
+        self._log.tell()
 
 
-async def _written(trail: Trail) -> None:
-    """Wait until all changes are in the file, synced where that is promised."""
+async def _written(trail: Trail) -> str | None:
+    """Wait until all changes are in the file, synced where that is promised; return why not."""
     done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     def on_written(problem: str | None) -> None:
@@ -120,10 +130,29 @@ async def _written(trail: Trail) -> None:
             done.set_result(problem)
 
     trail.when_written(on_written)
-    if (problem := await done) is not None:
-        raise StartError(
-            f"The change was made, but the audit trail could not be written: {problem}"
-        )
+    return await done
+
+
+class _Log:
+    """Keeps errors until it is known whether the command ends with a line that tells them."""
+
+    def __init__(self) -> None:
+        self._errors: list[tuple[str, dict[str, object]]] = []
+
+    def error(self, event: str, **fields: object) -> None:
+        self._errors.append((event, fields))
+
+    def info(self, event: str, **fields: object) -> None:
+        """Leave it out: it is for who watches a server."""
+
+    def tell(self) -> None:
+        if not self._errors:
+            return
+        import structlog  # noqa: PLC0415 - as above
+
+        logger = structlog.get_logger("doorkeeper.audit")
+        for event, fields in self._errors:
+            logger.error(event, **fields)
 
 
 class _Meter(TrailMeter):
@@ -169,10 +198,3 @@ def trail_logs(settings: Settings) -> AbstractContextManager[None]:
     from doorkeeper.app.command_logs import command_logs  # noqa: PLC0415
 
     return command_logs()
-
-
-def _log() -> Logger:
-    import structlog  # noqa: PLC0415 - as above
-
-    logger: Logger = structlog.get_logger("doorkeeper.audit")
-    return logger

@@ -29,7 +29,7 @@ def opened(settings: AuditSettings) -> Trail | None:
         settings,
         1,
         asyncio.get_running_loop(),
-        logger=Log(),  # type: ignore[arg-type]
+        logger=Log(),
         meter=Meter(),
     )
 

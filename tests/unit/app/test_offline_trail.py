@@ -88,15 +88,21 @@ async def test_the_folder_of_a_server_that_runs(tmp_path: Path) -> None:
 
 
 async def test_a_full_disk_refuses_a_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With strict nothing is changed where there is no room, as by the server."""
+    """With strict nothing is changed where there is no room, as by the server; the error tells it,
+    and the log does not repeat it."""
     Disk(monkeypatch).no_room = True
+    settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
 
-    with pytest.raises(StartError, match=r"^Nothing was changed: .*strict: No space left"):
-        await change(at(tmp_path, "doorkeeper.audit.sync=strict\n"), 1)
+    with (
+        trail_logs(settings),
+        pytest.raises(StartError, match=r"^Nothing was changed: .*strict: No space left"),
+    ):
+        await change(settings, 1)
 
     assert numbers_in(tmp_path / "data") == []
+    assert capfd.readouterr().err == ""
 
 
 async def test_a_disk_that_fills_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
