@@ -22,6 +22,18 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 FISH = 'source "$argv[1]"; complete -C "doorkeeper acls explain --operation desc"'
 ZSH = 'fpath=("$PWD" $fpath); autoload -Uz compinit; compinit -u -D; echo rea""dy\n'
+TYPED = {
+    "lint --file wan": "t.yaml",
+    "plan wan": "t.yaml",
+    "apply want.yaml config:s2/ser": "ver.properties",
+    "explain --with wan": "t.yaml",
+    "plan --own-principal User:alice wan": "t.yaml",
+    "add --operation DescribeT": "okens",
+    "add --resource-pattern-type pref": "ixed",
+    "export --own-type transa": "ctional_id",
+}
+"""What is typed, and what a tab adds."""
+KILL_LINE = b"\x05\x15"
 OPERATIONS = ["Describe", "DescribeConfigs", "DescribeTokens"]
 
 
@@ -29,7 +41,8 @@ OPERATIONS = ["Describe", "DescribeConfigs", "DescribeTokens"]
 def environment(tmp_path: Path) -> dict[str, str]:
     """Return an environment in which a shell finds our program and no set-up of anybody."""
     path = os.pathsep.join((str(BIN), os.environ["PATH"]))
-    return {"PATH": path, "HOME": str(tmp_path), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    return kept | {"PATH": path, "HOME": str(tmp_path), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
 
 def program(shell: str) -> str:
@@ -72,3 +85,46 @@ def test_zsh_completes(tmp_path: Path, environment: dict[str, str]) -> None:
         terminal.read_until(b"ready\r")
         terminal.type(b"doorkeeper acls expl" + TAB)
         terminal.read_until(b"doorkeeper acls explain ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_files_and_values(tmp_path: Path, environment: dict[str, str], shell: str) -> None:
+    """What is typed at a terminal, and a tab, becomes names of files and values of options."""
+    (tmp_path / "s2").mkdir()
+    for name in ("want.yaml", "s2/server.properties"):
+        (tmp_path / name).touch()
+    script(shell, tmp_path / "_doorkeeper")
+    words, ready = {
+        "bash": (["--norc", "-i"], b'source ./_doorkeeper; echo rea""dy\n'),
+        "zsh": (["-f", "-i"], ZSH.encode()),
+    }[shell]
+    with at_terminal([program(shell), *words], environment, tmp_path) as terminal:
+        terminal.type(ready)
+        terminal.read_until(b"ready\r")
+        for typed, wanted in TYPED.items():
+            terminal.type(b"doorkeeper acls " + typed.encode() + TAB)
+            terminal.read_until(wanted.encode())
+            terminal.type(KILL_LINE)
+
+
+@pytest.mark.parametrize(("typed", "wanted"), TYPED.items())
+def test_fish_completes_files_and_values(
+    tmp_path: Path, environment: dict[str, str], typed: str, wanted: str
+) -> None:
+    """As the others do."""
+    (tmp_path / "s2").mkdir()
+    for name in ("want.yaml", "s2/server.properties"):
+        (tmp_path / name).touch()
+    text = 'source "$argv[1]"; complete -C "$argv[2]"'
+    words = [script("fish", tmp_path / "script"), f"doorkeeper acls {typed}"]
+    done = subprocess.run(
+        [program("fish"), "--no-config", "-c", text, *map(str, words)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=WAIT_S,
+    )
+
+    assert f"{typed.rsplit(maxsplit=1)[-1]}{wanted}" in done.stdout.split()

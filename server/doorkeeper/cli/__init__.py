@@ -9,7 +9,7 @@ acl_sets     doorkeeper acls export | import | diff | plan | apply; acl_places i
 acl_questions, acl_lint
              doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
              from, acl_question_options what is asked, acl_explanations and acl_texts the words
-completion   doorkeeper completion
+completion   doorkeeper completion; completing is what words may become
 lazy         groups whose commands are imported when they are called
 terminal     colours, and texts that move no cursor
 store        doorkeeper store backup | restore; store_moves: migrate | check | copy

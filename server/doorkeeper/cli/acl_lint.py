@@ -19,6 +19,7 @@ from doorkeeper.cli.acl_question_options import output_option
 from doorkeeper.cli.acl_questions import state_of
 from doorkeeper.cli.acl_sources import policy_options, source_options
 from doorkeeper.cli.acl_texts import row
+from doorkeeper.cli.completing import several_of
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
@@ -81,6 +82,7 @@ Examples:
     metavar="CODE,...",
     multiple=True,
     callback=_chosen,
+    shell_complete=several_of(CODES),
     help="Only these codes, or those that begin so; all by default.",
 )
 @click.option(
@@ -88,6 +90,7 @@ Examples:
     metavar="CODE,...",
     multiple=True,
     callback=_chosen,
+    shell_complete=several_of(CODES),
     help="Not these codes, or those that begin so.",
 )
 @output_option

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.model import (
     ANY_BINDING,
     CLUSTER_NAME,
@@ -29,6 +30,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.validation import unencodable
+from doorkeeper.cli.completing import one_of
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import utf8
 
@@ -58,6 +60,7 @@ _NAMED = {
 _PATTERNS = {each.name: each for each in PatternType if each is not PatternType.UNKNOWN}
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 _OPERATIONS = {each.name.replace("_", "").lower(): each for each in AclOperation}
+_GIVEN = tuple(each for each in AclOperation if each > AclOperation.ANY)
 
 
 _WORDS = {
@@ -100,6 +103,7 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--resource-pattern-type",
         metavar="[any|match|literal|prefixed]",
         default="literal",
+        shell_complete=one_of(each.lower() for each in _PATTERNS),
         show_default=True,
         help="How names are meant; add takes literal and prefixed.",
     )
@@ -127,7 +131,15 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
         _several(
             "--deny-host", "ADDRESS", "From where they may not; else everywhere", hidden=hidden
         ),
-        _several("--operation", "OPERATION", "What: Read, Write, ...; else All", hidden=hidden),
+        click.option(
+            "--operation",
+            metavar="OPERATION",
+            multiple=True,
+            type=utf8,
+            hidden=hidden,
+            shell_complete=one_of(map(kafkas_word, _GIVEN)),
+            help="What: Read, Write, ...; else All; may be repeated.",
+        ),
         click.option(
             "--producer",
             is_flag=True,

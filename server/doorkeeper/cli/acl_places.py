@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.model import ANY_BINDING, exactly
 from doorkeeper.cli.acl_sources import STDIN, SourceError, bindings_in, is_known
+from doorkeeper.cli.completing import files, files_behind
 from doorkeeper.cli.options import load_or_fail
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+
+    import click
+    from click.shell_completion import CompletionItem
 
     from doorkeeper.acl.applying import Target
     from doorkeeper.acl.model import AclBinding
@@ -60,6 +64,15 @@ def place_of(word: str) -> str:
         return word
     kind = STORE if word.startswith(STORE) else ""
     return f"{kind}{Path(word.removeprefix(kind)).resolve()}"
+
+
+def completed(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return what the word of a place may become: it names a file, of ACLs or of a server."""
+    if incomplete.startswith(STORE):
+        return files_behind(STORE, incomplete)
+    return files(context, parameter, incomplete)
 
 
 class _Live:

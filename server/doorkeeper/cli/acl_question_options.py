@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from doorkeeper.acl.explaining import ANY_HOST
 from doorkeeper.acl.formats.commands import kafkas_word
@@ -13,6 +12,7 @@ from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.cli.completing import one_of
 from doorkeeper.cli.options import utf8
 
 if TYPE_CHECKING:
@@ -30,14 +30,6 @@ def _operation(_context: click.Context, _parameter: click.Parameter, value: str)
     if found is AclOperation.ALL:
         raise click.BadParameter("All is for ACLs; requests ask for one operation at a time")
     return found
-
-
-def _operations(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    names = (kafkas_word(each) for each in AclOperation if each > AclOperation.ALL)
-    begun = incomplete.lower()
-    return [CompletionItem(each) for each in names if each.lower().startswith(begun)]
 
 
 def _principal(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -104,7 +96,7 @@ principal_option = click.option(
 operation_option = click.option(
     "--operation",
     callback=_operation,
-    shell_complete=_operations,
+    shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
     metavar="OPERATION",
     required=True,
     help="What is asked for: Read, Write, ...",

@@ -38,6 +38,7 @@ from doorkeeper.cli.acl_sources import (
     source_options,
 )
 from doorkeeper.cli.acl_texts import COLUMNS, binding_of_row, row
+from doorkeeper.cli.completing import files
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
@@ -134,6 +135,7 @@ Examples:
     "added",
     metavar="ROW|FILE",
     multiple=True,
+    shell_complete=files,
     help="What if this ACL, or those of a file, were there too; may be repeated.",
 )
 @click.option(
@@ -141,6 +143,7 @@ Examples:
     "removed",
     metavar="ROW|FILE",
     multiple=True,
+    shell_complete=files,
     help="What if this ACL, or those of a file, were not there; may be repeated.",
 )
 @source_options

@@ -15,12 +15,14 @@ import click
 
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
+from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.planning import PlanError, Selector, within
 from doorkeeper.acl.planning import plan as planned
 from doorkeeper.cli import acl_plans
 from doorkeeper.cli.acl_applying import carry_out, fail_as_unplanned, show_plan
-from doorkeeper.cli.acl_places import Place, place_of, read
+from doorkeeper.cli.acl_places import Place, completed, place_of, read
 from doorkeeper.cli.acl_sources import STDIN, SourceError
+from doorkeeper.cli.completing import one_of
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import utf8
@@ -51,6 +53,8 @@ _STATUSES = """Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wro
 130 ended by Ctrl-C."""
 _PLAN_STATUSES = """Exit statuses: 0 nothing would change; 1 it cannot be said, see stderr;
 2 something would change, or wrong usage; 130 ended by Ctrl-C."""
+
+_TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
 _command_config = click.option(
     "--command-config",
@@ -103,6 +107,9 @@ def selectors(command: Command) -> Command:
         metavar="TYPE",
         multiple=True,
         callback=_types,
+        shell_complete=one_of(
+            each.name.lower() for each in ResourceType if each > ResourceType.ANY
+        ),
         help="Touch only resources of this type, such as topic.",
     )
     return prefix(principal(kind(command)))
@@ -143,7 +150,7 @@ Examples:
   doorkeeper acls export config:server.properties --format csv --out acls.csv
 """
 )
-@click.argument("place")
+@click.argument("place", shell_complete=completed)
 @click.option(
     "--format",
     "how",
@@ -191,8 +198,8 @@ Examples:
   doorkeeper acls diff acls.yaml kafka://localhost:9092 --command-config admin.properties
 """
 )
-@click.argument("left")
-@click.argument("right")
+@click.argument("left", shell_complete=completed)
+@click.argument("right", shell_complete=completed)
 @_command_config
 @click.option(
     "--right-command-config",
@@ -235,8 +242,8 @@ Examples:
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
-@click.argument("wanted")
-@click.argument("place")
+@click.argument("wanted", shell_complete=completed)
+@click.argument("place", shell_complete=completed)
 @_command_config
 @_removals_max
 @_output
@@ -285,8 +292,8 @@ Examples:
   doorkeeper acls apply team.plan kafka://localhost:9092 --plan --yes
 """
 )
-@click.argument("wanted")
-@click.argument("place")
+@click.argument("wanted", shell_complete=completed)
+@click.argument("place", shell_complete=completed)
 @click.option("--plan", "is_plan", is_flag=True, help="WANTED is a plan.")
 @click.option("--other-place", is_flag=True, help="The plan may have been made for another place.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and end.")
@@ -330,8 +337,8 @@ Examples:
   doorkeeper acls import dump.json config:server.properties --dry-run
 """,
 )
-@click.argument("wanted")
-@click.argument("place")
+@click.argument("wanted", shell_complete=completed)
+@click.argument("place", shell_complete=completed)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and end.")
 @_command_config
 def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path | None) -> None:

@@ -22,6 +22,7 @@ from doorkeeper.acl.formats.choosing import read as read_text
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.acl_texts import NOWHERE
+from doorkeeper.cli.completing import files
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, config_option, override_option, utf8
 from doorkeeper.config.errors import ConfigError
@@ -208,6 +209,7 @@ def source_options(command: Command) -> Command:
         "--file",
         "acl_file",
         metavar="FILE",
+        shell_complete=files,
         help="A set of ACLs: YAML, JSON, CSV, the output of kafka-acls.sh --list; - for stdin.",
     )
     server = click.option(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.shell_completion import add_completion_class
 
+from doorkeeper.cli.completing import JoinedBash, LastingZsh
 from doorkeeper.cli.interrupts import end_interrupted, is_interrupt
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.version import __version__
@@ -29,6 +31,10 @@ _MEMBERS = {
         "doorkeeper.cli.completion:command", "Print the completion script of a shell."
     ),
 }
+
+
+for _shell in (JoinedBash, LastingZsh):
+    add_completion_class(_shell)
 
 
 class Root(LazyGroup):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from doorkeeper.cli.completing import files
 from doorkeeper.cli.failures import fail
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def override_option(command: Command) -> Command:
     jaas_file = click.option(
         "--jaas-file",
         metavar="FILE",
+        shell_complete=files,
         envvar="DOORKEEPER_JAAS_FILE",
         show_envvar=True,
         is_eager=True,

@@ -11,6 +11,7 @@ import click
 
 from doorkeeper.app import store_moves
 from doorkeeper.app.store_places import Place, place_named, place_of, shown
+from doorkeeper.cli.completing import files
 from doorkeeper.cli.failures import FAILED, fail
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.progress import progress
@@ -28,6 +29,7 @@ NS_PER_MS = 1_000_000
 _store_option = click.option(
     "--store",
     metavar="STORE",
+    shell_complete=files,
     help="A data folder, a postgresql:// URL, or a server.properties; else that of --config.",
 )
 
@@ -114,8 +116,17 @@ Examples:
   doorkeeper store copy --from node1.properties --to ./data --overwrite
 """
 )
-@click.option("--from", "source", metavar="STORE", required=True, help="Where to read.")
-@click.option("--to", "target", metavar="STORE", required=True, help="Where to write.")
+@click.option(
+    "--from",
+    "source",
+    metavar="STORE",
+    required=True,
+    shell_complete=files,
+    help="Where to read.",
+)
+@click.option(
+    "--to", "target", metavar="STORE", required=True, shell_complete=files, help="Where to write."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a target with something in it.")
 def copy(source: str, target: str, *, overwrite: bool) -> None:
     """Copy everything from one store to another."""

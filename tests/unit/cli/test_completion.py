@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -61,3 +66,54 @@ def test_words_are_completed() -> None:
         "DescribeTokens",
     ]
     assert completed("acls", "lint", "--output", "j") == ["json"]
+    assert completed("acls", "add", "--operation", "al") == ["All", "Alter", "AlterConfigs"]
+    assert completed("acls", "add", "--resource-pattern-type", "PRE") == ["prefixed"]
+    assert completed("acls", "export", "--own-type", "tr") == ["transactional_id"]
+    assert completed("acls", "lint", "--select", "E001,e00")[:2] == ["E001,E001", "E001,E002"]
+
+
+def parameters(command: click.Command, *words: str) -> Iterator[tuple[str, click.Parameter]]:
+    """Yield each parameter of each command, with the words of the command."""
+    if not isinstance(command, click.Group):
+        yield from ((" ".join(words), each) for each in command.params)
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        member = command.get_command(context, name)
+        assert member is not None
+        yield from parameters(member, *words, name)
+
+
+OF_FILES = {"wanted", "place", "left", "right", "file", "folder", "target", "source"}
+"""What the arguments are called that name files."""
+
+
+def names_a_file(parameter: click.Parameter) -> bool:
+    if isinstance(parameter, click.Option):
+        metavar = parameter.metavar or ""
+        return any(each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER", "STORE"))
+    return parameter.name in OF_FILES
+
+
+NAMING = [
+    pytest.param(words, each, id=f"{words} {each.opts[0]}")
+    for words, each in parameters(doorkeeper)
+    if names_a_file(each)
+]
+
+
+def test_many_parameters_name_files() -> None:
+    """They are found."""
+    assert len(NAMING) > 60
+
+
+@pytest.mark.parametrize(("words", "parameter"), NAMING)
+def test_what_names_a_file_is_completed_by_the_shell(
+    words: str, parameter: click.Parameter
+) -> None:
+    """In every command, so that none is forgotten."""
+    context = click.Context(click.Command(words))
+
+    [found] = parameter.shell_complete(context, "wan")
+
+    assert (found.type, found.value) == ("file", "wan")
