@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ipaddress
+import struct
+from functools import lru_cache
 
 
 def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
-    """Return an address as Java's ``InetAddress.getHostAddress`` writes it."""
+    """Return an address as Java's ``InetAddress.getHostAddress`` writes it, with its scope."""
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
-    pairs = (int(pair, 16) for pair in address.exploded.partition("%")[0].split(":"))
-    return ":".join(f"{pair:x}" for pair in pairs)
+    text = ":".join(f"{pair:x}" for pair in struct.unpack("!8H", address.packed))
+    return text if address.scope_id is None else f"{text}%{address.scope_id}"
 
 
+# A set of ACLs names the same few addresses again and again.
+@lru_cache(maxsize=1024)
 def java_host(host: str) -> str | None:
     """Return the text of a client at this address; None where the text is no address."""
     try:

@@ -162,8 +162,26 @@ def effects(binding: AclBinding) -> tuple[AclOperation, ...]:
 
     None at all means that the ACL has no effect: no request asks for such a thing.
     """
-    operation, permission_type = binding.entry.operation, binding.entry.permission_type
-    supported = SUPPORTED_OPERATIONS.get(binding.pattern.resource_type, ())
-    if permission_type is AclPermissionType.ALLOW:
-        return tuple(asked for asked in supported if satisfied_by(asked, operation))
-    return tuple(asked for asked in supported if operation in (asked, AclOperation.ALL))
+    bit = entry_bit(binding.entry.operation, binding.entry.permission_type)
+    return _EFFECTS.get(_effects_key(binding.pattern.resource_type, bit), ())
+
+
+def _effects_key(resource_type: ResourceType, bit: int) -> int:
+    # A number, since the members of an enumeration are hashed in Python.
+    return bit << 3 | resource_type
+
+
+_EFFECTS = {
+    _effects_key(resource_type, entry_bit(operation, permission_type)): tuple(
+        asked
+        for asked in supported
+        if (
+            satisfied_by(asked, operation)
+            if permission_type is AclPermissionType.ALLOW
+            else operation in (asked, AclOperation.ALL)
+        )
+    )
+    for resource_type, supported in SUPPORTED_OPERATIONS.items()
+    for operation in AclOperation
+    for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
+}

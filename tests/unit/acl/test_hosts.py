@@ -14,13 +14,15 @@ from doorkeeper.acl.hosts import is_somewhere, java_host
         ("::", "0:0:0:0:0:0:0:0"),
         ("2001:db8::AB", "2001:db8:0:0:0:0:0:ab"),
         ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2"),
+        ("fe80::1%eth0", "fe80:0:0:0:0:0:0:1%eth0"),
         ("broker.example", None),
         ("10.0.0.0/8", None),
         ("*", None),
     ],
 )
 def test_addresses_are_written_as_in_java(text: str, written: str | None) -> None:
-    """No zeros in front, nothing left out, IPv4 in IPv6 as IPv4; a name is no address."""
+    """No zeros in front, nothing left out, with the scope; IPv4 in IPv6 as IPv4; no names."""
     assert java_host(text) == written
 
 

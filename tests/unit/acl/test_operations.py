@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from doorkeeper.acl.model import AclOperation, AclPermissionType, ResourceType
+from doorkeeper.acl.model import AclOperation, AclPermissionType, ResourcePattern, ResourceType
 from doorkeeper.acl.operations import (
     ALLOW_TESTS,
+    DENY_SHIFT,
     DENY_TESTS,
     EXACT_ALLOW_TESTS,
     IMPLIED_OPERATIONS,
@@ -17,7 +20,7 @@ from doorkeeper.acl.operations import (
     full_mask,
     satisfied_by,
 )
-from testkit.acl import READ, WRITE, allow, deny, group, topic
+from testkit.acl import LITERAL, READ, WRITE, allow, deny, group, topic
 
 ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 REAL = [each for each in AclOperation if each >= AclOperation.ALL]
@@ -82,6 +85,19 @@ def test_a_mask_gives_its_entries_back_in_order() -> None:
 
     assert entries_of(mask) == [(READ, DENY), (READ, ALLOW), (WRITE, ALLOW)]
     assert entries_of(0) == []
+
+
+def test_effects_are_what_the_tests_of_a_mask_find() -> None:
+    """For every type, operation and permission."""
+    for kind, operation in product(SUPPORTED_OPERATIONS, AclOperation):
+        pattern = ResourcePattern(kind, "n", LITERAL)
+        asked = SUPPORTED_OPERATIONS[kind]
+        assert effects(allow("a", operation, pattern)) == tuple(
+            each for each in asked if ALLOW_TESTS[each] & 1 << operation
+        )
+        assert effects(deny("a", operation, pattern)) == tuple(
+            each for each in asked if DENY_TESTS[each] & 1 << operation + DENY_SHIFT
+        )
 
 
 def test_effects_count_what_is_implied() -> None:
