@@ -8,6 +8,7 @@ controllers://host:9093            controllers
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -58,12 +59,18 @@ def place_of(word: str) -> str:
     """
     for kind in (BROKERS, CONTROLLERS):
         if word.startswith(kind):
-            servers = word.removeprefix(kind).split(",")
+            servers = _addresses(word).split(",")
             return kind + ",".join(sorted(each.strip().lower() for each in servers))
     if word == STDIN:
         return word
     kind = STORE if word.startswith(STORE) else ""
     return f"{kind}{Path(word.removeprefix(kind)).resolve()}"
+
+
+def _addresses(word: str) -> str:
+    """Return ``host:port,...`` of the place of a server; a slash behind it is one of a URL."""
+    kind = CONTROLLERS if word.startswith(CONTROLLERS) else BROKERS
+    return word.removeprefix(kind).removesuffix("/")
 
 
 def completed(
@@ -138,6 +145,11 @@ def read(place: Place) -> list[AclBinding]:
 
     """
     if not place.is_changed:
+        if ":" in place.word and not os.path.exists(place.word):  # noqa: PTH110  any text is fine
+            raise SourceError(
+                f"{place.word}: there is no such file; a server is {BROKERS}HOST:PORT or"
+                f" {CONTROLLERS}HOST:PORT, the store of a stopped one {STORE}FILE"
+            )
         return bindings_in(place.word)
     found: list[AclBinding] = []
 
@@ -169,7 +181,7 @@ def _at_server(place: Place, work: Callable[[Changeable], Awaitable[T]]) -> T:
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
 
     controllers = place.word.startswith(CONTROLLERS)
-    addresses = place.word.removeprefix(CONTROLLERS if controllers else BROKERS)
+    addresses = _addresses(place.word)
 
     async def whole(admin: AdminClient) -> T:
         live = _Live(admin)

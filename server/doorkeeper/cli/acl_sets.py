@@ -15,7 +15,7 @@ import click
 
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acl.model import Principal, ResourceType
 from doorkeeper.acl.planning import PlanError, Selector, within
 from doorkeeper.acl.planning import plan as planned
 from doorkeeper.cli import acl_plans
@@ -99,6 +99,7 @@ def selectors(command: Command) -> Command:
         metavar="TYPE:NAME",
         multiple=True,
         type=utf8,
+        callback=_principals,
         help="Touch only ACLs of this principal.",
     )
     kind = click.option(
@@ -107,9 +108,7 @@ def selectors(command: Command) -> Command:
         metavar="TYPE",
         multiple=True,
         callback=_types,
-        shell_complete=one_of(
-            each.name.lower() for each in ResourceType if each > ResourceType.ANY
-        ),
+        shell_complete=one_of(_TYPES),
         help="Touch only resources of this type, such as topic.",
     )
     return prefix(principal(kind(command)))
@@ -122,6 +121,15 @@ def _prefixes(
     if "" in given:
         raise click.BadParameter("is empty, which would be every name; leave it out to own all")
     return given
+
+
+def _principals(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    try:
+        return tuple(str(Principal.parse(each)) for each in given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _types(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> Any:  # noqa: ANN401  what click wants
@@ -167,6 +175,7 @@ def export(
 ) -> None:
     """Write the ACLs of PLACE as text, sorted."""
     owned = _selector(options)
+    _check_used(command_config, place)
     try:
         found = sorted(each for each in read(Place(place, command_config)) if owned.selects(each))
         text = write(found, Format(how))
@@ -220,6 +229,8 @@ def diff(
     """Show what LEFT lacks (+) and has beyond (-) RIGHT."""
     if left == right == STDIN:
         raise click.UsageError("standard input can be read once")
+    _check_used(command_config, left, right)
+    _check_used(right_command_config, right, option="--right-command-config")
     owned = _selector(options)
     try:
         one = [each for each in read(Place(left, command_config)) if owned.selects(each)]
@@ -261,6 +272,7 @@ def plan(
     """Show what must change at PLACE so that it has the ACLs WANTED."""
     if wanted == place == STDIN:
         raise click.UsageError("standard input can be read once")
+    _check_used(command_config, wanted, place)
     try:
         goal = read(Place(wanted, command_config))
         present = read(Place(place, command_config))
@@ -274,6 +286,8 @@ def plan(
     except OSError as error:
         fail([f"{file}: {error.strerror}"])
     show_plan(found, output)
+    if file is not None:
+        say(f"the plan is written to {file}")
     raise SystemExit(CHANGES if found else 0)
 
 
@@ -316,6 +330,7 @@ def apply(
     """Change PLACE so that it has the ACLs WANTED, after a question."""
     owned = _selector(options)
     where = _changed_place(place, command_config)
+    _check_used(command_config, wanted, place)
     if is_plan:
         kept = _kept(wanted, owned, None if other_place else place_of(place))
         made = partial(_left_within, kept, removals_max)
@@ -344,6 +359,7 @@ Examples:
 def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path | None) -> None:
     """Add the ACLs of WANTED to those of PLACE; none is removed."""
     where = _changed_place(place, command_config)
+    _check_used(command_config, wanted, place)
     given = _given(wanted, command_config)
 
     def made(present: list[AclBinding]) -> Plan:
@@ -388,6 +404,14 @@ def _kept(wanted: str, owned: Selector, place: str | None) -> Plan:
             " the same"
         )
     return kept
+
+
+def _check_used(
+    command_config: Path | None, *places: str, option: str = "--command-config"
+) -> None:
+    """Refuse how to reach servers where there are none."""
+    if command_config is not None and not any(Place(each).is_live for each in places):
+        raise click.UsageError(f"{option} needs a server: kafka://... or controllers://...")
 
 
 def _changed_place(word: str, command_config: Path | None) -> Place:

@@ -49,7 +49,12 @@ def binding_of_row(text: str) -> AclBinding:
         FormatError: the text is no single row.
 
     """
-    found = csv.read(f"{COLUMNS}\n{text}")
+    try:
+        found = csv.read(f"{COLUMNS}\n{text}")
+    except FormatError as error:
+        # The line would be that of a table that nobody has given.
+        found_text = str(error).removeprefix(f"line {error.line}: ")
+        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
     if len(found) != 1:
         raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
     return found[0]

@@ -64,7 +64,25 @@ _MEMBERS = {
 }
 
 
-@click.group(name="acls", cls=LazyGroup, members=_MEMBERS)
+@click.group(
+    name="acls",
+    cls=LazyGroup,
+    members=_MEMBERS,
+    epilog="""
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C. plan, diff and explain have others for their answers, and
+so has lint.
+
+\b
+Examples:
+  doorkeeper acls list --bootstrap-server localhost:9092
+  doorkeeper acls add --bootstrap-server localhost:9092 --allow-principal User:alice \\
+                      --operation Read --topic orders
+  doorkeeper acls explain --principal User:alice --operation Read --topic orders
+  doorkeeper acls plan acls.yaml kafka://localhost:9092
+""",
+)
 def command() -> None:
     """Manage ACLs, and ask why they decide so.
 

@@ -33,7 +33,19 @@ _output_option = click.option(
 _folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
 
-@click.group(name="audit")
+@click.group(
+    name="audit",
+    epilog="""
+\b
+Exit statuses: 0 done; 1 the trail is not whole, or cannot be read; 2 wrong usage;
+130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper audit verify /var/log/doorkeeper/audit
+  doorkeeper audit tail /var/log/doorkeeper/audit --outcome DENIED
+""",
+)
 def command() -> None:
     """Check and read an audit trail (doorkeeper.audit.dir)."""
 

@@ -14,7 +14,20 @@ from doorkeeper.config.origins import origins_of
 NS_PER_MS = 1_000_000
 
 
-@click.group(name="config")
+@click.group(
+    name="config",
+    epilog="""
+\b
+Exit statuses: 0 done; 1 the configuration is wrong, or it cannot be done, said on stderr;
+2 wrong usage; 130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper config check server.properties
+  doorkeeper config show --config server.properties
+  doorkeeper config reset super.users --config server.properties
+""",
+)
 def command() -> None:
     """Check a configuration file, and show what counts."""
 
@@ -26,8 +39,9 @@ Exit statuses: 0 the server can start with it; 1 it cannot, each error is a line
 2 wrong usage.
 
 \b
-Example:
+Examples:
   doorkeeper config check server.properties
+  doorkeeper config check server.properties --override listeners=PLAINTEXT://localhost:0
 """
 )
 @click.argument("file", type=click.Path(path_type=Path))

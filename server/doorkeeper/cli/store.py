@@ -29,7 +29,20 @@ _data_dir_option = click.option(
 )
 
 
-@click.group(name="store")
+@click.group(
+    name="store",
+    epilog="""
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper store backup acls.backup --config server.properties
+  doorkeeper store check --config server.properties
+  doorkeeper store copy --from /var/lib/doorkeeper --to postgresql://owner@db1/acls
+""",
+)
 def command() -> None:
     """Back up, restore, migrate, check and copy stores."""
 
@@ -72,8 +85,9 @@ The server must be stopped. What was in the folder is kept beside it.
 Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
 
 \b
-Example:
+Examples:
   doorkeeper store restore acls.backup --data-dir /var/lib/doorkeeper
+  doorkeeper store restore /backups/acls --config /etc/doorkeeper/server.properties
 """
 )
 @click.argument("source", type=click.Path(path_type=Path))

@@ -83,8 +83,9 @@ tables must be what the log says.
 Exit statuses: 0 sound; 1 not sound or not readable, said on stderr; 2 wrong usage.
 
 \b
-Example:
+Examples:
   doorkeeper store check --config /etc/doorkeeper/server.properties
+  doorkeeper store check --store postgresql://owner@db1/acls
 """
 )
 @config_option

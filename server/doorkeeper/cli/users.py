@@ -54,7 +54,23 @@ class Where(NamedTuple):
     command_config: Path | None
 
 
-@click.group(name="users")
+_STATUSES = """
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+"""
+
+
+@click.group(
+    name="users",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper users add admin --config server.properties
+  doorkeeper users set-password alice --bootstrap-server localhost:9092
+  doorkeeper users list --bootstrap-server localhost:9092
+""",
+)
 def command() -> None:
     """Manage users who log in by SCRAM.
 
@@ -101,10 +117,6 @@ _password_option = click.option(
     type=click.Path(path_type=Path),
     help="Its first line is the password; - is standard input. Else you are asked.",
 )
-_STATUSES = """
-\b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
-"""
 
 
 @command.command(
@@ -154,8 +166,10 @@ and --iterations, what the user has stays as it is. The password is typed, or th
 a file or of standard input.
 {_STATUSES}
 \b
-Example:
+Examples:
   doorkeeper users set-password alice --bootstrap-server localhost:9092
+  pass show kafka/alice | doorkeeper users set-password alice --password-file - \\
+                              --config server.properties
 """
 )
 @click.argument("name")

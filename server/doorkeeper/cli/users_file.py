@@ -20,14 +20,23 @@ T = TypeVar("T")
 
 _STATUSES = """
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
 """
 
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _name = click.argument("name")
 
 
-@click.group(name="users-file")
+@click.group(
+    name="users-file",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper users-file set users.txt alice
+  doorkeeper users-file list users.txt
+""",
+)
 def command() -> None:
     """Keep the users of PLAIN in a file of salted hashes."""
 
@@ -63,8 +72,9 @@ def set_password(file: Path, name: str, password_file: Path | None) -> None:
 @command.command(
     epilog=f"""{_STATUSES}
 \b
-Example:
+Examples:
   doorkeeper users-file delete users.txt alice
+  doorkeeper users-file delete /etc/doorkeeper/users.txt alice
 """
 )
 @_file
@@ -79,8 +89,9 @@ def delete(file: Path, name: str) -> None:
     name="list",
     epilog=f"""{_STATUSES}
 \b
-Example:
+Examples:
   doorkeeper users-file list users.txt
+  doorkeeper users-file list /etc/doorkeeper/users.txt
 """,
 )
 @_file

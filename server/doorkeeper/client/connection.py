@@ -54,6 +54,7 @@ SOFTWARE_NAME: Final = "doorkeeper-client"
 _READ_BYTES: Final = 65536
 _VERSIONS_ASKED: Final = 4
 """The newest ApiVersions that brokers of today answer; 5 adds what we would not say."""
+_NO_SASL: Final = "the listener offers no mechanism: it may not be one for SASL"
 _RENEWED_AT: Final = 0.85
 """The part of a session's time after which it is renewed; Java clients draw from 0.85 to 0.95."""
 _STEPS_MAX: Final = 16
@@ -279,8 +280,9 @@ class Connection:
         )
         if shaken.error_code:
             offered = ", ".join(shaken.mechanisms)
+            instead = f"offered are {offered}" if offered else _NO_SASL
             raise LoginRefused(
-                f"{self.address}: {login.mechanism} is not offered; offered are {offered}",
+                f"{self.address}: {login.mechanism} is not offered; {instead}",
                 shaken.error_code,
                 f"Client SASL mechanism '{login.mechanism}' not enabled in the server, enabled"
                 f" mechanisms are [{offered}]",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from doorkeeper.acl.applying import apply
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.planning import plan
-from doorkeeper.cli.acl_places import Changeable, Place, at, place_of, read
+from doorkeeper.cli.acl_places import Changeable, Place, at, completed, place_of, read
 from doorkeeper.cli.acl_sources import SourceError
 from doorkeeper.client import AdminClient
 from testkit.acl import READ, allow, deny, topic
@@ -44,6 +45,7 @@ def test_what_a_word_means(word: str, *, live: bool, changed: bool) -> None:
     [
         ("kafka://B:2,a:1", "kafka://a:1,b:2"),
         ("controllers://a:1", "controllers://a:1"),
+        ("kafka://b:2,a:1/", "kafka://a:1,b:2"),
         ("config:/x/../y.properties", "config:/y.properties"),
         ("/x/../y.yaml", "/y.yaml"),
         ("-", "-"),
@@ -52,6 +54,49 @@ def test_what_a_word_means(word: str, *, live: bool, changed: bool) -> None:
 def test_how_a_plan_names_a_place(word: str, named: str) -> None:
     """Words that mean the same give the same name."""
     assert place_of(word) == named
+
+
+@pytest.mark.parametrize("word", ["localhost:9092", "KAFKA://localhost:9092", "http://a:1/acls"])
+def test_what_looks_like_a_server_is_told_how_servers_are_named(word: str) -> None:
+    """A file of such a name is read all the same."""
+    with pytest.raises(SourceError) as caught:
+        read(Place(word))
+
+    assert str(caught.value) == (
+        f"{word}: there is no such file; a server is kafka://HOST:PORT or controllers://HOST:PORT,"
+        " the store of a stopped one config:FILE"
+    )
+
+
+def test_a_file_with_a_colon_in_its_name(tmp_path: Path) -> None:
+    """It is one like any other."""
+    file = tmp_path / "localhost:9092"
+    file.write_text(write([A], Format.YAML))
+
+    assert read(Place(str(file))) == [A]
+
+
+def test_a_slash_behind_a_server_is_no_part_of_it() -> None:
+    """People copy it from a browser: the port is what fails, not its form."""
+    with pytest.raises(SourceError) as caught:
+        read(Place("kafka://127.0.0.1:1/", None))
+
+    assert "127.0.0.1:1/" not in str(caught.value).removeprefix("kafka://127.0.0.1:1/")
+
+
+def test_files_are_completed_behind_the_word_of_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other place is left to the shell."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.properties").touch()
+    context, parameter = click.Context(click.Command("any")), click.Argument(["place"])
+
+    behind = completed(context, parameter, "config:s")
+    alone = completed(context, parameter, "s")
+
+    assert [(each.type, each.value) for each in behind] == [("plain", "config:server.properties")]
+    assert [(each.type, each.value) for each in alone] == [("file", "s")]
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

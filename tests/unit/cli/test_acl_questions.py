@@ -107,7 +107,15 @@ def test_what_is_not_there_cannot_be_left_out(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("word", "text"),
-    [("none.csv", "none.csv: No such file"), ("a,b,c,d,e,f,g", "neither a file nor a row")],
+    [
+        ("none.csv", "none.csv: No such file"),
+        ("a,b,c,d,e,f,g", "neither a file nor a row"),
+        (
+            "User:a,TOPIC,LITERAL,t,READ",
+            "neither a file nor a row: found 5 cells; expected are 7; a row is KafkaPrincipal,",
+        ),
+        (f"User:a,TOPIC,LITERAL,{'t' * 300},READ", "neither a file nor a row: found 5 cells"),
+    ],
 )
 def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) -> None:
     """The status is 1."""

@@ -147,6 +147,15 @@ def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> N
     assert len(desk.there()) == 3
 
 
+def test_a_plan_that_is_kept_is_told(desk: Desk, tmp_path: Path) -> None:
+    """On stderr, as an export is."""
+    kept = str(tmp_path / "kept.plan")
+
+    result = desk.run("plan", desk.file(A), desk.store, "--out", kept)
+
+    assert result.stderr == f"doorkeeper: the plan is written to {kept}\n"
+
+
 def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
     """Another place is refused, unless it is said; the same one in other words is the same."""
     kept = str(tmp_path / "kept.plan")
@@ -199,6 +208,16 @@ def test_differences_of_two_sets(desk: Desk) -> None:
         ("plan - -", 2, "standard input can be read once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
         ("export config:none.properties", 1, "none.properties: cannot be read"),
+        (
+            "plan {file} {store} --own-principal alice",
+            2,
+            "principalType:principalName",
+        ),
+        ("export {file} --command-config no.properties", 2, "--command-config needs a server"),
+        ("plan {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("apply {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("import {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("diff kafka://a:1 {store} --right-command-config x", 2, "--right-command-config needs a"),
         ("export {store} --format znodes", 2, "'znodes' is not one of"),
         ("export {store} --out /no/such/folder/x", 1, "No such file"),
     ],

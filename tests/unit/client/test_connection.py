@@ -221,6 +221,10 @@ async def test_a_login_is_refused_in_the_servers_words() -> None:
             {"SaslHandshake": SaslHandshakeResponse(error_code=33, mechanisms=("GSSAPI", "X"))},
             "PLAIN is not offered; offered are GSSAPI, X",
         ),
+        (
+            {"SaslHandshake": SaslHandshakeResponse(error_code=33, mechanisms=())},
+            "PLAIN is not offered; the listener offers no mechanism: it may not be one for SASL",
+        ),
     ):
         scripts = {name: (lambda _, each=each: each) for name, each in parts.items()}
         async with ScriptedServer(**scripts) as server:
