@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 QUESTION = ("explain", "--principal", "User:alice", "--operation", "Describe", "--topic", "orders")
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
 ROW = "User:alice,TOPIC,PREFIXED,ord,READ,ALLOW,*"
 
 
@@ -105,6 +106,41 @@ def test_what_the_flip_says_turns_the_answer(
 
     assert (before.returncode, changed.returncode) == (0, 0)
     assert acls(tmp_path, *question).returncode == 3
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_an_acl_that_no_option_names_goes_by_a_plan(
+    server: Serving, tmp_path: Path, *, runs: bool
+) -> None:
+    """What explain says of a prefix of the cluster, run as it was printed, takes that ACL away."""
+    source, place = ("--bootstrap-server", f"localhost:{server.port()}"), "kafka://localhost:"
+    prefixed, literal = (
+        f"User:alice,CLUSTER,{how},kafka-cluster" for how in ("PREFIXED", "LITERAL")
+    )
+    given = f"{HEADER}\n{prefixed},ALTER,ALLOW,*\n{literal},CREATE,ALLOW,*\n"
+    (tmp_path / "cluster.csv").write_text(given)
+    assert acls(tmp_path, "import", "cluster.csv", f"{place}{server.port()}").returncode == 0
+    if not runs:
+        source, place = ("--config", "server.properties"), "config:server.properties"
+        assert server.stop() == 0
+    question = ("explain", "--principal", "User:alice", "--operation", "Alter", "--cluster")
+    before = acls(tmp_path, *question, *source, "--output", "json")
+    flip = json.loads(before.stdout)["flip"]
+    [command] = flip["doorkeeper"]
+
+    subprocess.run(
+        command.replace("doorkeeper", f"{sys.executable} -m doorkeeper", 1),
+        shell=True,
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+    )
+
+    assert flip["kafkaAcls"] == []
+    assert f" - {place}" in command
+    assert acls(tmp_path, *question, *source, "--exit-status").returncode == 3
+    left = acls(tmp_path, "list", *source, "--cluster", "--output", "table").stdout
+    assert "CREATE" in left
 
 
 def test_a_pipe_that_breaks_is_no_traceback(tmp_path: Path) -> None:

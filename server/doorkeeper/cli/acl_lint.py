@@ -140,7 +140,7 @@ def _lines(finding: Finding, words: Sequence[str]) -> list[str]:
     kafkas, ours = commands_of(fix.added, fix.removed, words)
     if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
         leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
-        lines.append(f"  kafka-acls.sh has no words for it{leaves}")
+        lines.append(f"  kafka-acls.sh has no words to take it away{leaves}")
     return lines + [f"  $ {each}" for each in (*kafkas, *ours)]
 
 

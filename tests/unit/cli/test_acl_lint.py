@@ -49,7 +49,7 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         "E001 no effect: no request asks for this operation on this resource type",
         f"  {IDLE}",
         "  fix: take it away",
-        "  kafka-acls.sh has no words for it; --fix-file leaves it out",
+        "  kafka-acls.sh has no words to take it away; --fix-file leaves it out",
         (
             """  $ printf %s '{"version": 1, "added": [], "removed": [{"resourceType": "TOPIC","""
             """ "name": "t", "patternType": "LITERAL", "principal": "User:alice", "host": "*","""
@@ -139,7 +139,7 @@ def test_a_principal_without_a_type_is_a_finding(tmp_path: Path, name: str, text
         "W003 principal's type: the principal has no type",
         "  bob,TOPIC,LITERAL,t,WRITE,ALLOW,*",
         "  fix: write User:bob",
-        "  kafka-acls.sh has no words for it",
+        "  kafka-acls.sh has no words to take it away",
         (
             "  $ kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:bob"
             " --operation Write --topic t"
