@@ -67,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             leave_threads_behind(end.code)
         raise
+    except KeyboardInterrupt:
+        # While modules are imported; a command that runs says so itself.
+        from doorkeeper.cli.interrupts import end_interrupted  # noqa: PLC0415  as above
+
+        end_interrupted()
     except OSError as error:
         if serves or error.errno != errno.ENOSPC:
             raise

@@ -108,6 +108,25 @@ def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
     assert ended.returncode == 31
 
 
+def test_ctrl_c_while_modules_are_imported() -> None:
+    """It ends as it does later: a line, the same status, no traceback."""
+    code = (
+        "import sys, types\n"
+        "class Interrupted(types.ModuleType):\n"
+        "    def __getattr__(self, name):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.modules['doorkeeper.cli.commands'] = Interrupted('doorkeeper.cli.commands')\n"
+        "from doorkeeper.cli import main\n"
+        "main(['acls', 'list'])\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, "doorkeeper: interrupted\n")
+
+
 def test_a_closed_stdin_is_an_empty_one() -> None:
     """A command that reads it says that nothing is there, in a line."""
     words = ["acls", "export", "-"]
