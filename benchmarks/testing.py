@@ -6,7 +6,8 @@ In process: the first fixture in a run of pytest, and what the plugin has import
 tests were collected; importing the class in a Python that has imported nothing, and the first start
 then, in processes of their own; then starts and resets in one process, with a login made ready as
 well. As a process: from the call until a client may connect; the first one in a run of pytest and
-without it, which waits for the process that forks the others, and those that follow.
+without it, where the process that forks has imported the server with the class, and those that
+follow.
 Goals: 100 ms in process, 250 ms as a process. The baseline is a process that does nothing, ``python
 -c pass``. Bytecode is there, as in an installed package.
 """
@@ -46,6 +47,7 @@ from doorkeeper.testing import DoorkeeperServer
 print((time.perf_counter() - begin_s) * 1000)
 """
 FIRST_PROCESS = FIRST.replace("DoorkeeperServer", "DoorkeeperProcess")
+IMPORT_PROCESS = IMPORT.replace("DoorkeeperServer", "DoorkeeperProcess")
 FIRST_OF_PYTEST = '''
 import sys, time, pytest
 
@@ -109,8 +111,9 @@ def main() -> None:
             print(f"  {name}: start {shown(starts)}, reset {shown(resets)}")
         print(f"as a process, goal {AS_PROCESS_MS}")
         print(first_of_pytest("as a process", folder, rounds))
+        imported = measured(rounds, lambda: run_python(IMPORT_PROCESS))
         first = measured(rounds, lambda: run_python(FIRST_PROCESS))
-        print(f"  without pytest: the first one: {shown(first)}")
+        print(f"  without pytest: import {shown(imported)}; the first one: {shown(first)}")
         for name, options in KINDS.items():
             starts = measured(rounds, partial(started_process, options))
             print(f"  {name}: start {shown(starts)}; ratio {median(starts) / median(nothing):.1f}")

@@ -38,10 +38,11 @@ def __getattr__(name: str) -> object:
         if name == "DoorkeeperProcess":
             from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
 
-            # Beside this process, so that the first server waits less for it.
+            # What servers need is imported beside, while this process imports what it needs itself.
             FORKING.prepare()
             from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
+            FORKING.wait()
             return DoorkeeperProcess
         if name == "DoorkeeperServer":
             from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415

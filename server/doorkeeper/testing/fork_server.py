@@ -4,11 +4,11 @@
 server's start, and this is done once. It has one thread, opens nothing of a server's, and runs no
 event loop, so that what it forks begins as a new process does.
 
-On the socket comes a byte for each server, its ``Needs``, with four descriptors: stdout, stderr,
-and two sockets. On the first of those the forked process reads what it is to serve, a pickled
-``Wanted``; and this process tells its id, and in the end its status, a line each. Over the second
-the server is told what is to go wrong. When nobody can ask any more, all servers are told to end,
-and those that do not are killed: none is left behind.
+On the socket it says when it is ready. Then a byte comes for each server, its ``Needs``, with four
+descriptors: stdout, stderr, and two sockets. On the first of those the forked process reads what it
+is to serve, a pickled ``Wanted``; and this process tells its id, and in the end its status, a line
+each. Over the second the server is told what is to go wrong. When nobody can ask any more, all
+servers are told to end, and those that do not are killed: none is left behind.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Needs(IntFlag):
     TLS = 1
     CATALOG = 2
 
+
+READY: Final = b"r"
+"""What this process says when it has imported what all servers need."""
 
 _DESCRIPTORS: Final = 4
 _END_S: Final = 3.0
@@ -90,7 +93,10 @@ def main() -> None:
     # What is imported stays, and a collection would write to memory that all processes share.
     gc.disable()
     _import(_IMPORTED)
-    with _ForkServer(socket.socket(fileno=int(sys.argv[1]))) as forks:
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    with suppress(OSError):  # nobody may be left who waits
+        asked.sendall(READY)
+    with _ForkServer(asked) as forks:
         own = forks.run()
     if own is None:
         return
@@ -141,7 +147,7 @@ class _ForkServer:
                 self._tell_ended()
             if self._asked.fileno() not in numbers:
                 continue
-            needs, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
+            needs, descriptors = self._received()
             if not needs:
                 self._end_all()
                 return None
@@ -153,6 +159,13 @@ class _ForkServer:
                 continue
             if own is not None:
                 return own
+
+    def _received(self) -> tuple[bytes, list[int]]:
+        try:
+            needs, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
+        except ConnectionError:  # the test has ended without waiting until this one is ready
+            return b"", []
+        return needs, descriptors
 
     def _forked(self, needs: Needs, descriptors: list[int]) -> _Own | None:
         """Fork a server; return its sockets in the forked process, and None here."""

@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 
-from doorkeeper.testing.fork_server import Needs
+from doorkeeper.testing.fork_server import READY, Needs
 from doorkeeper.testing.forked import Forked
 from doorkeeper.testing.pickling import dumps
 
@@ -44,6 +44,11 @@ class Forking:
         """Begin to start it: whoever needs a server soon waits less for it."""
         with self._lock:
             self._started()
+
+    def wait(self) -> None:
+        """Wait until it can fork; where that cannot be, whoever wants a server is told."""
+        with self._lock:
+            self._started().wait(self._fork_s)
 
     def fork(self, wanted: Wanted, needs: Needs = Needs.NOTHING) -> Forked:
         """Fork a server.
@@ -92,6 +97,7 @@ class _Running:
     """A process that forks."""
 
     def __init__(self) -> None:
+        self._is_ready = False
         self._has_forked = False
         self._ask, asked = socket.socketpair()
         with asked:
@@ -102,6 +108,14 @@ class _Running:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
+
+    def wait(self, timeout_s: float) -> None:
+        if self._is_ready:
+            return
+        self._ask.settimeout(timeout_s)
+        with suppress(OSError):
+            self._is_ready = self._ask.recv(1) == READY
+        self._ask.settimeout(None)
 
     def fork(self, wanted: Wanted, needs: Needs, fork_s: float) -> Forked:
         message = dumps(wanted)

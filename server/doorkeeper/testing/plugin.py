@@ -56,14 +56,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    if _MANY in asked:
-        from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
+    # Where something is missing, those tests say so, and the others run.
+    with suppress(ImportError):
+        if _MANY in asked:
+            from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
 
-        FORKING.prepare()
-    if asked & {_ONE, _MANY}:
-        # Where something is missing, those tests say so, and the others run.
-        with suppress(ImportError):
+            FORKING.prepare()
+        if asked & {_ONE, _MANY}:
             from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415
+        if _MANY in asked:
+            from doorkeeper.testing import DoorkeeperProcess  # noqa: F401, PLC0415
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

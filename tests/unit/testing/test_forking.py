@@ -130,6 +130,21 @@ def test_names_may_be_members_of_an_enum() -> None:
             assert fault.struck == 0
 
 
+def test_who_waits_for_one_that_dies_goes_on(tmp_path: Path, forking: Forking) -> None:
+    """It is ready once; where it was killed before, the next server finds another."""
+    forking.prepare()
+    assert forking.pid is not None
+    os.kill(forking.pid, signal.SIGKILL)
+    forking.wait()
+    server = forking.fork(wanted(tmp_path))
+
+    assert started(server)
+    forking.wait()
+    forking.wait()
+    server.terminate()
+    assert ended(server) == 0
+
+
 def test_many_at_once() -> None:
     """Threads of a test start servers side by side, and no end of one is another's."""
     servers: list[DoorkeeperProcess] = []
