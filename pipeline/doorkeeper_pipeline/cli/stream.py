@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from doorkeeper_pipeline.cli.failures import STATUSES
 from doorkeeper_pipeline.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @click.command("stream", epilog=STATUSES)
@@ -75,8 +76,7 @@ def command(  # noqa: PLR0913  one for each option
         once=once,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
     )
-    wait = waiting()
-    with starting.engine(engine_name, master, tell) as engine:
+    with waiting() as wait, starting.engine(engine_name, master, tell) as engine:
         if engine_name == "local":
             follow(request, engine, tell, wait)
             return
@@ -87,9 +87,15 @@ def command(  # noqa: PLR0913  one for each option
         stream(request, engine, tell, wait)
 
 
-def waiting() -> Callable[[float], bool]:
-    """Return a function that sleeps, and says no more once the process was told to end."""
+@contextmanager
+def waiting() -> Iterator[Callable[[float], bool]]:
+    """Give a function that sleeps, and says no more once the process was told to end."""
     ending = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
         signal.signal(number, lambda *_: ending.set())
-    return lambda seconds: not ending.wait(seconds)
+    try:
+        yield lambda seconds: not ending.wait(seconds)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

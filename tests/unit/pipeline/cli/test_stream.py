@@ -16,8 +16,6 @@ from testkit.trail_files import write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 
 def test_once_without_a_jvm(tmp_path: Path) -> None:
     """All finished files are read, and the command ends."""
@@ -32,14 +30,16 @@ def test_once_without_a_jvm(tmp_path: Path) -> None:
     assert len(Batches(tmp_path / "out").decisions()) == 1
 
 
-def test_a_signal_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream that is told to end does so at once, after the batch that it is in."""
-    old = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        wait = waiting()
+def test_a_signal_ends_the_waiting() -> None:
+    """A stream that is told to end does so at once, after the batch that it is in.
+
+    Afterwards signals are again what they were.
+    """
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in ends]
+    with waiting() as wait:
         assert wait(0.0)
         os.kill(os.getpid(), signal.SIGTERM)
         assert not wait(30)
-    finally:
-        for number, handler in zip((signal.SIGINT, signal.SIGTERM), old, strict=True):
-            signal.signal(number, handler)
+
+    assert [signal.getsignal(number) for number in ends] == before
