@@ -17,6 +17,7 @@ import pytest
 from doorkeeper.audit.verifying import verified
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from testkit.interrupts import pythons_own_handler
 from testkit.serving import Conversation, Serving, creation
 from testkit.trails import lines_in
 
@@ -237,10 +238,9 @@ def test_the_commands(tmp_path: Path) -> None:
     program = [sys.executable, "-m", "doorkeeper", "audit"]
     with started(tmp_path, audit, text) as server:
         server.port()
-        following = subprocess.Popen(
-            [*program, "tail", str(audit), "--from-start", "--kind", "change", "--output", "json"],
-            stdout=subprocess.PIPE,
-        )
+        words = ["tail", str(audit), "--from-start", "--kind", "change", "--output", "json"]
+        with pythons_own_handler():
+            following = subprocess.Popen([*program, *words], stdout=subprocess.PIPE)
         assert following.stdout is not None
         try:
             outcomes(server, "a", 12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +82,8 @@ def at_terminal(
     pid, descriptor = pty.fork()
     if not pid:
         try:
+            # What ignores a signal has children that ignore it.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.chdir(folder)
             os.execve(words[0], list(words), environment)
         finally:

@@ -17,6 +17,7 @@ from doorkeeper.cli.acl_places import Changeable, Place
 from doorkeeper.cli.acl_sources import SourceError
 from doorkeeper.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, topic
+from testkit.interrupts import pythons_own_handler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -69,7 +70,7 @@ def test_ctrl_c_says_how_much_is_done(
     def interrupt() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit) as end, pythons_own_handler():
         run(Target(2, interrupt), Plan(MANY, (), 0, 0))
 
     assert end.value.code == 130

@@ -18,15 +18,16 @@ from doorkeeper.cli.interrupts import (
     interruptible,
     is_interrupt,
 )
+from testkit.interrupts import pythons_own_handler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture(autouse=True)
-def pythons_own_handler() -> None:
-    """Have the handler of a command that has just begun."""
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def begun() -> Iterator[None]:
+    with pythons_own_handler():
+        yield
 
 
 def interrupt() -> None:
