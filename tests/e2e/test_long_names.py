@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats.choosing import Format, write
@@ -14,6 +12,7 @@ from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import READ, allow, topic
+from testkit.acls_command import acls
 from testkit.serving import Serving, creation
 
 if TYPE_CHECKING:
@@ -25,20 +24,6 @@ LONG = "y" * 40_000
 TOLD = "Resource name takes 40000 bytes; at most 32767"
 A = ("--allow-principal", "User:a", "--operation", "Read")
 CONFIG = ("--config", "server.properties")
-
-
-def acls(folder: Path, *words: str) -> tuple[int, str, str]:
-    """Run the command beside the server's file."""
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", "acls", *words],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def described(conversation: Conversation) -> list[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from testkit import acls_command
 from testkit.serving import Serving, creation
 
 if TYPE_CHECKING:
@@ -18,16 +16,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 def acls(folder: Path, *words: str) -> tuple[int, str, str]:
     """Run the command beside the server's file."""
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", "acls", *words, "--config", "server.properties"],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+    return acls_command.acls(folder, *words, "--config", "server.properties")
 
 
 def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:

@@ -60,9 +60,13 @@ class Forked:
                     os.kill(self.pid, signal.SIGKILL)
                 status = -signal.SIGKILL
             self._status = status
-            self._about.close()
-            self.control.close()
+            self.close()
         return self._status
+
+    def close(self) -> None:
+        """Hear no more of it. ``wait`` does it too."""
+        self._about.close()
+        self.control.close()
 
     def terminate(self) -> None:
         """Tell it to end (SIGTERM)."""

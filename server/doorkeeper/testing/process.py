@@ -15,6 +15,7 @@ import secrets
 import shutil
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing.any_server import AnyServer
@@ -197,7 +198,10 @@ class DoorkeeperProcess(AnyServer):
     def _ended(self) -> None:
         assert self._process is not None, "asked while there is one"
         assert self._lines is not None, "made with the process"
-        self._process.wait()
+        with suppress(TimeoutError):
+            # It has been killed; who tells of its end may be stopped, as a debugger does it.
+            self._process.wait(STOP_S)
+        self._process.close()
         self._lines.close()
         if self._faults is not None:
             self._faults.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from doorkeeper.app.errors import StartError
 from doorkeeper.client import AdminClient
 from doorkeeper.testing import DoorkeeperProcess
+from doorkeeper.testing.forking import FORKING
 from doorkeeper.testing.given_acls import bindings_of
+from testkit.forking import gone
 from testkit.plugins import InMemory
 
 if TYPE_CHECKING:
@@ -90,6 +93,21 @@ def test_what_does_not_start_says_why() -> None:
     assert not server.is_running
     with pytest.raises(RuntimeError, match="does not run"):
         _ = server.pid
+
+
+def test_an_end_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who forked it, and would tell of its end, may be stopped; the server ends all the same."""
+    monkeypatch.setattr("doorkeeper.testing.process.STOP_S", 0.5)
+    with DoorkeeperProcess() as server:
+        pid = server.pid
+        assert FORKING.pid is not None
+        os.kill(FORKING.pid, signal.SIGSTOP)
+        try:
+            server.stop()
+            assert not server.is_running
+        finally:
+            os.kill(FORKING.pid, signal.SIGCONT)
+        assert gone(pid)
 
 
 def test_an_authorizer_of_the_tests_own_is_found() -> None:
