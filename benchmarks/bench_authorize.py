@@ -38,7 +38,6 @@ from doorkeeper.acl.operations import satisfied_by
 from doorkeeper.acl.search import find
 from doorkeeper.authorizer.contract import (
     Action,
-    AuthorizableRequestContext,
     AuthorizationResult,
     AuthorizerServerInfo,
     Endpoint,
@@ -47,6 +46,12 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -176,20 +181,18 @@ def report(what: str, ours: float, baseline: float | None = None, unit: str = "u
 async def started(world: World) -> StandardAuthorizer:
     """Return an authorizer in memory with the world in it, and no audit."""
     authorizer = StandardAuthorizer(audit=Silence())
+    authorizer.attach(StateLog(MemoryStore(edit(ACL, set=world.stored))))
     authorizer.configure({})
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)
     info = AuthorizerServerInfo("c" * 22, 1, (endpoint,), endpoint, frozenset())
     await authorizer.start(info)[endpoint]
-    authorizer._timeline.begin(load(world.stored))  # noqa: SLF001 - there is no store to load from
     return authorizer
 
 
 class Silence:
     """An audit that wants no line."""
 
-    def enabled(self, level: int) -> bool:
-        """Want none."""
-        return level < 0
+    threshold = Threshold(100)
 
     def write(self, level: int, text: str) -> None:
         """Never called."""

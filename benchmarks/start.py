@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from uuid import UUID
 
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -30,8 +31,11 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.storage.contract import Author, Change, StoredBinding
-from doorkeeper.storage.embedded import EmbeddedStore
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.store import Entry
+from doorkeeper.storage.sqlite import SqliteStore
 from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 
@@ -119,25 +123,21 @@ def free_port() -> int:
 
 def fill(data: Path, count: int) -> None:
     """Make a store with so many ACLs: a thousand principals, three ACLs a topic."""
-    store = EmbeddedStore.open(
+    store = SqliteStore.open(
         data, now_ms=lambda: time.time_ns() // 1_000_000, random_bytes=os.urandom
     )
     asyncio.run(stored(store, [binding(number) for number in range(count)]))
     store.close()
 
 
-async def stored(store: EmbeddedStore, bindings: list[StoredBinding]) -> None:
+async def stored(store: SqliteStore, bindings: list[StoredBinding]) -> None:
     """Commit the bindings, ten thousand in a change."""
-    loop = asyncio.get_running_loop()
-    store.start(loop)
-    for at in range(0, len(bindings), BATCH):
-        done = loop.create_future()
-        change = Change(
-            author=Author("User:admin", "127.0.0.1", "PLAINTEXT", "start"),
-            bindings_added=tuple(bindings[at : at + BATCH]),
-        )
-        store.submit(lambda change=change: change, done.set_result)  # type: ignore[misc]
-        assert isinstance(await done, int)
+    store.start(asyncio.get_running_loop())
+    author = Author("User:admin", "127.0.0.1", "PLAINTEXT", "start")
+    async with store.lease() as lease:
+        for revision, at in enumerate(range(0, len(bindings), BATCH), 1):
+            change = edit(ACL, set=bindings[at : at + BATCH])
+            await lease.commit([Entry(revision, author, change)], UUID(int=0))
 
 
 def binding(number: int) -> StoredBinding:

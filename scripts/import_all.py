@@ -15,9 +15,6 @@ LEFT_OUT = ("__main__", "doorkeeper.testing.plugin")
 OF_EXTRAS = ("doorkeeper.storage.postgres.",)
 """The beginnings of names that need an extra."""
 
-SCRIPTS_OF_OTHERS = ("doorkeeper.storage.postgres.migrations.",)
-"""alembic runs them itself."""
-
 
 def modules_of(package: ModuleType, left_out: tuple[str, ...]) -> list[str]:
     """Return the names of all modules in a package, deep; some left out by their beginnings."""
@@ -31,7 +28,7 @@ def modules_of(package: ModuleType, left_out: tuple[str, ...]) -> list[str]:
 
 def main(*, extras: bool) -> None:
     """Import all; a module that cannot be imported raises."""
-    left_out = SCRIPTS_OF_OTHERS if extras else OF_EXTRAS
+    left_out = () if extras else OF_EXTRAS
     for name in ("doorkeeper", "doorkeeper_wire", *(("doorkeeper_pipeline",) if extras else ())):
         package = importlib.import_module(name)
         names = modules_of(package, left_out)

@@ -23,18 +23,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourcePattern
 from doorkeeper.authorizer.contract import (
     Action,
-    AuthorizableRequestContext,
     AuthorizationResult,
     AuthorizerServerInfo,
     Endpoint,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.storage.contract import StoredBinding
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
 from versus import worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from doorkeeper.kinds.kind import Kind
     from testkit.kafka_jars import Jars
 
 QUESTIONS = 20_000
@@ -102,27 +107,23 @@ def _told(command: list[str]) -> Timed:
 class Silence:
     """An audit that wants no line."""
 
-    def enabled(self, level: int) -> bool:
-        """Want none."""
-        return level < 0
+    threshold = Threshold(100)
 
     def write(self, level: int, text: str) -> None:
         """Never called."""
 
 
-class InMemory:
-    """As much of a store as the start of the authorizer reads."""
+class InMemory(MemoryStore):
+    """A store whose ACLs are read once."""
 
     def __init__(self, stored: list[StoredBinding]) -> None:
         """Take what it holds."""
+        super().__init__()
         self._stored = stored
 
-    def join(self, participant: object) -> None:
-        """Tell nobody: nothing changes."""
-
-    def bindings(self) -> Iterator[StoredBinding]:
+    def rows(self, kind: Kind) -> Iterator[Any]:
         """Give each once, and keep none."""
-        while self._stored:
+        while kind is ACL and self._stored:
             yield self._stored.pop()
 
 
@@ -152,8 +153,7 @@ async def ours(acls: int, *, wildcards: bool, questions: int, rounds: int, round
     ]
     authorizer = StandardAuthorizer(audit=Silence())
     authorizer.configure({})
-    store: Any = InMemory(stored)  # of a store only this is asked
-    authorizer.attach(store)
+    authorizer.attach(StateLog(InMemory(stored)))
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)
     begun = time.perf_counter()
     info = AuthorizerServerInfo("c" * 22, 1, (endpoint,), endpoint, frozenset())

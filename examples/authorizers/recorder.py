@@ -49,16 +49,16 @@ class Recorder(Authorizer):
 
     def __init__(self) -> None:
         """Begin without what is wrapped: the configuration names it."""
-        self._store: Any = None
+        self._log: Any = None
         self._inner: Authorizer | None = None
         self._lines: queue.Queue[str | None] = queue.Queue(LINES_MAX)
         self._file: TextIO | None = None
         self._writer: threading.Thread | None = None
         self.lost = 0
 
-    def attach(self, store: Any) -> None:  # noqa: ANN401  it is only passed on
-        """Keep the server's store for the authorizer that is wrapped."""
-        self._store = store
+    def attach(self, log: Any) -> None:  # noqa: ANN401  it is only passed on
+        """Take the log of the server's state for the authorizer that is wrapped."""
+        self._log = log
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Make and configure what is wrapped, and open the file."""
@@ -70,7 +70,7 @@ class Recorder(Authorizer):
             raise ValueError("recorder.wraps: found nothing; allowed: an authorizer")
         self._inner = wrapped()
         if isinstance(self._inner, KeepsInStore):
-            self._inner.attach(self._store)
+            self._inner.attach(self._log)
         self._inner.configure(configs)
         name = configs.get("recorder.file", "decisions.jsonl")
         try:

@@ -55,18 +55,62 @@ def read_module(path: Path) -> Module:
     Raises:
         SchemaError: naming the file and the place in it.
     """
+    return _Reader(str(path)).module(load(path), path.stem)
+
+
+def load(path: Path) -> object:
+    """Return the content of a YAML file.
+
+    Raises:
+        SchemaError: it is no YAML; the text names file and line.
+    """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise SchemaError(f"{path}: {error}") from error
-    return _Reader(str(path)).module(content, path.stem)
 
 
-class _Reader:
-    """Reads the content of one file; every error begins with the file's name."""
+class FileReader:
+    """Checks the content of one file; every error begins with the file's name and the place."""
 
     def __init__(self, file: str) -> None:
         self._file = file
+
+    def _mapping(self, content: object, where: str) -> Mapping[str, Any]:
+        if not isinstance(content, dict):
+            raise self._error(where, f"expected keys and values, found {content!r}")
+        return content
+
+    def _only(self, entry: Mapping[str, Any], allowed: set[str], where: str) -> None:
+        unknown = sorted(set(entry) - allowed)
+        if unknown:
+            known = ", ".join(sorted(allowed))
+            raise self._error(where, f"unknown keys {', '.join(unknown)}; there are {known}")
+
+    def _text(self, entry: Mapping[str, Any], key: str, where: str) -> str:
+        value = entry.get(key)
+        if not isinstance(value, str) or not value:
+            raise self._error(where, f"{key} must be a text, found {value!r}")
+        return value
+
+    def _int(self, entry: Mapping[str, Any], key: str, where: str) -> int:
+        value = entry.get(key)
+        if type(value) is not int or not 0 <= value < NEVER:
+            raise self._error(where, f"{key} must be a number from 0, found {value!r}")
+        return value
+
+    def _flag(self, entry: Mapping[str, Any], key: str, where: str, *, default: bool) -> bool:
+        value = entry.get(key, default)
+        if not isinstance(value, bool):
+            raise self._error(where, f"{key} must be true or false, found {value!r}")
+        return value
+
+    def _error(self, where: str, reason: str) -> SchemaError:
+        return SchemaError(f"{self._file}: {where}: {reason}")
+
+
+class _Reader(FileReader):
+    """Reads the content of one file of messages."""
 
     def module(self, content: object, name: str) -> Module:
         top = self._mapping(content, name)
@@ -177,35 +221,3 @@ class _Reader:
             allowed = f"{outer.low}-{outer.high}" if outer else "a range"
             raise self._error(where, f"versions {content}, where {allowed} is possible")
         return found
-
-    def _mapping(self, content: object, where: str) -> Mapping[str, Any]:
-        if not isinstance(content, dict):
-            raise self._error(where, f"expected keys and values, found {content!r}")
-        return content
-
-    def _only(self, entry: Mapping[str, Any], allowed: set[str], where: str) -> None:
-        unknown = sorted(set(entry) - allowed)
-        if unknown:
-            known = ", ".join(sorted(allowed))
-            raise self._error(where, f"unknown keys {', '.join(unknown)}; there are {known}")
-
-    def _text(self, entry: Mapping[str, Any], key: str, where: str) -> str:
-        value = entry.get(key)
-        if not isinstance(value, str) or not value:
-            raise self._error(where, f"{key} must be a text, found {value!r}")
-        return value
-
-    def _int(self, entry: Mapping[str, Any], key: str, where: str) -> int:
-        value = entry.get(key)
-        if type(value) is not int or not 0 <= value < NEVER:
-            raise self._error(where, f"{key} must be a number from 0, found {value!r}")
-        return value
-
-    def _flag(self, entry: Mapping[str, Any], key: str, where: str, *, default: bool) -> bool:
-        value = entry.get(key, default)
-        if not isinstance(value, bool):
-            raise self._error(where, f"{key} must be true or false, found {value!r}")
-        return value
-
-    def _error(self, where: str, reason: str) -> SchemaError:
-        return SchemaError(f"{self._file}: {where}: {reason}")

@@ -88,7 +88,7 @@ class Draft:
         return Chunk(self._names, self._groups, self._ends, b"".join(self._rows))
 
 
-def differing(before: State, chunks: Sequence[Chunk], now: State) -> Pieces[list[str]]:
+def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Pieces[list[str]]:
     """Find the names that have other groups than in the state that some chunks were made of."""
     replaced = [kind for kind, was in enumerate(before) if now[kind] is not was]
     found: list[str] = []
@@ -127,7 +127,7 @@ def names_in(
     return (yield from in_order(new))
 
 
-def followed(
+def update_chunks(
     chunks: Sequence[Chunk], touched: Sequence[str], now: State, encoder: RowEncoder
 ) -> Pieces[list[Chunk]]:
     """Make the chunks of a state from those of another one, which differs in no other names.
@@ -135,13 +135,13 @@ def followed(
     The names that may differ are sorted, each once.
     """
     after: list[Chunk] = []
-    for chunk, names in _shared_out(touched, chunks or [Draft(len(now)).chunk()]):
+    for chunk, names in _assign(touched, chunks or [Draft(len(now)).chunk()]):
         first = 0
         for some in parts(names):
             last = bisect_right(chunk.names, some[-1])
             if some[-1] == names[-1]:
                 last = len(chunk.names)
-            _append(after, (yield from _remade(chunk, first, last, some, now, encoder)))
+            _append(after, (yield from _rebuild(chunk, first, last, some, now, encoder)))
             first = last
             yield
         if not names:
@@ -149,9 +149,7 @@ def followed(
     return after
 
 
-def _shared_out(
-    names: Sequence[str], chunks: Sequence[Chunk]
-) -> Iterator[tuple[Chunk, Sequence[str]]]:
+def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Sequence[str]]]:
     """Return each chunk with those of some names, sorted, that belong before the next one."""
     place = 0
     for at, chunk in enumerate(chunks, start=1):
@@ -161,7 +159,7 @@ def _shared_out(
         yield chunk, names[before:place]
 
 
-def _remade(
+def _rebuild(
     chunk: Chunk, first: int, last: int, touched: Sequence[str], now: State, encoder: RowEncoder
 ) -> Pieces[Chunk]:
     """Make what becomes of a part of a chunk, from ``first`` to before ``last``."""
@@ -189,15 +187,15 @@ def _append(chunks: list[Chunk], chunk: Chunk) -> None:
     if size == 0:
         return
     if chunks and len(chunks[-1].names) + size <= CHUNK:
-        chunks[-1] = _drawn((chunks[-1], 0, len(chunks[-1].names)), (chunk, 0, size))
+        chunks[-1] = _join((chunks[-1], 0, len(chunks[-1].names)), (chunk, 0, size))
     elif size >= 2 * CHUNK:
         half = size // 2
-        chunks += (_drawn((chunk, 0, half)), _drawn((chunk, half, size)))
+        chunks += (_join((chunk, 0, half)), _join((chunk, half, size)))
     else:
         chunks.append(chunk)
 
 
-def _drawn(*some: tuple[Chunk, int, int]) -> Chunk:
+def _join(*some: tuple[Chunk, int, int]) -> Chunk:
     """Return a chunk of some parts of others."""
     draft = Draft(len(some[0][0].groups))
     for chunk, first, last in some:

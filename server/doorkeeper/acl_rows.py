@@ -1,16 +1,16 @@
-"""Long descriptions of ACLs: made in pieces, from rows that are kept encoded.
+"""Descriptions of many ACLs: chunked responses, built in slices from rows that are kept encoded.
 
-An answer has a row for each pattern. Making and encoding those of 100,000 ACLs takes more than half
-a second, in which nobody else must wait: a description is made of one snapshot, which never
-changes, in pieces, between which others are answered.
+A response has a row for each pattern. Building and encoding those of 100,000 ACLs takes more than
+half a second: a description is built from one snapshot, which never changes, in slices, between
+which other requests are answered.
 
-Whoever asks for all ACLs, or for all of a resource type, gets rows of whole groups. These are kept
-in chunks (``acl_chunks``): the next description makes those anew in which something has changed,
-and joins. Kept are those that somebody asked for, once all of a kind are made; what is given up
-half-way has changed nothing.
+A description of all ACLs, or of all of a resource type, has rows of whole groups. These are kept in
+chunks (``acl_chunks``): the next description encodes those anew in which something has changed, and
+joins them. The rows that a request began to build outlive it: the next request of the same kind
+continues where it ended, and ``finish_builds`` does so in the background for a client that left.
 
-Other long questions (all that one principal has, all that is denied, all on a pattern on which very
-many have a right) are answered in pieces too, of which nothing is kept.
+Other long descriptions (all that one principal has, all that is denied, all on a pattern with very
+many ACLs) are built in slices too; nothing of them is kept.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.acl.search import ALL_ENTRIES, matching, matching_in_cell, selected, types_of
-from doorkeeper.acl.steps import touched_since
-from doorkeeper.acl_chunks import differing, followed, names_in
+from doorkeeper.acl.snapshot import touched_since
+from doorkeeper.acl_chunks import changed_names, names_in, update_chunks
 from doorkeeper.acl_row_encoder import RowEncoder
 from doorkeeper.pieces import PIECE, finished, in_order, parts
 
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.names import Names
-    from doorkeeper.acl.snapshot import Group, Snapshot
-    from doorkeeper.acl.steps import Step, Steps
+    from doorkeeper.acl.snapshot import Group, Snapshot, Step, Steps
     from doorkeeper.acl_chunks import Chunk, State
     from doorkeeper.pieces import Pieces
 
     Kinds = tuple[PatternType, ...]
+    Key = tuple[ResourceType, Kinds, int]
+    """What rows are kept by: resource type, kinds of patterns, and layout."""
     Found = tuple[str, PatternType, Any]
     """A pattern's name and kind, and the group or the cell that stands on it."""
 
@@ -46,19 +47,19 @@ _NAME = itemgetter(0)
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 
 KEPT_MAX: Final = 3
-"""So many descriptions are kept of each resource type: those of layouts and kinds of patterns that
-were asked for last. Hardly anybody asks for literals alone, or in version 0 or 1."""
+"""How many descriptions are kept of each resource type: those of the layouts and kinds of patterns
+that were requested last. Requests for literals alone, or in version 0 or 1, are rare."""
 
 
 class Rows(NamedTuple):
-    """Rows in the order of an answer, joined to some parts."""
+    """Rows in the order of a response, joined to some parts."""
 
     total: int
     parts: list[bytes]
 
 
 class Description(NamedTuple):
-    """The answer to a question for many ACLs; it is made when it is encoded."""
+    """The response to a request for many ACLs; it is built when it is encoded."""
 
     rows: AclRows
     snapshot: Snapshot
@@ -67,7 +68,7 @@ class Description(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Say whether others should be answered while it is made."""
+        """Say whether other requests should be answered while it is built."""
         if self.wanted.pattern.name is not None:
             named = [each for kind in types_of(self.wanted.pattern) for each in self.named(kind)]
             return sum(_size(value) for _, _, value in named) > PIECE
@@ -81,7 +82,7 @@ class Description(NamedTuple):
         return finished(self.pieces(version))
 
     def pieces(self, version: int) -> Pieces[bytes]:
-        """Make the body for a version of DescribeAcls."""
+        """Build the body for a version of DescribeAcls, in slices."""
         total = 0
         joined: list[bytes] = []
         encoder = RowEncoder(version)
@@ -156,25 +157,30 @@ class Description(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The rows of one resource type, and the state that they were made of."""
+    """The rows of one resource type, and the state that they were built from."""
 
     step: Step
     state: State
     chunks: list[Chunk]
+
+    def is_of(self, state: State) -> bool:
+        """Say whether the rows are those of a state."""
+        return all(map(is_, self.state, state))
 
 
 class AclRows:
     """All rows that are kept, for one server."""
 
     def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
-        """Take where the ACLs of the moment come from; None is an authorizer that has no such."""
+        """Read the ACLs of the moment from ``snapshot``; None with a plug-in, which has none."""
         self._snapshot = snapshot
         self._kept: dict[ResourceType, dict[tuple[Kinds, int], Kept]] = {}
+        self._builds: dict[Key, Pieces[None]] = {}
 
     def description(self, wanted: AclBindingFilter) -> Description | None:
-        """Return the answer to a filter that asks for whole groups, or for very many ACLs.
+        """Return the response to a filter that asks for whole groups, or for very many ACLs.
 
-        None for any other: its rows are made at once.
+        None for any other: its rows are built at once.
         """
         pattern = wanted.pattern
         snapshot = self._snapshot()
@@ -186,23 +192,61 @@ class AclRows:
     def of(
         self, description: Description, resource_type: ResourceType, encoder: RowEncoder
     ) -> Pieces[Rows]:
-        """Make the rows of a resource type, sorted by name, of each name the literal first."""
+        """Build the rows of a resource type, sorted by name, of each name the literal first."""
         if not description.is_of_all:
-            return (yield from _picked(description, resource_type, encoder))
+            return (yield from _pick(description, resource_type, encoder))
         now, steps = description.values(resource_type), description.snapshot.steps
-        kept = self._kept.setdefault(resource_type, {})
-        key = (description.kinds, encoder.layout)
-        before = kept.get(key)
+        key = resource_type, description.kinds, encoder.layout
+        while (kept := self._kept_of(key)) is None or not kept.is_of(now):
+            if key not in self._builds:
+                self._builds[key] = self._build(key, now, steps)
+            yield from self._continue(key)
+        self._keep(key, Kept(steps[-1], now, kept.chunks))
+        return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
+
+    def finish_builds(self) -> Pieces[bytes]:
+        """Finish the rows that requests began to build whose clients have left; return nothing."""
+        while self._builds:
+            yield from self._continue(next(iter(self._builds)))
+        return b""
+
+    def _build(self, key: Key, now: State, steps: Steps) -> Pieces[None]:
+        """Build the rows of a state from those that are kept, and keep them."""
+        before = self._kept_of(key)
+        encoder = RowEncoder(key[2])
         if before is None:
-            chunks = yield from followed((), (yield from names_in(now)), now, encoder)
+            chunks = yield from update_chunks((), (yield from names_in(now)), now, encoder)
         else:
-            touched = yield from _touched(before, resource_type, now, steps)
-            chunks = yield from followed(before.chunks, touched, now, encoder)
-        kept.pop(key, None)
-        kept[key] = Kept(steps[-1], now, chunks)
+            touched = yield from _touched(before, key[0], now, steps)
+            chunks = yield from update_chunks(before.chunks, touched, now, encoder)
+        self._keep(key, Kept(steps[-1], now, chunks))
+
+    def _continue(self, key: Key) -> Pieces[None]:
+        """Go on with a build until it is finished, here or by another request.
+
+        A build is no part of the generator that continues it, so that it is not closed with it.
+        """
+        build = self._builds[key]
+        while self._builds.get(key) is build:
+            try:
+                next(build)
+            except StopIteration:
+                del self._builds[key]
+                return
+            except Exception:
+                del self._builds[key]
+                raise
+            yield
+
+    def _kept_of(self, key: Key) -> Kept | None:
+        return self._kept.get(key[0], {}).get(key[1:])
+
+    def _keep(self, key: Key, rows: Kept) -> None:
+        kept = self._kept.setdefault(key[0], {})
+        kept.pop(key[1:], None)
+        kept[key[1:]] = rows
         if len(kept) > KEPT_MAX:
             del kept[next(iter(kept))]
-        return Rows(sum(map(len, now)), [chunk.rows for chunk in chunks])
 
 
 def _touched(
@@ -213,16 +257,16 @@ def _touched(
         return ()
     patterns = touched_since(before.step, steps)
     if patterns is None:
-        return (yield from differing(before.state, before.chunks, now))
+        return (yield from changed_names(before.state, before.chunks, now))
     return (
         yield from in_order({each.name for each in patterns if each.resource_type is resource_type})
     )
 
 
-def _picked(
+def _pick(
     description: Description, resource_type: ResourceType, encoder: RowEncoder
 ) -> Pieces[Rows]:
-    """Make the rows of what a description asks for of each pattern."""
+    """Build the rows of what a description asks for of each pattern."""
     total = 0
     joined = []
     for found in parts((yield from description.patterns(resource_type))):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.node import Node, Outcome, RequestContext, Response
+    from doorkeeper.node import Node, Outcome, Response
+    from doorkeeper.request_context import RequestContext
 
 
 class Api(NamedTuple):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.config.client_rules import ClientRule
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.exchange import Counts, Login
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
     from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
 
@@ -32,31 +34,27 @@ NAMES_SOFTWARE_FROM: Final = 3
 class ClientLimits:
     """The rules as they apply to one connection."""
 
-    __slots__ = ("_software", "_told", "software")
+    __slots__ = ("_noted", "client", "software")
 
     def __init__(self) -> None:
         """Begin with a client that has not said what it is."""
-        self._software = ClientSoftware()
-        self._told = False
+        self.client = ClientSoftware()
+        """The software that the rules are applied to."""
+        self._noted = False
         self.software = ""
         """What the client says it is, ``name/version``; empty where it has not said it."""
-
-    @property
-    def client(self) -> ClientSoftware:
-        """Return whom the rules are applied to."""
-        return self._software
 
     def introduced(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
         """Note what an ApiVersions request says of the software."""
         if version >= NAMES_SOFTWARE_FROM:
-            self._software = ClientSoftware(
+            self.client = ClientSoftware(
                 request.client_software_name, request.client_software_version
             )
-            self.software = f"{self._software.name}/{self._software.version}"
+            self.software = f"{self.client.name}/{self.client.version}"
 
     def readable(self, response: Any, rules: Iterable[ClientRule]) -> tuple[Any, int]:  # noqa: ANN401 - one of HOLDS_ACLS
         """Return the answer without what is withheld, and how many ACLs that are."""
-        rule = rule_for(rules, self._software)
+        rule = rule_for(rules, self.client)
         if rule is None:
             return response, 0
         if response.__class__ is DescribeAclsResponse:
@@ -65,20 +63,29 @@ class ClientLimits:
         results, withheld = _readable_matches(response.filter_results, *rule.numbers)
         return response.replace(filter_results=results), withheld
 
-    def first_note(self, withheld: int) -> Note | None:
-        """Return what the log says of it, the first time only."""
-        if self._told:
-            return None
-        self._told = True
-        name, version = self._software
-        fields = {"acls": withheld, "software": name, "software_version": version}
-        return Note("ACLs are withheld that the client cannot read", fields)
+    def withhold(
+        self,
+        response: Any,  # noqa: ANN401 - one of HOLDS_ACLS
+        settings: Settings,
+        counts: Counts,
+        notes: list[Note | Login],
+    ) -> Any:  # noqa: ANN401 - the same
+        """Return the readable answer; count what is withheld, and note it the first time."""
+        kept, withheld = self.readable(response, settings.clients_withhold)
+        if withheld:
+            counts.withheld_acls += withheld
+            if not self._noted:
+                self._noted = True
+                name, version = self.client
+                fields = {"acls": withheld, "software": name, "software_version": version}
+                notes.append(Note("ACLs are withheld that the client cannot read", fields))
+        return kept
 
     def too_large(
         self, response: object, size: int, rules: Iterable[ClientRule]
     ) -> ApiError | None:
         """Return the refusal of a description whose bytes are too many for the client."""
-        rule = rule_for(rules, self._software)
+        rule = rule_for(rules, self.client)
         if rule is None or size <= rule.numbers[0] or response.__class__ is DeleteAclsResponse:
             return None
         return ApiError(

@@ -156,15 +156,15 @@ def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilte
     """Return the filter that a request, or one row of a request, asks with."""
     return AclBindingFilter(
         ResourcePatternFilter(
-            resource_type(wanted.resource_type_filter),
+            _RESOURCE_TYPES.get(wanted.resource_type_filter, _NO_TYPE),
             wanted.resource_name_filter,
-            pattern_type(wanted.pattern_type_filter),
+            _PATTERN_TYPES.get(wanted.pattern_type_filter, _NO_PATTERN_TYPE),
         ),
         AccessControlEntryFilter(
             wanted.principal_filter,
             wanted.host_filter,
-            operation(wanted.operation),
-            permission_type(wanted.permission_type),
+            _OPERATIONS.get(wanted.operation, _NO_OPERATION),
+            _PERMISSION_TYPES.get(wanted.permission_type, _NO_PERMISSION),
         ),
     )
 

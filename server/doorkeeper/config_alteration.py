@@ -22,8 +22,9 @@ from doorkeeper.permissions import is_allowed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
     from doorkeeper.permissions import Need
+    from doorkeeper.request_context import RequestContext
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 

@@ -1,22 +1,16 @@
 """One connection without its socket: bytes in, answers out, in the order of the requests.
 
-    again(data, now_s)  answers bytes that are one request which was answered before
-    receive(data)       takes bytes, cut anywhere
-    repeats(now_s, ..)  answers the frames that are next for as long as they were answered before
-    advance(now_s)      handles the next complete frame and says what came of it:
-        bytes           the answer, ready for the socket
-        Update          the authorizer or the topics must change something first
-        Lengthy         an answer whose body is made in pieces
-        Authenticating  a mechanism takes its time over a token
-        Refused         an authentication failed: answer and close, both after the delay
-        Closed          nothing can be answered: close
-        None            there is no complete frame
-    finish(update, results)   makes the answer to an Update
-    lengthened(lengthy, body)   makes the answer of a body that was made in pieces
-    authenticated(pending, step, now_s)   goes on with an Authenticating
+    receive(data)     takes bytes, cut anywhere
+    advance(now_s)    handles the next complete frame and returns what came of it:
+        bytes             the answer, ready for the socket
+        PendingUpdate     something must be changed first: ``complete`` builds the answer
+        ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
+        Authenticating    a mechanism verifies a token: ``authenticated`` goes on
+        Refused           an authentication failed: answer and close, both after the delay
+        Closed            nothing can be answered: close
+        None              there is no complete frame
 
-Nothing here logs, waits or knows what time it is. What somebody should read about is appended to
-``notes``, and what is only counted to ``counts``.
+Nothing here logs, waits or reads a clock: events for the log are appended to ``notes``.
 
 Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kafka 4.3.1.
 """
@@ -24,35 +18,47 @@ Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kaf
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl_rows import Description
-from doorkeeper.answer_codes import code_of
-from doorkeeper.answering import End, encoded, framed, key_of, told_of, unfit
 from doorkeeper.authn.contract import AuthenticationContext
-from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.exchange import (
-    UPDATES,
-    Answered,
     Authenticating,
+    ChunkedResponse,
     Closed,
-    Lengthy,
+    CompletedRequest,
     Login,
     Note,
+    PendingUpdate,
     Refused,
-    Update,
 )
-from doorkeeper.node import RequestContext
+from doorkeeper.node import Update
 from doorkeeper.plug_ins import one_line
-from doorkeeper.remembering import recollection
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.response_cache import CACHED_APIS, ConnectionCache
+from doorkeeper.responses import (
+    End,
+    add_header,
+    encode_frame,
+    error_code_of,
+    request_fields,
+    unencodable,
+)
 from doorkeeper.session import Action, Reply, Session, State
-from doorkeeper.unreadable import header_fault, size_fault, where
-from doorkeeper_wire.api_keys import API_NAMES, ApiKey
+from doorkeeper.unreadable import (
+    body_fault,
+    disabled_api,
+    header_fault,
+    size_fault,
+    unsupported_version,
+)
+from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import decode_request_header
+from doorkeeper_wire.headers import decode_request_header, encode_response
 from doorkeeper_wire.reading import bounded
 
 if TYPE_CHECKING:
@@ -63,13 +69,13 @@ if TYPE_CHECKING:
     from doorkeeper.exchange import Advance, Counts, Peer
     from doorkeeper.limits import Limits
     from doorkeeper.node import Node, Response
-    from doorkeeper.remembering import AnswerMemory
+    from doorkeeper.response_cache import ResponseCache
     from doorkeeper_wire.headers import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
-NOBODY: Final = "no principal could be made"
+NO_PRINCIPAL: Final = "no principal could be made"
 
 
 class Connection:
@@ -77,23 +83,23 @@ class Connection:
 
     __slots__ = (
         "_apis",
+        "_cache",
         "_client",
         "_counts",
         "_description",
         "_ended",
         "_fault",
-        "_frames",
         "_input",
         "_limits",
         "_node",
-        "_peer",
         "_queued",
-        "_recollection",
         "_request_bytes",
-        "_session",
         "answered",
-        "answers",
+        "completed",
+        "frames",
         "notes",
+        "peer",
+        "session",
     )
 
     def __init__(
@@ -106,58 +112,42 @@ class Connection:
         builder: PrincipalBuilder,
         limits: Limits,
         counts: Counts,
-        memory: AnswerMemory | None = None,
+        cache: ResponseCache | None = None,
     ) -> None:
-        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's.
-
-        Without a ``memory`` every answer is made anew.
-        """
-        self._peer = peer
+        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
+        self.peer = peer
         self._node = node
         self._apis = apis
         self._limits = limits
         self._counts = counts
         context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
-        self._session = Session(mechanisms, context, builder)
+        self.session = session = Session(mechanisms, context, builder)
         self._input = FrameBuffer(self._frame_bytes_max)
-        self._frames: deque[bytes] = deque()
+        self.frames: deque[bytes] = deque()
         self._queued = 0
         self._fault: InvalidFrame | None = None
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
         self.notes: list[Note | Login] = []
-        self.answered: list[tuple[int, int]] = []
-        """What was answered: the key of each API, and the error code that stands for the answer.
-
-        For who counts answers, and empties it. Bare frames have no API.
-        """
-        self._recollection = recollection(
-            memory, peer, self._session, self._client, counts, self.answered
-        )
-        self.answers: list[Answered] | None = None
-        """What was answered, for who tells of it and empties it; None while nobody does."""
+        self.answered: list[tuple[int, int]] | None = [] if counts.answers else None
+        """API key and error code of answered requests; the channel counts and clears them."""
+        self._cache: ConnectionCache | None = None
+        if cache is not None:
+            self._cache = ConnectionCache(cache, peer, session, self._client, self.answered)
+        self.completed: list[CompletedRequest] | None = None
+        """Requests for the request log, which empties it; None while that is off."""
         self._request_bytes = 0
-
-    @property
-    def peer(self) -> Peer:
-        """Return who is connected to what."""
-        return self._peer
-
-    @property
-    def session(self) -> Session:
-        """Return the state of the authentication."""
-        return self._session
 
     @property
     def waiting(self) -> bool:
         """Say whether ``advance`` has something to do."""
-        return bool(self._frames) or (self._fault is not None and not self._ended)
+        return bool(self.frames) or (self._fault is not None and not self._ended)
 
     @property
     def is_empty(self) -> bool:
         """Say whether everything that was received has been handled."""
-        return not self._frames and not self._input.buffered and self._fault is None
+        return not self.frames and not self._input.buffered and self._fault is None
 
     @property
     def buffered(self) -> int:
@@ -165,32 +155,34 @@ class Connection:
         return self._queued + self._input.buffered
 
     def established(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
-        """Begin with what the transport has proved; say why where it ends at once.
-
-        Certificates are in DER, the client's own first. To be called once, before ``receive``.
-        """
+        """Begin with the client's certificates, in DER, its own first; before ``receive``."""
         try:
-            self._session.established(peer_certificates)
+            self.session.established(peer_certificates)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             self._ended = True
-            self.notes += [_nobody(error), self._login(None, NOBODY)]
+            self.notes += [_principal_fault(error), self._login(None, NO_PRINCIPAL)]
             return Closed("")
-        if peer_certificates and self._session.is_open:
+        if peer_certificates and self.session.is_open:
             self.notes.append(self._login(None))
         return None
 
-    def again(self, data: bytes, now_s: float) -> bytes | None:
-        """Answer at once what is one request and was answered before; else take nothing."""
+    def cached_answer(self, data: bytes, now_s: float) -> bytes | None:
+        """Answer bytes that are one request from the cache; else take nothing."""
+        # Bytes 4 and 5 are the key of the API: others cost no look-up.
         if (
-            self._recollection is None
-            or self.answers is not None
-            or self._frames
+            self._cache is None
+            or data[5:6] not in _CACHED_KEYS
+            or self.completed is not None
+            or self.frames
             or self._ended
             or self._fault is not None
             or not self._input.is_between_frames
         ):
             return None
-        return self._recollection.repeated(data[:8] + data[12:], data[8:12], now_s)
+        answer = self._cache.get(data[:8] + data[12:], data[8:12], now_s)
+        if answer is not None:
+            self._counts.requests += 1
+        return answer
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the peer."""
@@ -203,33 +195,46 @@ class Connection:
             self._fault = fault.with_traceback(None)
             return
         if frames:
-            self._frames.extend(frames)
+            self.frames.extend(frames)
             self._queued += sum(map(len, frames))
 
-    def repeats(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
-        """Answer what is next for as long as it was answered before, where more than one waits."""
-        return self._repeated(now_s, answers_max, bytes_max) if len(self._frames) > 1 else []
+    def cached_answers(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
+        """Answer the frames that are next for as long as their responses are cached."""
+        if self._cache is None or self.completed is not None:
+            return []
+        answers = self._cache.get_all(islice(self.frames, answers_max), now_s, bytes_max)
+        for _ in answers:
+            self._queued -= len(self.frames.popleft())
+        self._counts.requests += len(answers)
+        return answers
 
     def advance(self, now_s: float) -> Advance:
         """Handle the next frame; ``now_s`` is read from a steady clock."""
         if self._ended:
             return None
-        if self._frames:
-            if repeated := self._repeated(now_s, 1, 1):
-                return repeated[0]
-        else:
+        frames = self.frames
+        if not frames:
             # The size behind the last frame is judged only now, by the cap that holds now.
             self.receive(b"")
         try:
-            result = self._next(now_s)
+            if not frames:
+                result = self._without_frame()
+            elif frames[0][1:2] in _CACHED_KEYS and (cached := self.cached_answers(now_s, 1, 1)):
+                return cached[0]
+            else:
+                frame = frames.popleft()
+                self._queued -= len(frame)
+                result = self._handled(frame, now_s)
         except End as end:
             result = end.closed
-        return self._noted(result)
+        if result.__class__ in _ENDS:
+            self._end()
+        return result
 
     def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
-        """Go on with an authentication whose mechanism has taken its time."""
+        """Go on with an authentication when the mechanism has verified the token."""
         return self._resumed(
-            lambda: self._replied(pending.header, self._session.stepped(step, now_s))
+            lambda: self._replied(pending.header, self.session.stepped(step, now_s))
         )
 
     def _resumed(self, work: Callable[[], Advance]) -> Advance:
@@ -238,115 +243,106 @@ class Connection:
             result = work()
         except End as end:
             result = end.closed
-        self._input.size_max = self._frame_bytes_max
-        if self._recollection is not None:
-            self._recollection.forget_asker()
-        return self._noted(result)
-
-    def _noted(self, result: Advance) -> Advance:
-        """Forget what is left where the connection ends."""
-        if isinstance(result, (Closed, Refused)):
-            self._ended = True
-            self._frames.clear()
-            self._queued = 0
+        self._client_changed()
+        if result.__class__ in _ENDS:
+            self._end()
         return result
 
-    def finish(self, update: Update, results: Sequence[Any]) -> bytes | Closed:
-        """Make the answer to an update from the results of its items, which are in order."""
+    def _end(self) -> None:
+        """Drop what is left: the connection ends."""
+        self._ended = True
+        self.frames.clear()
+        self._queued = 0
+
+    def _client_changed(self) -> None:
+        """Note that the client may have authenticated, or named its software."""
+        self._input.size_max = self._frame_bytes_max
+        if self._cache is not None:
+            self._cache.client_changed()
+
+    def complete(
+        self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
+    ) -> bytes | Closed:
+        """Build the answer to an update from the values of its results, or from its error."""
+        update, api, request, header = pending
         try:
-            response = update.outcome.finish(results)
-            return self._answer(update.api, update.request, update.header, response)
+            if error is None:
+                try:
+                    return self._answer(api, request, header, update.respond(values))
+                except Exception as fault:  # noqa: BLE001 - whatever a handler raises is answered
+                    error = fault
+            if isinstance(error, End):
+                return error.closed
+            return self._refusal(api, request, header, error)
         except End as end:
             return end.closed
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-            return self.refuse(update, error)
 
-    def refuse(self, update: Update, error: BaseException) -> bytes | Closed:
-        """Make the answer to an update that failed as a whole."""
-        try:
-            return self._refusal(update.api, update.request, update.header, error)
-        except End as end:
-            return end.closed
-
-    def lengthened(self, lengthy: Lengthy, body: bytes | Exception) -> bytes | Closed:
-        """Make the answer whose body has been made, or failed to be."""
-        header = lengthy.header
+    def complete_chunked(self, chunked: ChunkedResponse, body: bytes | Exception) -> bytes | Closed:
+        """Build the answer whose body was built in chunks, or failed."""
+        header = chunked.header
         try:
             if isinstance(body, Unencodable):
-                raise unfit(header, header.api_version, body)
+                raise unencodable(header, header.api_version, body)
             if isinstance(body, Exception):
-                return self._refusal(lengthy.api, lengthy.request, header, body)
+                return self._refusal(chunked.api, chunked.request, header, body)
         except End as end:
             return end.closed
-        answer = self._answered(header, lengthy.response, framed(header, body))
-        if lengthy.left is not None and self._recollection is not None:
-            self._recollection.keep(lengthy.left, lengthy.frame, answer, self.answered[-1])
+        answer = self._answered(header, chunked.response, add_header(header, body))
+        if chunked.effects is not None and self._cache is not None:
+            counted = self.answered[-1] if self.answered else (header.api_key, 0)
+            self._cache.put(chunked.frame, answer, counted, chunked.effects)
         return answer
 
     # --- frames
 
-    def _repeated(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
-        """Take frames that were answered before, where that is still true; return the answers."""
-        if self._recollection is None or self.answers is not None:
-            return []
-        answers = self._recollection.repeated_in_a_row(self._frames, now_s, answers_max, bytes_max)
-        self._queued -= sum(len(self._frames.popleft()) for _ in answers)
-        return answers
-
-    def _next(self, now_s: float) -> Advance:
-        if self._frames:
-            frame = self._frames.popleft()
-            self._queued -= len(frame)
-            return self._handled(frame, now_s)
+    def _without_frame(self) -> Advance:
         fault = self._fault
         if fault is None:
             return None
-        if not self._session.is_open:
+        if not self.session.is_open:
             return self._refused(b"", "Failing SASL authentication due to invalid receive size")
-        raise End(*size_fault(fault))
+        raise size_fault(fault)
 
     def _handled(self, frame: bytes, now_s: float) -> Advance:
-        session = self._session
+        session = self.session
         if session.takes_bare_frames:
             result: Advance = self._bare(frame, now_s)
         else:
             frame = bounded(frame, self._limits.elements_max)
             self._request_bytes = len(frame)
-            header, offset = self._header(frame)
+            try:
+                header, offset = decode_request_header(frame)
+            except (Malformed, UnknownApi) as error:
+                raise header_fault(error, is_open=session.is_open) from None
             self._counts.requests += 1
+            # An open session without an end admits every request.
+            if session.is_open and session.expires_s is None:
+                return self._serve(header, Body(frame, offset))
             action = session.admit(header.api_key, now_s)
             if action is Action.SERVE:
                 return self._serve(header, Body(frame, offset))
             result = self._authenticate(action, header, Body(frame, offset), now_s)
-        if self._recollection is not None:
-            self._recollection.forget_asker()
-        self._input.size_max = self._frame_bytes_max
+        self._client_changed()
         return result
 
     @property
     def _frame_bytes_max(self) -> int:
         limits = self._limits
-        return limits.frame_bytes_max if self._session.is_open else limits.sasl_frame_bytes_max
+        return limits.frame_bytes_max if self.session.is_open else limits.sasl_frame_bytes_max
 
     def _bare(self, frame: bytes, now_s: float) -> bytes | Authenticating | Refused:
         """Take a frame without a header."""
-        if self._session.admit_bare() is Action.FAIL:
-            return self._replied(None, self._session.fail_changed_mechanism())
+        if self.session.admit_bare() is Action.FAIL:
+            return self._replied(None, self.session.fail_changed_mechanism())
         return self._stepped(None, frame, now_s)
 
     def _stepped(
         self, header: RequestHeader | None, token: bytes, now_s: float
     ) -> bytes | Authenticating | Refused:
-        reply = self._session.step(token, now_s)
+        reply = self.session.step(token, now_s)
         if isinstance(reply, Reply):
             return self._replied(header, reply)
         return Authenticating(reply, header)
-
-    def _header(self, frame: bytes) -> tuple[RequestHeader, int]:
-        try:
-            return decode_request_header(frame)
-        except (Malformed, UnknownApi) as error:
-            raise End(*header_fault(error, is_open=self._session.is_open)) from None
 
     # --- requests of a client that may make them
 
@@ -354,36 +350,42 @@ class Connection:
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
             return self._unsupported(api, header)
-        recall = self._recollection
-        watch = None if recall is None else recall.watch(api.key, self.notes)
+        cache = self._cache if api.key in CACHED_APIS else None
+        recording = None if cache is None else cache.begin(api.key)
+        marks = None if recording is None else self._marks()
+        effects = None
         request = self._decoded(api, header, body)
-        context = self._context(header)
         try:
-            outcome: Any = api.handle(request, context, self._node)
+            outcome: Any = api.handle(request, self._context(header), self._node)
         except Malformed as error:
             # The body is well-formed, but what it says is refused where a broker parses it.
-            raise self._malformed(header, error) from None
+            raise body_fault(header, self.session.principal, error) from None
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refusal(api, request, header, error)
-        if outcome.__class__ in UPDATES:
-            change: Any = outcome
-            return Update(change, context, api, request, header)
+        finally:
+            if cache is not None and recording is not None:
+                effects = cache.end(recording)
+        if outcome.__class__ is Update:
+            return PendingUpdate(outcome, api, request, header)
         if outcome.__class__ is Description and outcome.is_long:
-            left = None if watch is None or recall is None else recall.left(watch, self.notes)
+            kept = effects if marks == self._marks() else None
             pieces = outcome.pieces(header.api_version)
-            return Lengthy(pieces, outcome, api, request, header, body.frame, left)
+            return ChunkedResponse(pieces, outcome, api, request, header, body.frame, kept)
         answer = self._answer(api, request, header, outcome)
-        if watch is not None and recall is not None:
-            left = recall.left(watch, self.notes)
-            if left is not None:
-                recall.keep(left, body.frame, answer, self.answered[-1])
+        if cache is not None and effects is not None and marks == self._marks():
+            counted = self.answered[-1] if self.answered else (api.key, 0)
+            cache.put(body.frame, answer, counted, effects)
         return answer
+
+    def _marks(self) -> tuple[int, int, int]:
+        """Return what changes where a request does something that cannot be replayed."""
+        return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.notes)
 
     def _api(self, header: RequestHeader) -> Api:
         """Return the API, if it is offered on this listener."""
         api = self._apis(header.api_key)
-        if api is None or not (api.on_controller if self._peer.controller else api.on_broker):
-            raise End(f"Received request for disabled api with key {key_of(header)}")
+        if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
+            raise disabled_api(header)
         return api
 
     def _unsupported(
@@ -395,36 +397,27 @@ class Connection:
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
             return self._encoded(header, response, version=0)
-        raise End(
-            f"Received request for api with key {key_of(header)} and unsupported version"
-            f" {header.api_version}",
-            told_of(header, self._session.principal),
-        )
+        raise unsupported_version(header, self.session.principal)
 
     def _decoded(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
         frame, offset = body
         try:
             request, end = api.request.decode(frame, offset, header.api_version)
         except Malformed as error:
-            raise self._malformed(header, error) from None
+            raise body_fault(header, self.session.principal, error) from None
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
         if api.key == API_VERSIONS:
             self._client.introduced(request, header.api_version)
         return request
 
-    def _malformed(self, header: RequestHeader, error: Malformed) -> End:
-        return End(
-            f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
-            f" {header.api_version}",
-            {**told_of(header, self._session.principal), **where(error)},
-        )
-
     def _answer(
         self, api: Api, request: object, header: RequestHeader, response: Response
     ) -> bytes:
         if response.__class__ in HOLDS_ACLS:
-            return self._bearable(api, request, header, response)
+            settings = self._node.settings
+            if settings.clients_withhold or settings.clients_answer_max_bytes:
+                return self._bearable(api, request, header, response)
         return self._encoded(header, response)
 
     def _bearable(
@@ -432,24 +425,20 @@ class Connection:
     ) -> bytes:
         """Answer as far as the client's software is known to take it."""
         settings = self._node.settings
-        kept, withheld = self._client.readable(response, settings.clients_withhold)
-        if withheld:
-            self._counts.withheld_acls += withheld
-            if note := self._client.first_note(withheld):
-                self.notes.append(note)
-        answer = encoded(header, kept)
+        kept = self._client.withhold(response, settings, self._counts, self.notes)
+        answer = encode_frame(header, kept)
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         if error is not None:
             return self._refusal(api, request, header, error)
         return self._answered(header, kept, answer)
 
     def _context(self, header: RequestHeader) -> RequestContext:
-        peer = self._peer
+        peer = self.peer
         return RequestContext(
             AuthorizableRequestContext(
                 peer.listener_name,
                 peer.security_protocol,
-                self._session.principal,
+                self.session.principal,
                 peer.host,
                 header.api_key,
                 header.api_version,
@@ -459,7 +448,7 @@ class Connection:
             ),
             self._description,
             peer.controller,
-            self._session.token_authenticated,
+            self.session.token_authenticated,
         )
 
     def _refusal(
@@ -467,7 +456,7 @@ class Connection:
     ) -> bytes:
         """Answer a request that failed in the form of its own type."""
         if not isinstance(error, ApiError):
-            fields = told_of(header, self._session.principal)
+            fields = request_fields(header, self.session.principal)
             if isinstance(error, AuthorizerFault):
                 fields["authorizer"] = error.authorizer
             self.notes.append(Note("a request failed", fields, error))
@@ -475,7 +464,7 @@ class Connection:
         if response is None:
             raise End(
                 f"{api.name} failed and has no form for errors",
-                told_of(header, self._session.principal),
+                request_fields(header, self.session.principal),
             )
         return self._encoded(header, response)
 
@@ -484,7 +473,7 @@ class Connection:
     def _authenticate(
         self, action: Action, header: RequestHeader, body: Body, now_s: float
     ) -> Advance:
-        session, version = self._session, header.api_version
+        session, version = self.session, header.api_version
         if action is Action.CLOSE:
             return self._unadmitted(header, now_s)
         if action is Action.VERSIONS:
@@ -500,27 +489,27 @@ class Connection:
         return self._stepped(header, request.auth_bytes, now_s)
 
     def _unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
-        if self._session.state(now_s) is State.EXPIRED:
+        if self.session.state(now_s) is State.EXPIRED:
             self._counts.killed_by_expiry += 1
             return Closed("")
-        if self._session.state(now_s) is State.CLOSED:
+        if self.session.state(now_s) is State.CLOSED:
             return Closed("")
         name = ApiKey(header.api_key).name
         return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
     def _versions(self, header: RequestHeader, body: Body) -> bytes:
-        """Answer ApiVersions to a stranger: in full, and the session moves on."""
+        """Answer ApiVersions before the authentication: in full, and the session moves on."""
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
-            self._session.versions_answered(told=False)
+            self.session.versions_answered(told=False)
             return self._unsupported(api, header)
         request = self._decoded(api, header, body)
         try:
             response: Any = api.handle(request, self._context(header), self._node)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-            self._session.versions_answered(told=False)
+            self.session.versions_answered(told=False)
             return self._refusal(api, request, header, error)
-        self._session.versions_answered(told=response.error_code == 0)
+        self.session.versions_answered(told=response.error_code == 0)
         return self._encoded(header, response)
 
     def _out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
@@ -536,21 +525,32 @@ class Connection:
     def _encoded(
         self, header: RequestHeader, response: Response, *, version: int | None = None
     ) -> bytes:
-        return self._answered(header, response, encoded(header, response, version=version))
+        if version is None:
+            version = header.api_version
+        try:
+            body = response.encode(version)
+        except Unencodable as error:
+            raise unencodable(header, version, error) from None
+        answer = encode_response(header.api_key, version, header.correlation_id, body)
+        if self.answered is None and self.completed is None:
+            return answer
+        return self._answered(header, response, answer)
 
     def _answered(self, header: RequestHeader, response: Response, answer: bytes) -> bytes:
-        self.answered.append((header.api_key, code_of(response)))
-        if self.answers is not None:
+        """Note an answer, for metrics and the request log."""
+        if self.answered is not None:
+            self.answered.append((header.api_key, error_code_of(response)))
+        if self.completed is not None:
             # Without the four bytes of the size, as the request's size is.
             sizes = self._request_bytes, len(answer) - 4
-            self.answers.append(Answered(header, self._client.software, response, *sizes))
+            self.completed.append(CompletedRequest(header, self._client.software, response, *sizes))
         return answer
 
     def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
         """Frame what the session answers; ``header`` is None where tokens come bare."""
-        session = self._session
+        session = self.session
         if reply.fault is not None:
-            self.notes += [_nobody(reply.fault), self._login(header, NOBODY)]
+            self.notes += [_principal_fault(reply.fault), self._login(header, NO_PRINCIPAL)]
             self._counts.authentications[session.mechanism_name, False] += 1
         elif reply.failure is None and session.is_open:
             self._counts.authentications[session.mechanism_name, True] += 1
@@ -567,14 +567,14 @@ class Connection:
 
     def _refused(self, answer: bytes, reason: str, header: RequestHeader | None = None) -> Refused:
         self._counts.failed_authentications += 1
-        self._counts.authentications[self._session.mechanism_name, False] += 1
+        self._counts.authentications[self.session.mechanism_name, False] += 1
         self.notes.append(self._login(header, reason))
-        return Refused(answer, reason, self._session.reauthenticating)
+        return Refused(answer, reason, self.session.reauthenticating)
 
     def _login(self, header: RequestHeader | None, reason: str | None = None) -> Login:
-        session = self._session
+        session = self.session
         return Login(
-            self._peer,
+            self.peer,
             session.principal if reason is None else None,
             session.mechanism_name or ("TLS" if session.is_open else ""),
             session.reauthenticating,
@@ -591,6 +591,10 @@ class Body(NamedTuple):
     offset: int
 
 
-def _nobody(error: BaseException) -> Note:
-    """Say why there is no principal: a builder's own error has its name, rules say the name."""
+def _principal_fault(error: BaseException) -> Note:
     return Note("no principal could be made for a connection", {"cause": one_line(error)})
+
+
+_ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
+_CACHED_KEYS: Final = frozenset(bytes([key]) for key in CACHED_APIS)
+"""The low bytes of the keys of APIs with cached responses: whatever has others is not looked up."""

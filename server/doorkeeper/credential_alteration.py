@@ -1,4 +1,4 @@
-"""What a request changes of SCRAM credentials, and what it may not.
+"""What alters SCRAM credentials: the plan, and the coroutine that submits it.
 
 Deletions are judged before upsertions, each in their order. A user who is named twice gets
 neither: the first refusal of a user stays, whatever else the request says of them.
@@ -10,19 +10,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.authn.credentials import (
-    ITERATIONS_MAX,
-    ITERATIONS_MIN,
-    ScramCredential,
-    salted_credential_of,
-)
+from doorkeeper.authn.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
+from doorkeeper.results import Results
 from doorkeeper.scram_users import MECHANISM_NAMES
-from doorkeeper.storage.contract import CredentialKey
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import commit
 
 if TYPE_CHECKING:
-    from doorkeeper.node import AlterCredentials, CredentialUpsertion
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.node import CredentialDeletion, CredentialUpsertion, Services
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.request_context import RequestContext
     from doorkeeper.scram_users import ScramUsers
+    from doorkeeper.state.state import State
 
 RECORDS_MAX: Final = 10_000
 """What a broker's controller writes at once: a request that changes more changes nothing.
@@ -35,35 +40,73 @@ _NOT_THERE = "Attempt to delete a user credential that does not exist"
 
 
 class Altered(NamedTuple):
-    """What shall be deleted and set, and why some users keep what they have."""
+    """What can be deleted and set, and why some users keep what they have."""
 
-    deleted: tuple[CredentialKey, ...]
-    replaced: tuple[tuple[CredentialKey, ScramCredential], ...]
+    deleted: tuple[StoredCredential, ...]
+    upserted: tuple[CredentialUpsertion, ...]
     errors: dict[str, ApiError]
 
 
-def altered(change: AlterCredentials, users: ScramUsers) -> Altered:
-    """Judge a change of what users have now.
+async def alter_credentials(
+    services: Services,
+    context: RequestContext,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+) -> Results:
+    """Change what may be changed in one revision.
 
-    Computes three HMACs for each upsertion; hashing a password is the client's work.
+    The values are an error or None for each user, in the order in which they are named first.
     """
     errors: dict[str, ApiError] = {}
-    deleted: dict[str, CredentialKey] = {}
+
+    def plan(state: State) -> Pieces[Change]:
+        nonlocal errors
+        deleted, upserted, errors = judge(state.credentials, deletions, upsertions)
+        set_ = []
+        for upsertion in upserted:
+            set_.append(_row(upsertion))
+            yield
+        return edit(CREDENTIAL, set=set_, deleted=deleted)
+
+    not_stored = None
+    try:
+        await commit(services.log, plan, origin_of(context.authorizable))
+    except ApiError as error:
+        not_stored = error
+    return Results([errors.get(user) or not_stored for user in users_in(deletions, upsertions)])
+
+
+def users_in(
+    deletions: Iterable[CredentialDeletion], upsertions: Iterable[CredentialUpsertion]
+) -> tuple[str, ...]:
+    """Return all users that a request names, each once: those of deletions first."""
+    named = (*(each.user for each in deletions), *(each.user for each in upsertions))
+    return tuple(dict.fromkeys(named))
+
+
+def judge(
+    users: ScramUsers,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+) -> Altered:
+    """Judge a request by the credentials that there are."""
+    errors: dict[str, ApiError] = {}
+    deleted: dict[str, StoredCredential] = {}
     upserted: dict[str, CredentialUpsertion] = {}
-    for deletion in change.deletions:
-        user = deletion.user
+    for user, mechanism in deletions:
         if user in errors:
             continue
-        error = _twice(deleted.pop(user, None)) or _fault(user, deletion.mechanism)
+        error = _twice(deleted.pop(user, None)) or _fault(user, mechanism)
         if error is None:
-            key = CredentialKey(user, MECHANISM_NAMES[deletion.mechanism])
-            if users.credential(key.mechanism, user) is None:
+            name = MECHANISM_NAMES[mechanism]
+            credential = users.credential(name, user)
+            if credential is None:
                 error = ApiError(ErrorCode.RESOURCE_NOT_FOUND, _NOT_THERE)
             else:
-                deleted[user] = key
+                deleted[user] = StoredCredential(user, name, *credential)
         if error is not None:
             errors[user] = error
-    for upsertion in change.upsertions:
+    for upsertion in upsertions:
         user = upsertion.user
         if user in errors:
             continue
@@ -75,9 +118,8 @@ def altered(change: AlterCredentials, users: ScramUsers) -> Altered:
             errors[user] = error
     if len(deleted) + len(upserted) > RECORDS_MAX:
         error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        return Altered((), (), dict.fromkeys(change.users, error))
-    replaced = tuple(map(_credential, upserted.values()))
-    return Altered(tuple(deleted.values()), replaced, errors)
+        return Altered((), (), dict.fromkeys(users_in(deletions, upsertions), error))
+    return Altered(tuple(deleted.values()), tuple(upserted.values()), errors)
 
 
 def _twice(before: object) -> ApiError | None:
@@ -103,9 +145,9 @@ def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
     return None
 
 
-def _credential(upsertion: CredentialUpsertion) -> tuple[CredentialKey, ScramCredential]:
-    mechanism = MECHANISM_NAMES[upsertion.mechanism]
-    made = salted_credential_of(
-        mechanism, upsertion.salted_password, upsertion.iterations, upsertion.salt
-    )
-    return CredentialKey(upsertion.user, mechanism), made
+def _row(upsertion: CredentialUpsertion) -> StoredCredential:
+    """Return the row of a credential. It takes three HMACs; the client has hashed the password."""
+    user, mechanism, iterations, salt, salted_password = upsertion
+    name = MECHANISM_NAMES[mechanism]
+    credential = salted_credential_of(name, salted_password, iterations, salt)
+    return StoredCredential(user, name, *credential)

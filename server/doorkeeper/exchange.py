@@ -1,28 +1,19 @@
-"""What a connection and its shell tell each other: values, and what is counted.
+"""What a connection and the channel of its socket exchange: values, and what is counted.
 
-Peer       who is connected to what
-Advance    what came of a frame: an answer, an ``Update``, ``Lengthy``, ``Authenticating``,
-           ``Refused``, ``Closed``, or nothing
-Note       something that somebody should read
-Answered   an answer and its request, where somebody tells of them
-Login      who a client has proved to be, or that it has failed to
-Counts     what is only counted, over all connections
+Peer              the two ends of a connection
+Advance           what came of a frame: an answer, a ``PendingUpdate``, a ``ChunkedResponse``,
+                  ``Authenticating``, ``Refused``, ``Closed``, or nothing
+Note              an event for the log
+SideEffects       what handling a request did beside its response
+CompletedRequest  a request and its answer, for the request log
+Login             an authentication that succeeded or failed
+Counts            what is only counted, over all connections
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from doorkeeper.node import (
-    AlterConfigs,
-    AlterCredentials,
-    ChangeToken,
-    ChangeTopics,
-    CreateAcls,
-    DeleteAcls,
-    RequestContext,
-)
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -30,15 +21,10 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import Principal
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import Step
-    from doorkeeper.node import Response
+    from doorkeeper.authorizer.guard import RecordedDecision
+    from doorkeeper.node import Response, Update
     from doorkeeper.pieces import Pieces
-    from doorkeeper.remembering import LeftBehind
     from doorkeeper_wire.headers import RequestHeader
-
-UPDATES: Final[frozenset[type]] = frozenset(
-    {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken}
-)
-"""The outcomes of a handler that are no answer yet."""
 
 
 class Peer(NamedTuple):
@@ -66,20 +52,35 @@ class Peer(NamedTuple):
         )
 
 
-class Update(NamedTuple):
-    """A request that changes something, and all that is needed to answer it."""
+class PendingUpdate(NamedTuple):
+    """A request that changes something, and what is needed to answer it."""
 
-    outcome: CreateAcls | DeleteAcls | ChangeTopics | AlterConfigs | AlterCredentials | ChangeToken
-    context: RequestContext
+    update: Update
     api: Api
     request: Any
     header: RequestHeader
 
 
-class Lengthy(NamedTuple):
-    """A request whose answer takes long to make: its ``body`` comes in pieces.
+Version = tuple[object, ...]
+"""What responses are made from: the state, which is compared by identity, then plain values."""
 
-    ``left`` is what the request has left behind; None where its answer is not remembered.
+
+class SideEffects(NamedTuple):
+    """What handling a request did beside its response, and the version it was handled with.
+
+    ``allowed`` and ``denied`` count decisions; ``decisions`` are those that the audit log has.
+    """
+
+    version: Version
+    allowed: int
+    denied: int
+    decisions: tuple[RecordedDecision, ...]
+
+
+class ChunkedResponse(NamedTuple):
+    """A request whose response takes long to encode: its ``body`` is built in chunks.
+
+    ``effects`` is None where the response is not cached.
     """
 
     body: Pieces[bytes]
@@ -88,11 +89,11 @@ class Lengthy(NamedTuple):
     request: Any
     header: RequestHeader
     frame: bytes
-    left: LeftBehind | None
+    effects: SideEffects | None
 
 
 class Authenticating(NamedTuple):
-    """A token whose mechanism takes its time. ``header`` is None where tokens come bare."""
+    """A token that a mechanism verifies asynchronously. ``header`` is None for a bare token."""
 
     step: Awaitable[Step]
     header: RequestHeader | None
@@ -107,14 +108,14 @@ class Refused(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The end of a connection that did nothing right. An empty ``reason`` is worth no log line."""
+    """The end of a connection without an answer. An empty ``reason`` is not logged."""
 
     reason: str
     fields: Mapping[str, object] = {}
 
 
 class Note(NamedTuple):
-    """Something about a request that somebody should read; what went wrong has an ``error``."""
+    """An event for the log; a failure has its ``error``."""
 
     event: str
     fields: Mapping[str, object]
@@ -122,7 +123,7 @@ class Note(NamedTuple):
 
 
 class Login(NamedTuple):
-    """A client that has proved who it is, or has failed to.
+    """An authentication, successful or failed.
 
     ``reason`` says why it failed, without secrets, and is None where it did not; ``principal`` is
     None where it did. ``mechanism`` is TLS for a certificate, and empty where none was agreed on.
@@ -138,8 +139,8 @@ class Login(NamedTuple):
     reason: str | None = None
 
 
-class Answered(NamedTuple):
-    """An answer as it left, for who tells of requests. Sizes are those of frames."""
+class CompletedRequest(NamedTuple):
+    """A request and its answer, for the request log. Sizes are those of frames."""
 
     header: RequestHeader
     client_software: str
@@ -152,6 +153,7 @@ class Counts:
     """What is counted over all connections of a server."""
 
     __slots__ = (
+        "answers",
         "authentications",
         "failed_authentications",
         "killed_by_expiry",
@@ -160,8 +162,9 @@ class Counts:
         "withheld_acls",
     )
 
-    def __init__(self) -> None:
-        """Begin at zero."""
+    def __init__(self, *, answers: bool = True) -> None:
+        """Begin at zero; ``answers`` says whether connections note each answer for metrics."""
+        self.answers = answers
         self.requests = 0
         self.trailing_bytes = 0
         self.failed_authentications = 0
@@ -171,4 +174,4 @@ class Counts:
         """By the mechanism, empty where none was agreed on, and by whether they succeeded."""
 
 
-Advance = bytes | Update | Lengthy | Authenticating | Refused | Closed | None
+Advance = bytes | PendingUpdate | ChunkedResponse | Authenticating | Refused | Closed | None

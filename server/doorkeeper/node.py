@@ -1,32 +1,27 @@
 """What a handler sees of its server, and what it may return.
 
 A handler is a pure function of a request, its context and a ``Node``. It reads; it changes
-nothing. What shall be changed it returns as a value, with a function that makes the response
-from the results; the connection's shell carries it out in between.
+nothing. What it wants changed it returns as an ``Update``: what to await, and how to build the
+response from what comes of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-from doorkeeper.value import Value
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter, ResourcePattern
-    from doorkeeper.authorizer.contract import (
-        AclCreateResult,
-        AclDeleteResult,
-        Action,
-        AuthorizableRequestContext,
-        AuthorizationResult,
-    )
+    from doorkeeper.authorizer.contract import Action, AuthorizationResult
+    from doorkeeper.cluster import Broker, Group, Topic
     from doorkeeper.config.dynamic_values import DynamicValues
     from doorkeeper.config.settings import Settings
-    from doorkeeper.delegation_tokens import SignedToken, TokenReads, TokenWish
-    from doorkeeper.errors import ApiError
-    from doorkeeper.storage.contract import StoredTopic
+    from doorkeeper.delegation_tokens import TokenReads, TokenWish
+    from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.results import Results
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
 
 
 class Response(Protocol):
@@ -37,71 +32,12 @@ class Response(Protocol):
         ...
 
 
-class Broker(NamedTuple):
-    """One node as clients see it: the address is the one to dial."""
-
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
-
-
-class Member(NamedTuple):
-    """A node that lives, as the others know it.
-
-    ``addresses`` are host and port by the name of the listener. ``secret`` is the fingerprint of
-    the secret under which it makes delegation tokens, in hexadecimal; empty where it makes none.
-    """
-
-    node_id: int
-    addresses: Mapping[str, tuple[str, int]]
-    rack: str | None
-    secret: str
-
-
 class ApiRange(NamedTuple):
     """One row of the answer to ApiVersions."""
 
     api_key: int
     min_version: int
     max_version: int
-
-
-class Topic(NamedTuple):
-    """A topic that Metadata can tell of.
-
-    ``origin`` is the catalog file that declares it; None for one that was made over the wire.
-    """
-
-    name: str
-    topic_id: bytes
-    partitions: int
-    replication_factor: int
-    configs: Mapping[str, str]
-    internal: bool = False
-    origin: str | None = None
-
-
-class GroupMember(NamedTuple):
-    """A member of a group; ``metadata`` and ``assignment`` are the consumer protocol's bytes."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    metadata: bytes
-    assignment: bytes
-
-
-class Group(NamedTuple):
-    """A group from the catalog. ``group_type`` is ``classic`` or ``consumer``."""
-
-    group_id: str
-    state: str
-    group_type: str
-    protocol_type: str
-    protocol: str
-    members: tuple[GroupMember, ...]
 
 
 class Topics(Protocol):
@@ -173,6 +109,11 @@ class Node(Protocol):
         ...
 
     @property
+    def state(self) -> State:
+        """Return everything that the node serves, at one revision."""
+        ...
+
+    @property
     def cluster_id(self) -> str:
         """Return the 22 characters that name the cluster."""
         ...
@@ -235,45 +176,6 @@ class Node(Protocol):
         ...
 
 
-class RequestContext(NamedTuple):
-    """A request's circumstances: what the authorizer may know, and what only handlers need."""
-
-    authorizable: AuthorizableRequestContext
-    description: str
-    """The text ``Request(...)`` that a broker's refusals contain."""
-    controller_listener: bool
-    """True on a listener named in ``controller.listener.names``."""
-    token_authenticated: bool = False
-    """True where the client logged in with a delegation token."""
-
-
-class CreateAcls(Value):
-    """Bindings that the authorizer shall create before ``finish`` makes the response."""
-
-    bindings: tuple[AclBinding, ...]
-    finish: Callable[[Sequence[AclCreateResult]], Response]
-
-
-class DeleteAcls(Value):
-    """Filters whose matches the authorizer shall delete before ``finish`` makes the response."""
-
-    filters: tuple[AclBindingFilter, ...]
-    finish: Callable[[Sequence[AclDeleteResult]], Response]
-
-
-class ChangeTopics(Value):
-    """Topics to make and names to delete, as one change; each gets an error or None, in order.
-
-    ``wait`` is false where the answer does not depend on the outcome (auto-creation): ``finish``
-    is then called at once with no results.
-    """
-
-    created: tuple[StoredTopic, ...] = ()
-    deleted: tuple[str, ...] = ()
-    finish: Callable[[Sequence[ApiError | None]], Response]
-    wait: bool = True
-
-
 class Alteration(NamedTuple):
     """What shall become of one key; ``operation`` is the code of a ``ConfigOperation``."""
 
@@ -300,17 +202,6 @@ class AlteredResource(NamedTuple):
         return dynamic.broker if self.name else dynamic.cluster
 
 
-class AlterConfigs(Value):
-    """Resources whose keys shall change; each gets an error or None, in order.
-
-    ``validate_only`` changes nothing and answers as if it had.
-    """
-
-    resources: tuple[AlteredResource, ...]
-    validate_only: bool
-    finish: Callable[[Sequence[ApiError | None]], Response]
-
-
 class CredentialDeletion(NamedTuple):
     """A SCRAM credential to delete; ``mechanism`` is Kafka's code, or none of Kafka's."""
 
@@ -332,42 +223,86 @@ class CredentialUpsertion(NamedTuple):
         return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
 
 
-class AlterCredentials(Value):
-    """SCRAM credentials to change; each of ``users`` gets an error or None, in order.
+ACL_UPDATE: Final = "acl-update"
 
-    A user's changes are made as a whole or not at all.
-    """
+OPERATIONS: Final = (ACL_UPDATE, "topics", "configs", "credentials", "tokens", "quotas")
+"""What updates are counted under: those of ACLs by the name that KIP-504 gives them."""
 
-    deletions: tuple[CredentialDeletion, ...]
-    upsertions: tuple[CredentialUpsertion, ...]
-    finish: Callable[[Sequence[ApiError | None]], Response]
+
+class TokenChanges(Protocol):
+    """What issues, renews and expires delegation tokens."""
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> Results:
+        """Change a token; the value is an ``ApiError`` or a ``SignedToken``."""
+        ...
+
+
+class AuthorizerUpdates(Protocol):
+    """The part of an authorizer that changes ACLs."""
+
+    async def create(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
+    ) -> Results:
+        """Create ACLs; the values are ``AclCreateResult``."""
+        ...
+
+    async def delete(
+        self,
+        context: AuthorizableRequestContext,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float,
+    ) -> Results:
+        """Delete ACLs; the values are ``AclDeleteResult``."""
+        ...
+
+
+class Services(Protocol):
+    """The parts of a server that change something."""
 
     @property
-    def users(self) -> tuple[str, ...]:
-        """Return everyone who is named, once, in order."""
-        deleted = (each.user for each in self.deletions)
-        upserted = (each.user for each in self.upsertions)
-        return tuple(dict.fromkeys((*deleted, *upserted)))
+    def log(self) -> StateLog:
+        """Return the log of the node's state."""
+        ...
+
+    @property
+    def tokens(self) -> TokenChanges:
+        """Return the delegation tokens of the present secret."""
+        ...
+
+    @property
+    def authorizer(self) -> AuthorizerUpdates | None:
+        """Return what changes ACLs; None where no authorizer is configured."""
+        ...
+
+    @property
+    def update_timeout_s(self) -> float:
+        """Return for how long an authorizer may take over an update."""
+        ...
+
+    async def alter_configs(
+        self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
+    ) -> Results:
+        """Change the configuration of topics and brokers; a value is an ``ApiError`` or None."""
+        ...
 
 
-class ChangeToken(Value):
-    """A delegation token that shall be made, renewed or ended.
+class Update(NamedTuple):
+    """What a handler wants changed before there is a response.
 
-    There is one result: an error, or the token as it is then, with its HMAC. One that is gone has
-    ended at ``expiry_ms``.
+    The connection awaits ``apply``, then encodes what ``respond`` makes of the values. An
+    ``ApiError`` that ``apply`` raises is the error of the whole request.
+    ``items`` is how many results are waited for: one of each ACL, and one of any other change,
+    whose items have one fate. They count under ``operation``, one of ``OPERATIONS``. ``wait`` is
+    false where the response does not depend on the outcome: ``respond`` is then called at once,
+    with no values.
     """
 
-    wish: TokenWish
-    finish: Callable[[Sequence[ApiError | SignedToken]], Response]
+    operation: str
+    items: int
+    apply: Callable[[Services], Awaitable[Results]]
+    respond: Callable[[Sequence[Any]], Response]
+    wait: bool = True
 
 
-Outcome = (
-    Response
-    | CreateAcls
-    | DeleteAcls
-    | ChangeTopics
-    | AlterConfigs
-    | AlterCredentials
-    | ChangeToken
-)
-"""What a handler returns: an answer, or what must be done before there is one."""
+Outcome = Response | Update
+"""What a handler returns."""

@@ -31,7 +31,8 @@ from doorkeeper.operations import REQUIRED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not asked about, or whose existence is not disclosed."""

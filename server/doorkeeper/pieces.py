@@ -1,8 +1,8 @@
-"""Work that is too long for one turn of the event loop, as generators that stop between pieces.
+"""Work that is too long for one turn of the event loop, as generators that yield between slices.
 
-A function that returns ``Pieces`` does a bounded part of its work for each step, and returns its
-result at the end. Who has time takes all steps at once, the event loop takes a few in each turn.
-Given up half-way, it leaves nothing behind.
+A function that returns ``Pieces`` does one slice of its work in each step, and returns its result
+at the end. ``finished`` runs all steps at once; the event loop runs a few of them in each turn.
+A generator that is closed half-way leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ T = TypeVar("T")
 Pieces = Generator[None, None, T]
 
 PIECE: Final = 128
-"""So many ACLs are encoded in half a millisecond; to look at as many takes a twentieth of it."""
+"""How many ACLs are encoded in half a millisecond; to look at as many takes a twentieth of it."""
 
 _RUN: Final = 1024
-"""So many texts are sorted in a quarter of a millisecond."""
+"""How many texts are sorted in a quarter of a millisecond."""
 
 
 def finished(pieces: Pieces[T]) -> T:

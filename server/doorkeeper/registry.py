@@ -38,7 +38,7 @@ from doorkeeper.handlers import (
 from doorkeeper.node import ApiRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from doorkeeper.api import Api
 
@@ -99,9 +99,9 @@ OPTIONAL: dict[int, Api] = by_key([join_group.API])
 _TABLES = {False: APIS, True: by_key([*APIS.values(), *OPTIONAL.values()])}
 
 
-def api(key: int, *, optional: bool = False) -> Api | None:
-    """Return the API of a key; None for one that is not served."""
-    return _TABLES[optional].get(key)
+def apis(*, optional: bool = False) -> Mapping[int, Api]:
+    """Return the APIs that are served, by key."""
+    return _TABLES[optional]
 
 
 def is_offered(each: Api, *, controller: bool) -> bool:

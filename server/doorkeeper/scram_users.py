@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import immutables
 
-from doorkeeper.authn.credentials import ITERATIONS_MIN
+from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.authn.credentials import ScramCredential
-    from doorkeeper.storage.contract import CredentialKey
+    from doorkeeper.kinds.declared import StoredCredential
 
 MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 """Kafka's codes of the mechanisms.
@@ -31,21 +30,21 @@ class ScramUsers:
 
     __slots__ = ("_by_user", "_rounds")
 
-    def __init__(self, credentials: Iterable[tuple[CredentialKey, ScramCredential]] = ()) -> None:
-        """Begin with what a store holds."""
+    def __init__(self, credentials: Iterable[StoredCredential] = ()) -> None:
+        """Begin with the rows of a store."""
         self._by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
         self._rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
         self._take(credentials, ())
 
     def changed(
         self,
-        replaced: Iterable[tuple[CredentialKey, ScramCredential]],
-        deleted: Iterable[CredentialKey],
+        set: Iterable[StoredCredential],  # noqa: A002 - as Edit
+        deleted: Iterable[StoredCredential],
     ) -> Self:
         """Return a snapshot without some credentials, then with others."""
         found = type(self)()
         found._by_user, found._rounds = self._by_user, self._rounds  # noqa: SLF001  one of us
-        found._take(replaced, deleted)  # noqa: SLF001  as above
+        found._take(set, deleted)  # noqa: SLF001  as above
         return found
 
     def credential(self, mechanism: str, user: str) -> ScramCredential | None:
@@ -76,8 +75,8 @@ class ScramUsers:
 
     def _take(
         self,
-        replaced: Iterable[tuple[CredentialKey, ScramCredential]],
-        deleted: Iterable[CredentialKey],
+        replaced: Iterable[StoredCredential],
+        deleted: Iterable[StoredCredential],
     ) -> None:
         """Change this snapshot, which nobody else has seen."""
         none: immutables.Map[str, ScramCredential] = immutables.Map()
@@ -90,7 +89,7 @@ class ScramUsers:
                 else:
                     del rounds[mechanism, iterations]
 
-            for user, mechanism in deleted:
+            for user, mechanism, *_ in deleted:
                 of_user = by_user[user]
                 count(mechanism, of_user[mechanism].iterations, -1)
                 left = of_user.delete(mechanism)
@@ -98,7 +97,8 @@ class ScramUsers:
                     by_user[user] = left
                 else:
                     del by_user[user]
-            for (user, mechanism), credential in replaced:
+            for user, mechanism, salt, stored_key, server_key, iterations in replaced:
+                credential = ScramCredential(salt, stored_key, server_key, iterations)
                 of_user = by_user.get(user, none)
                 if mechanism in of_user:
                     count(mechanism, of_user[mechanism].iterations, -1)

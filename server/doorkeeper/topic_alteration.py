@@ -16,7 +16,8 @@ from doorkeeper.topic_names import reason_invalid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.node import Alteration, AlteredResource, Topic
+    from doorkeeper.cluster import Topic
+    from doorkeeper.node import Alteration, AlteredResource
 
 
 def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.storage.contract import StoredTopic
+from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.topic_configs import InvalidConfig, check_configs
 from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import immutables
 
-from doorkeeper.node import Topic
+from doorkeeper.cluster import Topic
+from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.pieces import parts
 from doorkeeper.topic_names import INTERNAL_TOPICS, unified
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.pieces import Pieces
-    from doorkeeper.storage.contract import StoredTopic
 
 ID_BYTES = 16
 
@@ -39,6 +39,12 @@ def topic_of(stored: StoredTopic) -> Topic:
         configs=stored.configs,
         internal=stored.name in INTERNAL_TOPICS,
     )
+
+
+def row_of(topic: Topic) -> StoredTopic:
+    """Return the row of a topic that was created over the wire."""
+    name, topic_id, partitions, replication_factor, configs, *_ = topic
+    return StoredTopic(name, topic_id, partitions, replication_factor, configs)
 
 
 def replicas_of(partition: int, replication_factor: int, broker_ids: Sequence[int]) -> list[int]:
@@ -189,16 +195,13 @@ class Topics:
         """Return these topics with another catalog: O(1)."""
         return type(self)(declared, self._stored)
 
-    def with_stored(self, stored: Iterable[Topic]) -> Self:
-        """Return what the catalog declares with other stored topics: O(n)."""
-        return type(self)(self.declared, EMPTY.changed(stored))
-
-    def changed(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Self:
-        """Return these topics without some and with others, all of them stored ones.
+    def changed(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:  # noqa: A002 - as Edit
+        """Return these topics without some stored ones and with others.
 
         Names that the catalog declares are left as they are.
         """
-        return type(self)(self.declared, self._stored.changed(added, removed))
+        added = map(topic_of, set)
+        return type(self)(self.declared, self._stored.changed(added, (row.name for row in deleted)))
 
 
 def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:

@@ -277,7 +277,7 @@ def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
         server = running.server
         held = (server.updates_under_way, server.bytes_incoming, server.bytes_outgoing)
         assert held == (0, 0, 0)
-        assert not running.server._shells
+        assert not running.server._channels
         assert not running.log.events("error")
 
     served(kind, scenario, authorizer=HandAuthorizer(created))

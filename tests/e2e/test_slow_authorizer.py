@@ -16,12 +16,13 @@ import pytest
 
 from doorkeeper.authorizer import AclCreateResult, ApiError, ErrorCode
 from doorkeeper.connection import Connection
+from doorkeeper.exchange import PendingUpdate
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.net.shell import Shell
-from doorkeeper.net.updates import ACL_UPDATE, Items
+from doorkeeper.net.channel import Channel
+from doorkeeper.node import ACL_UPDATE
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (
@@ -107,12 +108,13 @@ def code_of(number: int, item: int) -> ErrorCode:
     return CODES[(number * 7 + item) % len(CODES)]
 
 
-async def waiting_clients(running: Edge, count: int = CLIENTS) -> list[Client]:
-    """Return clients that all wait for an update of some items."""
+async def waiting_clients(running: Edge, slow: Slow, count: int = CLIENTS) -> list[Client]:
+    """Return clients that all wait for an update of some items, which the authorizer has."""
     clients = [await running.client() for _ in range(count)]
     for number, client in enumerate(clients):
         await client.send(create(names_of(number), number))
-    await until(lambda: running.server.updates_under_way == count)
+    await until(lambda: len(slow.futures) == count * ITEMS_EACH)
+    assert running.server.updates_under_way == count
     return clients
 
 
@@ -120,7 +122,7 @@ def test_no_other_request_is_held(kind: str) -> None:
     """While 50 updates wait for ever, 200 requests of others are answered, also new clients'."""
 
     async def scenario(running: Edge, slow: Slow) -> None:
-        clients = await waiting_clients(running)
+        clients = await waiting_clients(running, slow)
         other = await running.client()
 
         for number in range(200):
@@ -144,7 +146,7 @@ def test_results_stay_in_order(kind: str) -> None:
     """Items completed backwards, of updates completed backwards, are answered in their order."""
 
     async def scenario(running: Edge, slow: Slow) -> None:
-        clients = await waiting_clients(running)
+        clients = await waiting_clients(running, slow)
         for number in reversed(range(CLIENTS)):
             for item in reversed(range(ITEMS_EACH)):
                 error = ApiError(code_of(number, item))
@@ -183,7 +185,7 @@ def test_the_bound_of_the_purgatory_holds(kind: str) -> None:
     most = 10 * ITEMS_EACH
 
     async def scenario(running: Edge, slow: Slow) -> None:
-        clients = await waiting_clients(running, 10)
+        clients = await waiting_clients(running, slow, 10)
         late = await running.client()
 
         refused = await late.call(create(["late"]), CreateAclsResponse, 3)
@@ -209,7 +211,7 @@ def test_clients_that_disconnect_leak_nothing(kind: str) -> None:
 
     As with a broker, which mutes a connection that waits, their end is seen when the wait is over.
     """
-    kinds = (Shell, Connection, Items)
+    kinds = (Channel, Connection, PendingUpdate)
 
     def alive() -> list[int]:
         gc.collect()
@@ -218,7 +220,7 @@ def test_clients_that_disconnect_leak_nothing(kind: str) -> None:
 
     async def scenario(running: Edge, slow: Slow) -> None:
         before = alive()
-        clients = await waiting_clients(running)
+        clients = await waiting_clients(running, slow)
         assert alive() == [before[0] + CLIENTS, before[1] + CLIENTS, before[2] + CLIENTS]
         held = [weakref.ref(future) for future in slow.futures.values()]
 
@@ -245,7 +247,7 @@ def test_the_times_are_exact(kind: str) -> None:
     """Two updates that take 3 and 7 seconds: their waits are remote, and nothing else is."""
 
     async def scenario(running: Edge, slow: Slow) -> None:
-        clients = await waiting_clients(running, 2)
+        clients = await waiting_clients(running, slow, 2)
         assert running.server.waiting() == (
             {**dict.fromkeys(running.server.waiting()[0], 0), ACL_UPDATE: 2},
             {**dict.fromkeys(running.server.waiting()[0], 0), ACL_UPDATE: 2 * ITEMS_EACH},

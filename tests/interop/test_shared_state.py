@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, Principal
 from doorkeeper.authn.credentials import TokenLogin
 from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.credential_alteration import alter_credentials
 from doorkeeper.delegation_tokens import Expiration, NewToken, SignedToken
-from doorkeeper.node import (
-    AlterCredentials,
-    ChangeToken,
-    ChangeTopics,
-    CredentialDeletion,
-    CredentialUpsertion,
-)
-from doorkeeper.storage.contract import StoredTopic
-from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
+from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.node import CredentialDeletion, CredentialUpsertion
+from doorkeeper.topic_plans import change_topics
 from testkit.acl import READ, allow, request_of, topic
+from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, DELETE, SET, Running, running
 
 if TYPE_CHECKING:
@@ -52,6 +48,10 @@ async def two_nodes(
         yield one, two
 
 
+def services(server: Running) -> Any:
+    return LogServices(server.assembly.log)
+
+
 async def becomes(read: Callable[[], object], expected: object) -> None:
     """Wait until something is as it shall be; some seconds at most."""
     deadline = asyncio.get_running_loop().time() + 5
@@ -71,10 +71,9 @@ async def test_acls_and_topics(tmp_path: Path, database: Database) -> None:
         await becomes(lambda: list(two.assembly.guarded.acls(ANY_BINDING)), [binding])  # type: ignore[union-attr]
 
         made = StoredTopic("orders", bytes(range(16)), 3, 1, {})
-        change = ChangeTopics(created=(made,), finish=lambda _results: CreateTopicsResponse())
-        assert await two.assembly.topic_changes.change_topics(change, CONTEXT) == [None]
+        assert (await change_topics(services(two), CONTEXT, [made])).values == [None]
         await becomes(lambda: list(one.assembly.node.topics.names()), ["orders"])
-        (again,) = await one.assembly.topic_changes.change_topics(change, CONTEXT)
+        (again,) = (await change_topics(services(one), CONTEXT, [made])).values
         assert again is not None
 
 
@@ -104,26 +103,17 @@ async def test_a_user_made_on_one_node_logs_in_on_the_other(
 ) -> None:
     """And one that was deleted there does no longer."""
     async with two_nodes(tmp_path, database) as (one, two):
-        put = AlterCredentials(
-            deletions=(),
-            upsertions=(CredentialUpsertion("bob", 1, 4096, b"salt", b"salted"),),
-            finish=lambda _results: CreateTopicsResponse(),
-        )
-        gone = AlterCredentials(
-            deletions=(CredentialDeletion("bob", 1),),
-            upsertions=(),
-            finish=lambda _results: CreateTopicsResponse(),
-        )
+        put = [CredentialUpsertion("bob", 1, 4096, b"salt", b"salted")]
+        gone = [CredentialDeletion("bob", 1)]
         mechanism = "SCRAM-SHA-256"
 
-        assert await one.assembly.credential_changes.alter_credentials(put, CONTEXT) == [None]
-        made = one.assembly.credential_changes.credential(mechanism, "bob")
+        here, there = one.assembly.log, two.assembly.log
+        assert (await alter_credentials(services(one), CONTEXT, [], put)).values == [None]
+        made = here.state.credentials.credential(mechanism, "bob")
         assert made is not None
-        found = two.assembly.credential_changes.credential
-        await becomes(lambda: found(mechanism, "bob"), made)
-        assert await two.assembly.credential_changes.alter_credentials(gone, CONTEXT) == [None]
-        found = one.assembly.credential_changes.credential
-        await becomes(lambda: found(mechanism, "bob"), None)
+        await becomes(lambda: there.state.credentials.credential(mechanism, "bob"), made)
+        assert (await alter_credentials(services(two), CONTEXT, gone, [])).values == [None]
+        await becomes(lambda: here.state.credentials.credential(mechanism, "bob"), None)
 
 
 async def test_a_token_made_on_one_node_counts_on_all(tmp_path: Path, database: Database) -> None:
@@ -131,7 +121,7 @@ async def test_a_token_made_on_one_node_counts_on_all(tmp_path: Path, database: 
     async with two_nodes(tmp_path, database) as (one, two):
         signed = await _changed(one, NewToken(ALICE, ALICE, (), -1))
         token_id = signed.token.token_id
-        here, there = one.assembly.token_changes, two.assembly.token_changes
+        here, there = one.assembly.tokens, two.assembly.tokens
         await becomes(lambda: isinstance(there.login(token_id), TokenLogin), expected=True)
         assert there.login(token_id) == here.login(token_id)
 
@@ -157,7 +147,6 @@ async def test_a_node_with_another_secret_says_so(tmp_path: Path, database: Data
 
 
 async def _changed(server: Running, wish: NewToken | Expiration) -> SignedToken:
-    change = ChangeToken(wish=wish, finish=lambda _results: CreateTopicsResponse())
-    (result,) = await server.assembly.token_changes.change_token(change, CONTEXT)
+    (result,) = (await server.assembly.tokens.change(wish, CONTEXT)).values
     assert isinstance(result, SignedToken), result
     return result

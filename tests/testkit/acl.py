@@ -18,7 +18,8 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+from doorkeeper.authorizer.contract import Action
+from doorkeeper.request_context import AuthorizableRequestContext
 
 READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.storage.contract import StorageError, Store, StoredBinding
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Edit, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
+from doorkeeper.state.store import Lease, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Sequence
+    from uuid import UUID
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.audit import AuditSink
-    from doorkeeper.storage.contract import (
-        Change,
-        ConfigKey,
-        CredentialKey,
-        StoredToken,
-        StoredTopic,
-    )
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.state.store import Entry, Store
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)
 CONTROLLER = Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 9093)
@@ -35,104 +38,103 @@ SERVER = AuthorizerServerInfo(
 )
 
 
-class HeldStore(Store):
-    """Keeps changes until the test says what becomes of them."""
+class HeldStore(MemoryStore):
+    """Keeps commits until the test says what becomes of them.
+
+    The log commits one batch after the other, so that at most one is held.
+    """
 
     def __init__(self, stored: Iterable[StoredBinding] = ()) -> None:
-        self.durable = {each.binding: each.binding_id for each in stored}
+        super().__init__(edit(ACL, set=stored), cluster_id="c" * 22, salt_key=b"k" * 32)
+        self.durable = {each.binding: each.binding_id for each in stored_of(self)}
         self.changes: list[Change] = []
-        self._waiting: list[tuple[Change, Callable[[int | StorageError], None]]] = []
-        self._revision = 0
+        self._held: tuple[Sequence[Entry], asyncio.Future[None]] | None = None
+        self._is_held = asyncio.Event()
 
-    @property
-    def cluster_id(self) -> str:
-        return "c" * 22
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Lease]:
+        async with super().lease():
+            yield _HeldLease(self)
 
-    @property
-    def salt_key(self) -> bytes:
-        return b"k" * 32
+    def hold(self, entries: Sequence[Entry]) -> asyncio.Future[None]:
+        self.changes += [entry.change for entry in entries]
+        self._held = entries, asyncio.get_running_loop().create_future()
+        self._is_held.set()
+        return self._held[1]
 
-    @property
-    def revision(self) -> int:
-        return self._revision
+    async def begun(self) -> None:
+        """Wait until a commit is held."""
+        async with asyncio.timeout(20):
+            await self._is_held.wait()
 
-    def bindings(self) -> Iterator[StoredBinding]:
-        for binding, binding_id in self.durable.items():
-            yield StoredBinding(binding_id, binding)
+    async def deliver(self) -> None:
+        """Let the next commit become durable."""
+        entries, future = await self._take()
+        for change in [entry.change.get(ACL, Edit()) for entry in entries]:
+            for gone in change.deleted:
+                assert self.durable.pop(gone.binding) == gone.binding_id
+            for new in change.set:
+                assert new.binding not in self.durable
+                self.durable[new.binding] = new.binding_id
+        self.entries += entries
+        future.set_result(None)
+        await settled()
 
-    def topics(self) -> Iterator[StoredTopic]:
-        return iter(())
+    async def fail(self, error: StorageError | None = None) -> None:
+        """Fail the next commit."""
+        _, future = await self._take()
+        future.set_exception(error or StorageError("disk full: store.db"))
+        await settled()
 
-    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
-        return iter(())
+    async def _take(self) -> tuple[Sequence[Entry], asyncio.Future[None]]:
+        await self.begun()
+        assert self._held is not None
+        held, self._held = self._held, None
+        self._is_held.clear()
+        return held
 
-    def credentials(self) -> Iterator[tuple[CredentialKey, ScramCredential]]:
-        return iter(())
 
-    def tokens(self) -> Iterator[StoredToken]:
-        return iter(())
+class _HeldLease(Lease):
+    def __init__(self, store: HeldStore) -> None:
+        self._store = store
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take changes: it always does."""
+    def commit(self, entries: Sequence[Entry], batch: UUID) -> asyncio.Future[None]:
+        return self._store.hold(entries)
 
-    def submit(
-        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
-    ) -> None:
-        change = plan()
-        if not change and not self._waiting:
-            on_done(self._revision)
-            return
-        self.changes.append(change)
-        self._waiting.append((change, on_done))
+    async def head(self) -> int:
+        raise AssertionError("nothing else writes this store")
 
-    def close(self) -> None:
-        """Hold nothing."""
+    batch_of = changes = load = head  # type: ignore[assignment]
 
-    def deliver(self) -> None:
-        """Commit the oldest change."""
-        change, on_done = self._waiting.pop(0)
-        for gone in change.bindings_removed:
-            assert self.durable.pop(gone.binding) == gone.binding_id
-        for new in change.bindings_added:
-            assert new.binding not in self.durable
-            self.durable[new.binding] = new.binding_id
-        self._revision += bool(change)
-        on_done(self._revision)
 
-    def fail(self) -> None:
-        """Fail the oldest change, and with it all that wait, as the contract says."""
-        self.fail_first()()
+def stored_of(store: Store) -> Iterable[StoredBinding]:
+    """Return the ACLs with which a store begins."""
+    return store.rows(ACL)
 
-    def fail_first(self) -> Callable[[], None]:
-        """Fail the oldest change; return what fails those behind it, to be called later."""
-        (_, first), *doomed = self._waiting
-        self._waiting = []
-        first(StorageError("disk full: store.db"))
 
-        def echo() -> None:
-            for _, on_done in doomed:
-                on_done(StorageError("disk full: store.db"))
-
-        return echo
-
-    @property
-    def waiting(self) -> int:
-        """Return how many changes are on their way."""
-        return len(self._waiting)
+async def settled() -> None:
+    """Give everything that is ready some turns of the loop."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 class CollectedAudit:
     """Keeps audit lines with their levels; takes those from a level on."""
 
     def __init__(self, level: int = 0) -> None:
-        self.level = level
+        self.threshold = Threshold(level)
         self.lines: list[tuple[int, str]] = []
-
-    def enabled(self, level: int) -> bool:
-        return level >= self.level
 
     def write(self, level: int, text: str) -> None:
         self.lines.append((level, text))
+
+
+def decide_from(authorizer: StandardAuthorizer, snapshot: Snapshot) -> None:
+    """Let an authorizer decide from a snapshot, without a loop and without a start."""
+    log = StateLog(MemoryStore())
+    log.amend(acls=snapshot)
+    authorizer.attach(log)
+    authorizer._ready = True
 
 
 async def started(
@@ -148,8 +150,9 @@ async def started(
     )
     authorizer.configure({key.replace("__", "."): value for key, value in configs.items()})
     if store is None and bindings:
-        store = HeldStore(StoredBinding(f"s{n:021}", each) for n, each in enumerate(bindings))
+        rows = (StoredBinding(f"s{n:021}", each) for n, each in enumerate(bindings))
+        store = MemoryStore(edit(ACL, set=rows))
     if store is not None:
-        authorizer.attach(store)
+        authorizer.attach(StateLog(store))
     await asyncio.gather(*authorizer.start(SERVER).values())
     return authorizer

@@ -106,23 +106,24 @@ class Cluster:
     def of_the_log(self) -> tuple[frozenset[Held], int]:
         """Replay the log; return principal and name of each binding, and how many the table has."""
         rows = self.database.execute(
-            "SELECT kind, principal, name FROM doorkeeper.change_log ORDER BY revision, item"
+            "SELECT deleted, value::jsonb ->> 3, value::jsonb ->> 1 FROM doorkeeper.log"
+            " ORDER BY revision, item"
         )
         held: set[Held] = set()
         for row in rows.splitlines():
-            kind, principal, name = row.split("|")
-            if kind == "1":
+            deleted, principal, name = row.split("|")
+            if deleted == "f":
                 assert (principal, name) not in held, f"{name} was created twice"
                 held.add((principal, name))
             else:
                 held.remove((principal, name))
-        table = self.database.execute("SELECT count(*) FROM doorkeeper.acl")
+        table = self.database.execute("SELECT count(*) FROM doorkeeper.item")
         return frozenset(held), int(table)
 
     def revisions(self) -> list[int]:
         """Return the revisions of the log."""
         rows = self.database.execute(
-            "SELECT DISTINCT revision FROM doorkeeper.change_log ORDER BY revision"
+            "SELECT DISTINCT revision FROM doorkeeper.log ORDER BY revision"
         )
         return [int(row) for row in rows.split()]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.delegation_tokens import SignedToken, Token, hmac_of
 from doorkeeper.errors import ApiError
-from doorkeeper.node import RequestContext
+from doorkeeper.node import Update
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from testkit.nodes import on_the_wire
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def asked(
         made: Any = api.handle(request, context, node)
     except ApiError as error:
         made = api.refuse(request, version, error)
-    return made if hasattr(made, "finish") else on_the_wire(made, version)
+    return made if isinstance(made, Update) else on_the_wire(made, version)
 
 
 NOBODY = {"caller": ANONYMOUS, "protocol": "SSL"}

@@ -26,8 +26,10 @@ class DoorkeeperServer:
         *,
         ports: tuple[int, ...],
         catalog: str | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.ports = ports
+        self._environment = environment
         self.folder = Path(tempfile.mkdtemp(prefix="doorkeeper-"))
         self.log = self.folder / "log.txt"
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,6 +66,7 @@ class DoorkeeperServer:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 cwd=self.folder,
+                env=self._environment,
             )
         for port in self.ports:
             wait_for_port(port, self._process, self.log)

@@ -15,19 +15,19 @@ from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
-    AuthorizableRequestContext,
     AuthorizationResult,
     Authorizer,
     AuthorizerServerInfo,
     Endpoint,
     Eventually,
 )
+from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection import Connection
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Counts, Peer
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
-from doorkeeper.net.spec import IN_CLEAR, Offers
+from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.results import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
     decode_response_header,
@@ -43,16 +43,11 @@ from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges 
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.errors import ApiError
     from doorkeeper.metrics.requests import RequestMeter
-    from doorkeeper.node import (
-        AlterConfigs,
-        AlterCredentials,
-        ChangeToken,
-        ChangeTopics,
-        Node,
-        RequestContext,
-    )
-    from doorkeeper.remembering import AnswerMemory
+    from doorkeeper.node import Node, Services
+    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.response_cache import ResponseCache
 
 # --- who decides, and who changes topics
 
@@ -104,35 +99,19 @@ def done(result: Any) -> asyncio.Future[Any]:
 
 
 class HandServices:
-    """Changes of topics, completed by the test."""
+    """The authorizer, and changes of topics that the test completes."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.changes: list[tuple[ChangeTopics, asyncio.Future[Sequence[ApiError | None]]]] = []
+    def __init__(self, authorizer: GuardedAuthorizer | None, limits: Limits) -> None:
+        """Begin with no change."""
+        self.authorizer = authorizer
+        self.update_timeout_s = limits.update_timeout_ms / 1000
+        self.changes: list[tuple[tuple[str, ...], asyncio.Future[Sequence[ApiError | None]]]] = []
 
-    def change_topics(
-        self, change: ChangeTopics, context: RequestContext
-    ) -> Awaitable[Sequence[ApiError | None]]:
-        """Keep the change."""
+    async def delete_topics(self, names: tuple[str, ...]) -> Results:
+        """Keep the change; its result is the test's."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.changes.append((change, future))
-        return future
-
-    async def alter_configs(
-        self, change: AlterConfigs, context: RequestContext
-    ) -> Sequence[ApiError | None]:
-        """Accept everything."""
-        return [None] * len(change.resources)
-
-    async def alter_credentials(
-        self, change: AlterCredentials, context: RequestContext
-    ) -> Sequence[ApiError | None]:
-        """Accept everything."""
-        return [None] * len(change.users)
-
-    async def change_token(self, change: ChangeToken, context: RequestContext) -> Sequence[Any]:
-        """Refuse everything."""
-        return [ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)]
+        self.changes.append((names, future))
+        return Results(await future)
 
 
 # --- the log
@@ -166,6 +145,10 @@ class Log:
         self.lines.append(Line("warning", event, fields))
 
     def error(self, event: str, **fields: object) -> None:
+        """Keep a line."""
+        self.lines.append(Line("error", event, fields))
+
+    def exception(self, event: str, **fields: object) -> None:
         """Keep a line."""
         self.lines.append(Line("error", event, fields))
 
@@ -279,7 +262,7 @@ def connection(
     properties: str = "",
     counts: Counts | None = None,
     established: bool = True,
-    memory: AnswerMemory | None = None,
+    cache: ResponseCache | None = None,
 ) -> Connection:
     """Return the protocol's side of a connection from 127.0.0.1; a shell establishes its own."""
     peer = Peer(
@@ -298,7 +281,7 @@ def connection(
         builder=offers.builder,
         limits=limits or Limits(),
         counts=counts or Counts(),
-        memory=memory,
+        cache=cache,
     )
     if established:
         assert made.established() is None
@@ -416,13 +399,15 @@ async def edge(
     specs = specs or (
         ListenerSpec(name="CLIENTS", security_protocol="PLAINTEXT", host="127.0.0.1", port=0),
     )
-    log, services = Log(), HandServices()
+    limits = limits or Limits()
+    guarded = None if authorizer is None else GuardedAuthorizer(authorizer)
+    log, services = Log(), HandServices(guarded, limits)
     server = Server(
         specs,
-        limits or Limits(),
+        limits,
         cast("Node", EdgeNode()),
-        authorizer,
-        services,
+        guarded,
+        cast("Services", services),
         log,
         apis=APIS.get,
         clock=clock,

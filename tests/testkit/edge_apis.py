@@ -27,17 +27,9 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl_rows import AclRows, Description
 from doorkeeper.api import Api
-from doorkeeper.errors import ApiError, answer_of
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
-from doorkeeper.node import (
-    ApiRange,
-    ChangeTopics,
-    CreateAcls,
-    Node,
-    Outcome,
-    RequestContext,
-    Response,
-)
+from doorkeeper.node import ACL_UPDATE, ApiRange, Node, Outcome, Response, Services, Update
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
@@ -63,6 +55,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.authorizer.contract import AclCreateResult
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 
 def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:
@@ -117,10 +111,19 @@ def _refuse_describe(request: Any, version: int, error: BaseException) -> Respon
 
 
 def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> Outcome:
-    def finish(results: Sequence[AclCreateResult]) -> Response:
-        return CreateAclsResponse(results=tuple(map(_created, results)))
+    bindings = tuple(map(binding, request.creations))
 
-    return CreateAcls(bindings=tuple(map(binding, request.creations)), finish=finish)
+    async def apply(services: Services) -> Results:
+        authorizer = services.authorizer
+        if authorizer is None:
+            raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+        return await authorizer.create(context.authorizable, bindings, services.update_timeout_s)
+
+    return Update(ACL_UPDATE, len(bindings), apply, _respond_created)
+
+
+def _respond_created(results: Sequence[AclCreateResult]) -> Response:
+    return CreateAclsResponse(results=tuple(map(_created, results)))
 
 
 def _created(result: AclCreateResult) -> AclCreationResult:
@@ -137,7 +140,11 @@ def _refuse_create(request: Any, version: int, error: BaseException) -> Response
 def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     names = request.topic_names
 
-    def finish(results: Sequence[ApiError | None]) -> Response:
+    async def apply(services: Any) -> Results:
+        results: Results = await services.delete_topics(names)
+        return results
+
+    def respond(results: Sequence[ApiError | None]) -> Response:
         return DeleteTopicsResponse(
             responses=tuple(
                 DeletableTopicResult(name=name, error_code=error.code if error else 0)
@@ -145,7 +152,16 @@ def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: 
             )
         )
 
-    return ChangeTopics(deleted=names, finish=finish, wait=request.timeout_ms != 0)
+    return Update("topics", 1, apply, respond, wait=request.timeout_ms != 0)
+
+
+def _refuse_delete_topics(request: Any, version: int, error: BaseException) -> Response:
+    code, _ = answer_of(error)
+    return DeleteTopicsResponse(
+        responses=tuple(
+            DeletableTopicResult(name=name, error_code=code) for name in request.topic_names
+        )
+    )
 
 
 def binding(creation: AclCreation) -> AclBinding:
@@ -171,7 +187,7 @@ APIS: dict[int, Api] = {
             6,
             DeleteTopicsRequest,
             _delete_topics,
-            lambda request, version, error: None,
+            _refuse_delete_topics,
         ),
     )
 }

@@ -1,97 +1,67 @@
-"""A store whose changes complete when the test says so."""
+"""A store whose commits complete when the test says so."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Self
 
-from doorkeeper.storage.contract import StorageError, Store
+from doorkeeper.state.memory import MemoryStore
+from doorkeeper.state.store import Lease, Logged
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from uuid import UUID
 
-    from doorkeeper.authn.credentials import ScramCredential
-    from doorkeeper.storage.contract import (
-        Change,
-        ConfigKey,
-        CredentialKey,
-        StoredBinding,
-        StoredToken,
-        StoredTopic,
-    )
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.state.store import Entry, StorageError, StoredState
 
 
-class HandStore(Store):
-    """Delivers what the test says, when it says so."""
+class HandStore(MemoryStore):
+    """Completes what waits in its order: ``deliver``, once for each commit."""
 
-    def __init__(self) -> None:
-        self.submitted: list[tuple[Change, Callable[[int | StorageError], None]]] = []
+    def __init__(self, initial: Change | None = None) -> None:
+        """Begin with the rows of a change."""
+        super().__init__(initial)
+        self.waiting: list[tuple[Sequence[Entry], asyncio.Future[None]]] = []
 
-    @property
-    def cluster_id(self) -> str:
-        return "c" * 22
+    def lease(self) -> AbstractAsyncContextManager[Lease]:  # type: ignore[override]  # no generator
+        """Grant the right to write at once."""
+        return _HandLease(self)
 
-    @property
-    def salt_key(self) -> bytes:
-        return b"k" * 32
-
-    @property
-    def revision(self) -> int:
-        return 0
-
-    def bindings(self) -> Iterator[StoredBinding]:
-        return iter(())
-
-    def topics(self) -> Iterator[StoredTopic]:
-        return iter(())
-
-    def configs(self) -> Iterator[tuple[ConfigKey, str]]:
-        return iter(())
-
-    def credentials(self) -> Iterator[tuple[CredentialKey, ScramCredential]]:
-        return iter(())
-
-    def tokens(self) -> Iterator[StoredToken]:
-        return iter(())
-
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Nothing is to be started."""
-
-    def submit(
-        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
-    ) -> None:
-        change = plan()
-        if change or self.submitted:
-            self.submitted.append((change, on_done))
+    def deliver(self, error: StorageError | None = None) -> None:
+        """Complete the oldest commit, by an error where one is given."""
+        entries, done = self.waiting.pop(0)
+        if error is None:
+            self.entries += entries
+            done.set_result(None)
         else:
-            on_done(0)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def deliver(self, outcome: int | StorageError) -> None:
-        """Complete the oldest change."""
-        _, on_done = self.submitted.pop(0)
-        on_done(outcome)
+            done.set_exception(error)
 
 
-class PenStore(HandStore):
-    """A store that nodes share: it plans when the test says that the node holds the pen."""
+class _HandLease(Lease):
+    def __init__(self, store: HandStore) -> None:
+        self._store = store
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting: list[tuple[Callable[[], Change], Callable[[int | StorageError], None]]] = []
+    async def __aenter__(self) -> Self:
+        return self
 
-    def submit(
-        self, plan: Callable[[], Change], on_done: Callable[[int | StorageError], None]
-    ) -> None:
-        self.waiting.append((plan, on_done))
+    async def __aexit__(self, *error: object) -> None:
+        pass
 
-    def plan(self, place: int = 0) -> Change:
-        """Return what the plan of one that waits comes to."""
-        return self.waiting[place][0]()
+    def commit(self, entries: Sequence[Entry], batch: UUID) -> Awaitable[None]:
+        done = asyncio.get_running_loop().create_future()
+        self._store.waiting.append((entries, done))
+        return done
 
-    def done(self, outcome: int | StorageError) -> None:
-        """Complete the oldest."""
-        _, on_done = self.waiting.pop(0)
-        on_done(outcome)
+    async def head(self) -> int:
+        return len(self._store.entries)
+
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
+        return (None,)
+
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:
+        return []
+
+    async def load(self) -> StoredState:
+        raise AssertionError("nobody else writes this store")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper import registry
 from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
-from doorkeeper.authorizer.contract import AuthorizableRequestContext
+from doorkeeper.cluster import Broker, Group, GroupMember, Topic
 from doorkeeper.errors import ApiError
-from doorkeeper.node import ApiRange, Broker, Group, GroupMember, RequestContext, Topic
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.scram_users import ScramUsers
+from doorkeeper.state.state import EMPTY
 from doorkeeper.topics import Topics, declared_id
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAudit, started
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.delegation_tokens import SignedToken
+    from doorkeeper.node import ApiRange
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"
@@ -60,6 +62,7 @@ class ANode:
         groups: Mapping[str, Group],
     ) -> None:
         self.node_id = 1
+        self.state = EMPTY
         self.cluster_id = CLUSTER_ID
         self.controller_id = 1
         self.coordinator_id = 1
@@ -193,3 +196,9 @@ def on_the_wire(response: Any, version: int) -> Any:
     decoded, end = type(response).decode(response.encode(version), 0, version)
     assert end == len(response.encode(version))
     return decoded
+
+
+def arguments(update: Any) -> tuple[Any, ...]:
+    """Return what the coroutine of an update is given, but for the services."""
+    found: tuple[Any, ...] = update.apply.args
+    return found

@@ -25,10 +25,11 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.snapshot import Snapshot
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
-from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.keys import LOG_FORMAT
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from testkit.authorizers import CollectedAudit
+from doorkeeper.request_context import AuthorizableRequestContext
+from testkit.authorizers import CollectedAudit, decide_from
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars
 from testkit.oracle_worlds import host_of, sorts_before_wildcard
@@ -85,7 +86,7 @@ def our_answer(world: World, form: str) -> Answer:
         authorizer.configure({**world["configs"], LOG_FORMAT: form})
     except ValueError:
         return {"refused": True}
-    authorizer._loaded(_snapshot(world))
+    decide_from(authorizer, _snapshot(world))
     return {
         "count": authorizer.acl_count(),
         "questions": [_decision(authorizer, audit, each) for each in world["questions"]],

@@ -12,7 +12,7 @@ from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authn.provider import Sources
-from doorkeeper.net.spec import Offers
+from doorkeeper.net.options import Offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.storage.contract import Change, ConfigKey
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG, CREDENTIAL, TOKEN, TOPIC
 from doorkeeper.storage.portable import COLUMNS, Header, Portable, Row
-from testkit.stores import AUTHOR, adding, credential, fill, removing, token, topic
+from testkit.stores import adding, config, credential, fill, removing, token, topic
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from doorkeeper.kinds.change import Change
+
 ODD = credential("odd\0\ufdd0")
 
-CHANGES = (
+CHANGES: tuple[Change, ...] = (
     adding(*range(20)),
-    Change(
-        author=AUTHOR,
-        topics_added=(topic("a"), topic("b")),
-        configs_set=((ConfigKey("", "k"), "v\0w"), (ConfigKey("1", "k"), "1")),
-        credentials_set=(ODD, credential("bob")),
-        tokens_set=(token("t1"), token("t2")),
-    ),
-    Change(
-        author=AUTHOR,
-        topics_removed=("a",),
-        topics_altered=(topic("b", 9),),
-        configs_deleted=(ConfigKey("1", "k"),),
-        credentials_deleted=(credential("bob")[0],),
-        tokens_deleted=("t1",),
-    ),
+    edit(TOPIC, set=(topic("a"), topic("b")))
+    | edit(CONFIG, set=(config("k", "v\0w"), config("k", "1", "1")))
+    | edit(CREDENTIAL, set=(ODD, credential("bob")))
+    | edit(TOKEN, set=(token("t1"), token("t2"))),
+    edit(TOPIC, set=(topic("b", 9),), deleted=(topic("a"),))
+    | edit(CONFIG, deleted=(config("k", "1", "1"),))
+    | edit(CREDENTIAL, deleted=(credential("bob"),))
+    | edit(TOKEN, deleted=(token("t1"),)),
     removing(3, 4),
 )
 

@@ -13,17 +13,18 @@ from doorkeeper.app.assembly import Assembly
 from doorkeeper.authorizer import Reconfigurable
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
-from doorkeeper.node import Alteration, AlterConfigs, AlteredResource, RequestContext
-from doorkeeper_wire.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from doorkeeper.node import Alteration, AlteredResource
+from doorkeeper.request_context import RequestContext
 from testkit.acl import request_of
 from testkit.logs import ReadableLogs, readable_logs
-from testkit.stores import NOW_MS
+from testkit.stores import NOW_MS, open_store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from doorkeeper.errors import ApiError
+    from doorkeeper.state.store import Store
 
 SET, DELETE = 0, 1
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -92,13 +93,10 @@ class Running(NamedTuple):
     ) -> list[str | None]:
         """Change keys of a broker or a topic; return the text of the refusal, or None."""
         resource = AlteredResource(is_topic, broker, tuple(Alteration(*one) for one in alterations))
-        change = AlterConfigs(
-            resources=(resource,),
-            validate_only=validate_only,
-            finish=lambda _results: IncrementalAlterConfigsResponse(),
+        results = await self.assembly.config_changes.alter_configs(
+            [resource], CONTEXT, validate_only=validate_only
         )
-        results = await self.assembly.config_changes.alter_configs(change, CONTEXT)
-        return [_text(error) for error in results]
+        return [_text(error) for error in results.values]
 
     def events(self) -> list[str]:
         """Return the events that were logged since the last call."""
@@ -110,14 +108,19 @@ def _text(error: ApiError | None) -> str | None:
 
 
 @asynccontextmanager
-async def running(folder: Path, text: str, authorizer: str = STANDARD) -> AsyncIterator[Running]:
-    """Run a server with this text at the end of its file."""
+async def running(
+    folder: Path, text: str, authorizer: str = STANDARD, store: Store | None = None
+) -> AsyncIterator[Running]:
+    """Run a server with this text at the end of its file; without a store it has its own."""
     file = folder / "server.properties"
     file.write_text(
         f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={authorizer}\n"
         f"doorkeeper.data.dir={folder / 'data'}\n{text}"
     )
+    if store is None and "doorkeeper.store=" not in text:
+        open_store(folder / "data").close()
     with readable_logs(folder / "log") as log:
-        async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
+        settings = load(file).settings
+        async with Assembly(settings, log.logs, lambda: NOW_MS, store=store) as assembly:
             await assembly.start()
             yield Running(file, assembly, log)

@@ -18,6 +18,9 @@ from doorkeeper_wire.messages.api_versions import (
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+)
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -39,6 +42,7 @@ REQUESTS: tuple[type[Any], ...] = (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
+    DescribeUserScramCredentialsRequest,
     MetadataRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,

@@ -1,23 +1,26 @@
-"""Shared stores: their settings, their tables, and changes written without an engine."""
+"""Shared stores: their settings, their tables, and changes written without a state log."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 from uuid import UUID, uuid4
 
 import asyncpg
 
+from doorkeeper.kinds.change import Author
+from doorkeeper.state.store import Entry
 from doorkeeper.storage.postgres import migrating, rows
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     from doorkeeper.config.shared_store import SharedStore
-    from doorkeeper.storage.contract import Change
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.state.store import StoredState
     from testkit.postgres import Database
 
-CLUSTER_ID: Final = "A" * 22
-SALT_KEY: Final = b"salt" * 8
 NODE_ID: Final = 7
+AUTHOR: Final = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 
 
 def store_of(url: str, *lines: str) -> SharedStore:
@@ -28,23 +31,30 @@ def store_of(url: str, *lines: str) -> SharedStore:
 
 
 async def prepared(database: Database) -> Database:
-    """Make the tables."""
+    """Create the tables."""
     connection = await asyncpg.connect(database.url())
     try:
-        await migrating.prepare(
-            connection, cluster_id=lambda: CLUSTER_ID, salt_key=lambda: SALT_KEY
-        )
+        await migrating.prepare(connection, os.urandom)
     finally:
         await connection.close()
     return database
 
 
 async def write(
-    connection: asyncpg.Connection, *changes: Change, batch: UUID | None = None
+    connection: asyncpg.Connection,
+    *changes: Change,
+    batch: UUID | None = None,
+    author: Author = AUTHOR,
 ) -> list[int]:
     """Write changes as one commit, each a revision of its own; return the revisions."""
     async with connection.transaction():
-        first = await rows.take_pen(connection) + 1
-        numbered = list(enumerate(changes, first))
-        await rows.write(connection, numbered, node_id=NODE_ID, batch=batch or uuid4())
-    return [revision for revision, _ in numbered]
+        first = await rows.take_lease(connection) + 1
+        entries = [Entry(number, author, change) for number, change in enumerate(changes, first)]
+        await rows.write(connection, entries, node_id=NODE_ID, batch=batch or uuid4())
+    return [entry.revision for entry in entries]
+
+
+async def read_state(connection: asyncpg.Connection) -> StoredState:
+    """Read everything as of one moment."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        return await rows.read_items(connection)

@@ -1,83 +1,94 @@
-"""Nodes of one database inside a test: each a store with an authorizer's timeline over it."""
+"""Nodes of one database inside a test: each a store with a state log over it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
-from doorkeeper.authorizer.plans import (
-    creation_refusals,
-    deletion_refusals,
-    plan_creation,
-    plan_deletion,
-)
-from doorkeeper.authorizer.timeline import Timeline
-from doorkeeper.storage.contract import Author, Change
+from doorkeeper.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.kinds.change import Origin
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.store import PostgresStore
-from testkit.edge import PATIENCE_S
+from testkit.shared_stores import AUTHOR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.metrics.hooks import StoreMeter
-    from doorkeeper.storage.contract import StorageError
+    from doorkeeper.state.log import Plan
 
-AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
+ORIGIN = Origin(AUTHOR)
+
+PATIENCE_S = 30.0
+"""What is milliseconds on a quiet machine."""
+
 _NUMBERS = count()
 
 
 class Node:
-    """A store, and the ACLs over it."""
+    """A store, and the state over it."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: PostgresStore, log: StateLog) -> None:
         self.store = store
-        self.timeline = Timeline(store, None)
-        store.join(self.timeline)
-        self.timeline.begin(load(store.bindings()))
-        store.start(asyncio.get_running_loop())
+        self.log = log
+
+    @property
+    def revision(self) -> int:
+        """The newest revision that the node has."""
+        return self.log.state.revision
 
     def create(self, *bindings: AclBinding) -> asyncio.Future[StorageError | None]:
         """Create bindings; the result is None or what failed."""
 
-        def plan(state: Snapshot) -> Change:
-            planned = plan_creation(state, bindings, creation_refusals(bindings), _new_id)
-            return Change(author=AUTHOR, bindings_added=planned.added)
-
-        return self._submitted(plan)
+        return self.submit(partial(plan_creation, bindings, new_id))
 
     def delete(self, wanted: AclBindingFilter) -> asyncio.Future[StorageError | None]:
         """Delete what a filter matches."""
 
-        def plan(state: Snapshot) -> Change:
-            planned = plan_deletion(state, [wanted], deletion_refusals([wanted]))
-            return Change(author=AUTHOR, bindings_removed=planned.removed)
+        return self.submit(partial(plan_deletion, [wanted], [()]))
 
-        return self._submitted(plan)
+    def submit(self, plan: Plan) -> asyncio.Future[StorageError | None]:
+        """Submit a plan; the result is None or what failed."""
+        submitted = self.log.submit(plan, ORIGIN)
 
-    def _submitted(self, plan: Callable[[Snapshot], Change]) -> asyncio.Future[StorageError | None]:
-        done: asyncio.Future[StorageError | None] = asyncio.get_running_loop().create_future()
-        self.timeline.submit(plan, done.set_result)
-        return done
+        async def outcome() -> StorageError | None:
+            try:
+                await submitted
+            except StorageError as error:
+                return error
+            return None
+
+        return asyncio.ensure_future(outcome())
 
     def seen(self) -> list[AclBinding]:
-        """Return all that decisions are made from."""
-        return find(self.timeline.visible, ANY_BINDING)
+        """Return all ACLs from which decisions are made."""
+        return find(self.log.state.acls, ANY_BINDING)
 
     async def reaches(self, revision: int) -> None:
         """Wait until the node has a revision."""
-        async with asyncio.timeout(PATIENCE_S):
-            while self.store.revision < revision:  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.002)
+        await comes(lambda: self.revision >= revision)
+
+    async def reachable(self) -> None:
+        """Wait until the store answers both connections: each comes back in its own time."""
+        await comes(lambda: self.store.unavailable is None)
+
+
+async def comes(true: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not true():  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.002)
 
 
 def connecting(url: str, **options: Any) -> Callable[[], Awaitable[asyncpg.Connection]]:
@@ -95,25 +106,33 @@ async def node(
     url: str,
     node_id: int = 1,
     timeout_s: float = 5,
+    *,
+    connect: Callable[[], Awaitable[asyncpg.Connection]] | None = None,
     retention_days: int = -1,
+    lease_timeout_s: float = 3,
+    identity_file: Path | None = None,
     meter: StoreMeter | None = None,
 ) -> AsyncIterator[Node]:
     """Open a node; it ends with the context."""
     store = await PostgresStore.open(
-        connecting(url),
+        connecting(url) if connect is None else connect,
         name="the test's",
         node_id=node_id,
         random_bytes=os.urandom,
         timeout_s=timeout_s,
         retention_days=retention_days,
+        lease_timeout_s=lease_timeout_s,
+        identity_file=identity_file,
         meter=meter,
     )
-    made = Node(store)
+    log = StateLog(store)
     try:
-        yield made
+        await log.start()
+        yield Node(store, log)
     finally:
-        await store.aclose()
+        await log.aclose()
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """Return the id of a new binding."""
     return f"{next(_NUMBERS):022}"

@@ -14,25 +14,33 @@ import itertools
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from testkit.stores import adding, removing, started_store, submitting
+from doorkeeper.kinds.change import Origin
+from doorkeeper.state.log import StateLog
+from testkit.stores import AUTHOR, adding, open_store, removing
+
+if TYPE_CHECKING:
+    from doorkeeper.kinds.change import Change
 
 SUBMITTERS = 16
 
 
 async def main(data_dir: Path, first: int) -> None:
     """Change the store for ever."""
-    store = started_store(data_dir)
+    log = StateLog(open_store(data_dir))
+    await log.start()
     numbers = itertools.count(first)
 
-    def acknowledge(sign: str, number: int, result: object) -> None:
-        os.write(1, f"{sign}{number} {result}\n".encode())
+    async def submit(sign: str, number: int, change: Change) -> None:
+        committed = await log.submit(lambda _: change, Origin(AUTHOR))
+        os.write(1, f"{sign}{number} {committed.revision}\n".encode())
 
     async def submit_forever() -> None:
         for number in numbers:
-            acknowledge("+", number, await submitting(store, adding(number)))
+            await submit("+", number, adding(number))
             if number % 3 == 0:
-                acknowledge("-", number, await submitting(store, removing(number)))
+                await submit("-", number, removing(number))
 
     await asyncio.gather(*(submit_forever() for _ in range(SUBMITTERS)))
 

@@ -1,9 +1,10 @@
-"""Embedded stores for tests: bindings by number, and changes one can wait for."""
+"""Embedded stores for tests: bindings by number, and commits one can wait for."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import uuid
 from typing import TYPE_CHECKING
 
 import apsw
@@ -17,26 +18,22 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.authn.credentials import ScramCredential
-from doorkeeper.storage.contract import (
-    Author,
-    Change,
-    CredentialKey,
-    StorageError,
-    Store,
-    StoredBinding,
-    StoredToken,
-    StoredTopic,
-)
-from doorkeeper.storage.embedded import EmbeddedStore
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
+from doorkeeper.state.store import Entry
+from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.migrations import MIGRATIONS, Migration
+from doorkeeper.storage.rows import execute, log_statements
+from doorkeeper.storage.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from doorkeeper.kinds.change import Change
     from doorkeeper.metrics.hooks import StoreMeter
+    from doorkeeper.state.store import Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 
@@ -69,13 +66,18 @@ def topic(name: str, partitions: int = 3) -> StoredTopic:
     return StoredTopic(name, bytes(range(16)), partitions, 1, {"cleanup.policy": "compact"})
 
 
+def config(name: str, value: str, broker: str = "") -> StoredConfig:
+    """Return a dynamic value, by default of all nodes."""
+    return StoredConfig(broker, name, value)
+
+
 def credential(
     user: str, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096
-) -> tuple[CredentialKey, ScramCredential]:
+) -> StoredCredential:
     """Return a credential that no password makes; its bytes depend on the user."""
     name = user.encode()
-    made = ScramCredential(b"salt\0" + name, b"stored\xff" + name, b"server" + name, iterations)
-    return CredentialKey(user, mechanism), made
+    keys = (b"salt\0" + name, b"stored\xff" + name, b"server" + name)
+    return StoredCredential(user, mechanism, *keys, iterations)
 
 
 def token(token_id: str, owner: str = "User:alice") -> StoredToken:
@@ -87,17 +89,12 @@ def token(token_id: str, owner: str = "User:alice") -> StoredToken:
 
 def adding(*numbers: int) -> Change:
     """Return the change that adds the bindings with these numbers."""
-    return Change(author=AUTHOR, bindings_added=tuple(map(binding, numbers)))
+    return edit(ACL, set=map(binding, numbers))
 
 
 def removing(*numbers: int) -> Change:
     """Return the change that removes the bindings with these numbers."""
-    return Change(author=AUTHOR, bindings_removed=tuple(map(binding, numbers)))
-
-
-def plan(change: Change) -> Callable[[], Change]:
-    """Return the plan that comes to a change whatever the state."""
-    return lambda: change
+    return edit(ACL, deleted=map(binding, numbers))
 
 
 def open_store(
@@ -107,48 +104,51 @@ def open_store(
     random_bytes: Callable[[int], bytes] = os.urandom,
     cluster_id: str | None = None,
     retention_days: int = -1,
-    migrations: tuple[Migration, ...] = MIGRATIONS,
     meter: StoreMeter | None = None,
-) -> EmbeddedStore:
+    identity_file: Path | None = None,
+    create: bool = True,
+) -> SqliteStore:
     """Open a store with a clock that stands still."""
-    return EmbeddedStore.open(
+    return SqliteStore.open(
         data_dir,
         now_ms=now_ms,
         random_bytes=random_bytes,
         cluster_id=cluster_id,
         retention_days=retention_days,
-        migrations=migrations,
         meter=meter,
+        identity_file=identity_file,
+        create=create,
     )
 
 
-def started_store(data_dir: Path) -> EmbeddedStore:
+def started_store(data_dir: Path) -> SqliteStore:
     """Open a store and start it on the running loop."""
     store = open_store(data_dir)
     store.start(asyncio.get_running_loop())
     return store
 
 
-def submitting(store: Store, change: Change) -> asyncio.Future[int | StorageError]:
-    """Submit a change and return the future of its result; an error is a result."""
-    done: asyncio.Future[int | StorageError] = asyncio.get_running_loop().create_future()
-    store.submit(plan(change), done.set_result)
-    return done
+async def commit(store: Store, *changes: Change) -> int:
+    """Commit changes as one transaction, each a revision of its own; return the last revision."""
+    async with store.lease() as lease:
+        first = await lease.head() + 1
+        entries = [Entry(revision, AUTHOR, each) for revision, each in enumerate(changes, first)]
+        await lease.commit(entries, uuid.uuid4())
+        return entries[-1].revision
 
 
 async def fill(data_dir: Path, *changes: Change) -> None:
     """Open a store, commit each change as a revision of its own, close the store."""
     store = started_store(data_dir)
     for change in changes:
-        result = await submitting(store, change)
-        assert isinstance(result, int), result
+        await commit(store, change)
     store.close()
 
 
 def numbers_in(data_dir: Path) -> list[int]:
     """Open a store, return the numbers of its bindings, sorted, and close it."""
     store = open_store(data_dir)
-    numbers = sorted(int(stored.binding_id) for stored in store.bindings())
+    numbers = sorted(int(stored.binding_id) for stored in store.rows(ACL))
     store.close()
     return numbers
 
@@ -160,3 +160,16 @@ def query(data_dir: Path, statement: str) -> list[tuple[object, ...]]:
         return list(connection.execute(statement))
     finally:
         connection.close()
+
+
+def create_tables(connection: apsw.Connection) -> None:
+    """Create the tables of a store in a database."""
+    connection.execute(schema.META + schema.TABLES + schema.TRIGGERS)
+    connection.pragma("application_id", schema.APPLICATION_ID)
+
+
+def append(
+    connection: apsw.Connection, change: Change, revision: int, time_ms: int = NOW_MS
+) -> None:
+    """Write a change as a revision."""
+    execute(connection, log_statements([Entry(revision, AUTHOR, change)], time_ms))

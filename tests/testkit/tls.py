@@ -7,7 +7,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.net.spec import ListenerSpec, Offers
+from doorkeeper.net.options import ListenerSpec, Offers
 from doorkeeper.tls.context import made_of
 from doorkeeper.tls.settings import TlsSettings
 from doorkeeper.tls.sources import files_of

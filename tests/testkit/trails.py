@@ -107,8 +107,8 @@ class HandLoop:
         self.later.append((delay_s, call, timer))
         return timer
 
-    def call_soon_threadsafe(self, call: Callable[[], None]) -> None:
-        call()
+    def call_soon_threadsafe(self, call: Callable[..., None], *arguments: object) -> None:
+        call(*arguments)
 
     def fire(self) -> None:
         """Make all later calls that were not cancelled."""
@@ -121,6 +121,24 @@ class HandLoop:
     def loop(self) -> asyncio.AbstractEventLoop:
         loop: Any = self
         return loop  # type: ignore[no-any-return]
+
+
+class Waiter:
+    """Waits without a loop; what it is given is appended to a list."""
+
+    def __init__(self, told: list[str | None]) -> None:
+        self._told = told
+
+    def done(self) -> bool:
+        return False
+
+    def set_result(self, problem: str | None) -> None:
+        self._told.append(problem)
+
+    @property
+    def future(self) -> asyncio.Future[str | None]:
+        waiter: Any = self
+        return waiter  # type: ignore[no-any-return]
 
 
 class Disk:

@@ -21,8 +21,8 @@ from doorkeeper_pipeline.tables import contents, places
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper_pipeline.sources.files import SourceFile
     from doorkeeper_pipeline.sources.parsed import Parsed
+    from doorkeeper_pipeline.tables.source_file import SourceFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import followed
 from doorkeeper_pipeline.sources import acl_sets
-from doorkeeper_pipeline.sources.files import SourceFile, described, listed
+from doorkeeper_pipeline.sources.files import described, listed
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
 from doorkeeper_pipeline.tables.staging import Staged, locked
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
 

@@ -9,6 +9,7 @@ Source: the tables of ``docs/storage.md``.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -27,13 +28,11 @@ SOURCE = "change-log"
 APPLICATION_ID = 0x446F6F72
 """In the header of a store of Doorkeeper."""
 
-CREATED, DELETED = 1, 2
+ACL = "acl"
+"""The kind of the rows that are read: the key is the binding's id, the value its seven cells."""
+
 BUSY_MS = 5000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-
-_COLUMNS = (
-    "binding_id, resource_type, name, pattern_type, principal, host, operation, permission_type"
-)
 
 
 def is_store(path: Path) -> bool:
@@ -65,7 +64,10 @@ def read(path: Path) -> pl.DataFrame:
             connection.set_busy_timeout(BUSY_MS)
             if connection.pragma("application_id") != APPLICATION_ID:
                 raise Unreadable(f"{path}: this is a database, but not a store of Doorkeeper")
-            connection.execute("BEGIN")  # log and bindings from one moment
+            connection.execute("BEGIN")  # log and items from one moment
+            tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'item'")
+            if not tables.get:
+                raise Unreadable(f"{path}: an older store: doorkeeper store migrate converts it")
             rows = _intervals(connection)
         finally:
             connection.close()
@@ -78,29 +80,32 @@ def _intervals(connection: apsw.Connection) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     in_force: dict[str, dict[str, Any]] = {}
     log = connection.execute(
-        f"SELECT kind, revision, time_ms, author_principal, {_COLUMNS} FROM change_log"  # noqa: S608
-        f" WHERE kind IN ({CREATED}, {DELETED}) ORDER BY revision, item"
+        "SELECT deleted, revision, time_ms, author_principal, key, value FROM change_log"
+        " WHERE kind = ? ORDER BY revision, item",
+        (ACL,),
     )
-    for kind, revision, time_ms, author, *binding in log:
+    for deleted, revision, time_ms, author, key, value in log:
         at = EPOCH + dt.timedelta(milliseconds=time_ms)
-        if kind == CREATED:
-            row = _row(binding, valid_from=at, from_revision=revision, created_by=author)
-            in_force[row["binding_id"]] = row
+        if not deleted:
+            row = _row(key, value, valid_from=at, from_revision=revision, created_by=author)
+            in_force[key] = row
             found.append(row)
             continue
-        ended = in_force.pop(binding[0], None)
+        ended = in_force.pop(key, None)
         if ended is None:
-            ended = _row(binding)
+            ended = _row(key, value)
             found.append(ended)
         ended.update(valid_to=at, to_revision=revision, removed_by=author)
-    for *binding, revision in connection.execute(f"SELECT {_COLUMNS}, revision FROM bindings"):  # noqa: S608
-        if binding[0] not in in_force:
-            found.append(_row(binding, from_revision=revision))
+    items = connection.execute("SELECT key, value, revision FROM item WHERE kind = ?", (ACL,))
+    for key, value, revision in items:
+        if key not in in_force:
+            found.append(_row(key, value, from_revision=revision))
     return found
 
 
-def _row(binding: list[Any], **known: object) -> dict[str, Any]:
-    binding_id, resource_type, name, pattern_type, principal, host, operation, permission = binding
+def _row(binding_id: str, value: str, **known: object) -> dict[str, Any]:
+    cells = json.loads(value)
+    resource_type, name, pattern_type, principal, host, operation, permission = cells[:7]
     return {
         "binding_id": binding_id,
         "resource_type": ResourceType(resource_type).name,

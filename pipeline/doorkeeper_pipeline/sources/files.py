@@ -8,15 +8,14 @@ compressed, is what the manifest knows it by, beside path, size, time and number
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, source_of
+from doorkeeper_pipeline.tables.source_file import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,34 +25,6 @@ IDENTITY_BYTES = 4096
 
 UNFINISHED = (".open", ".tmp", ".part", ".swp", ".lock", ".reserve")
 """Ends of names of what somebody is still writing, and of what a server keeps for itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
-    """An input file as it was found.
-
-    Attributes:
-        path: Where, absolute.
-        source: What it is, one of SOURCES.
-        how: How it is compressed: gz, zst or nothing.
-        size: Bytes.
-        mtime_ns: When it was changed last.
-        inode: Its number in the file system.
-        beginning: Its first IDENTITY_BYTES, uncompressed.
-
-    """
-
-    path: str
-    source: str
-    how: str
-    size: int
-    mtime_ns: int
-    inode: int
-    beginning: bytes
-
-    def digest(self, size: int | None = None) -> str:
-        """Return the digest of the beginning, or of its first bytes."""
-        return hashlib.sha256(self.beginning[:size]).hexdigest()
 
 
 def listed(places: Iterable[str]) -> list[Path]:

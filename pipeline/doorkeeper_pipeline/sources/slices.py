@@ -11,7 +11,7 @@ from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 if TYPE_CHECKING:
     from typing import IO
 
-    from doorkeeper_pipeline.sources.files import SourceFile
+    from doorkeeper_pipeline.tables.source_file import SourceFile
 
 SLICE_BYTES = 256 << 20
 """Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""

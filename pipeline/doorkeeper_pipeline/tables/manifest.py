@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper_pipeline.sources.files import SourceFile
+    from doorkeeper_pipeline.tables.source_file import SourceFile
 
 ID_LENGTH = 16
 ID_BYTES = 128

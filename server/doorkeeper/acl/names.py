@@ -22,6 +22,7 @@ from doorkeeper.acl.model import WILDCARD, PatternType
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 
@@ -59,19 +60,22 @@ class Names(NamedTuple, Generic[V]):
         return Names(literals, prefixes.set(name, value), lengths, counts)
 
     def updated(self, literals: dict[str, V], prefixes: dict[str, V]) -> Names[V]:
-        """Return the index with the values of many patterns set."""
+        """Set the values of many patterns; an empty value deletes its pattern."""
         before_literals, before_prefixes, lengths, counts = self
-        if literals:
-            before_literals = before_literals.update(literals)
-        new = [len(name) for name in prefixes if name not in before_prefixes]
-        if new:
-            grown = dict(counts)
-            for size in new:
-                grown[size] = grown.get(size, 0) + 1
-            counts, lengths = Map(grown), tuple(sorted(grown))
-        if prefixes:
-            before_prefixes = before_prefixes.update(prefixes)
-        return Names(before_literals, before_prefixes, lengths, counts)
+        changed: dict[int, int] = {}
+        for name, value in prefixes.items():
+            difference = bool(value) - (name in before_prefixes)
+            if difference:
+                changed[len(name)] = changed.get(len(name), counts.get(len(name), 0)) + difference
+        if changed:
+            counts = update_map(counts, changed)
+            lengths = tuple(sorted(counts))
+        return Names(
+            update_map(before_literals, literals) if literals else before_literals,
+            update_map(before_prefixes, prefixes) if prefixes else before_prefixes,
+            lengths,
+            counts,
+        )
 
     def without(self, name: str, pattern_type: PatternType) -> Names[V]:
         """Return the index without a pattern that it holds."""
@@ -109,6 +113,19 @@ class Names(NamedTuple, Generic[V]):
             value = prefixes.get(prefix)
             if value is not None:
                 yield prefix, value
+
+
+def update_map(before: Map[K, V], values: dict[K, V]) -> Map[K, V]:
+    """Return the map with many values set; a key whose value is empty is removed."""
+    if all(values.values()):
+        return before.update(values)
+    mutation = before.mutate()
+    for key, value in values.items():
+        if value:
+            mutation[key] = value
+        else:
+            mutation.pop(key, None)
+    return mutation.finish()
 
 
 def empty_names() -> Names[V]:

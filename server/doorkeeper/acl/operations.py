@@ -126,6 +126,12 @@ def entry_bit(operation: AclOperation, permission_type: AclPermissionType) -> in
     return 1 << operation if permission_type is _ALLOW else 1 << operation + DENY_SHIFT
 
 
+ENTRY_BITS: tuple[tuple[int, ...], ...] = tuple(
+    tuple(entry_bit(operation, permission_type) for operation in AclOperation)
+    for permission_type in AclPermissionType
+)
+"""By codes of permission and operation: the bit that stands for an entry in a mask."""
+
 _ENTRIES = tuple(
     (entry_bit(operation, permission_type), (operation, permission_type))
     for operation in AclOperation

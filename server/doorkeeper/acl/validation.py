@@ -53,6 +53,11 @@ def check_binding(binding: AclBinding) -> ApiError | None:
     return _invalid(_fault(binding))
 
 
+def check_new(binding: AclBinding) -> ApiError | None:
+    """Return why no answer could carry the binding, or why it cannot be stored, or None."""
+    return unencodable(binding) or check_binding(binding)
+
+
 def _fault(binding: AclBinding) -> str:
     """Return the first rule that a binding breaks."""
     text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)

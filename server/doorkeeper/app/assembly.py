@@ -1,15 +1,16 @@
 """From settings to a running server, and its orderly end.
 
-    trail       its folder taken, where there is one
-    store       opened, then everything in it is read
+    audit log   its folder taken, where there is one
+    store       opened, then everything in it is read but the ACLs
     authorizer  made and configured
-    node        topics, groups (of the store and the catalog), who decides
+    node        the state of the log, and the authorizer
     edge        ports bound, nobody let in
     nodes       where the store is shared: this one becomes one of them
+    state log   started: ACLs are loaded, then changes are taken
     authorizer  started with the addresses
     edge        each listener opens when the authorizer says so
 
-The end goes the same way back: the edge drains; authorizer, store and trail close.
+The end goes the same way back: the edge drains; authorizer, state log and audit log close.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING, Self
 
 from doorkeeper import registry
 from doorkeeper.acl_rows import AclRows
-from doorkeeper.app.answer_truth import AnswerTruth
 from doorkeeper.app.auditing import audit_sink, trail_of, watch
 from doorkeeper.app.authorizing import (
     authorizer_of,
@@ -34,34 +34,31 @@ from doorkeeper.app.authorizing import (
 )
 from doorkeeper.app.catalogs import NOTHING, catalog_of, declared_by
 from doorkeeper.app.closing import close
-from doorkeeper.app.config_changes import ConfigChanges, dynamic_values_of
-from doorkeeper.app.credential_changes import CredentialChanges
+from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.doors import Doors
 from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.live_node import LiveNode
 from doorkeeper.app.nodes import membership_of
 from doorkeeper.app.reconfiguring import Reconfiguring
-from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.services import NodeServices
-from doorkeeper.app.stores import opened_store
-from doorkeeper.app.token_changes import TokenChanges
-from doorkeeper.app.topic_changes import TopicChanges
+from doorkeeper.app.stores import opened_store, utc_ms
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
 from doorkeeper.connection import Connection
+from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
-from doorkeeper.remembering import AnswerMemory
-from doorkeeper.scram_users import ScramUsers
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.topics import Topics, topic_of
+from doorkeeper.response_cache import ResponseCache
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.store import StorageError
+from doorkeeper.tokens import Tokens
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -69,14 +66,17 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.operating import Operating
     from doorkeeper.audit.trail import Trail
+    from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
+    from doorkeeper.exchange import Version
+    from doorkeeper.kinds.change import Committed
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
-    from doorkeeper.net.spec import Offers
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.net.options import Offers
+    from doorkeeper.state.store import Store
 
 
 CLOSE_TIMEOUT_S = 2.0
@@ -90,7 +90,7 @@ class Assembly:
         self,
         settings: Settings,
         logs: Logs,
-        now_ms: Callable[[], int],
+        now_ms: Callable[[], int] | None = None,
         *,
         store: Store | None = None,
         connect: Callable[..., Connection] = Connection,
@@ -102,7 +102,8 @@ class Assembly:
         """
         self._settings = settings
         self._logs = logs
-        self._now_ms = now_ms
+        self._now_ms = now_ms or utc_ms
+        self._store_now_ms = now_ms
         self._store = store
         self._connect = connect
         self._log: Logger = logs.logger("doorkeeper.server")
@@ -119,7 +120,7 @@ class Assembly:
         self._draining = False
         self._authorizer_started = False
         self.trail: Trail | None = None
-        """The record of what is decided and changed."""
+        """The audit log."""
         self.declared = NOTHING
         """What the catalog declares, which a reload compares with the new one."""
         self.addresses: dict[str, str] = {}
@@ -145,76 +146,56 @@ class Assembly:
             raise StartError(placed(self._settings.entries, error)) from error
 
     async def _start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.trail = self._open_trail(loop)
-        store = await self._open_store()
-        self._opened.push_async_callback(store.aclose)
-        if self.trail is not None:
-            store = RecordedStore(store, self.trail.changed)
-        settings = self._use_kept(store)
+        self.trail = self._open_trail(asyncio.get_running_loop())
+        self.log = await self._open_log()
+        settings = self._use_stored()
         problems: list[str] = []
-        catalog = self._make_authorizer(settings, store, problems)
-        self.credential_changes = CredentialChanges(
-            ScramUsers(store.credentials()), store, loop, self._log
-        )
-        self.token_changes = self._make_tokens(settings, store)
-        offers = await self._open_doors(store, settings, problems)
+        catalog = self._make_authorizer(settings, problems)
+        self.tokens = self._make_tokens(settings)
+        offers = await self._open_doors(settings, problems)
         if problems:
             raise StartError(*problems)
-        self.declared = declared_by(catalog, store.cluster_id)
-        self.topic_changes = TopicChanges(
-            Topics(self.declared.topics).with_stored(map(topic_of, store.topics())),
-            store,
-            loop,
-            on_failure=self._not_stored,
-        )
+        self.declared = declared_by(catalog, self.log.cluster_id)
+        self.log.declare(self.declared.topics)
+        self.log.amend(groups=self.declared.groups)
         self.node = LiveNode(
             settings=settings,
-            cluster_id=store.cluster_id,
+            log=self.log,
             authorizer=self.guarded,
-            topic_changes=self.topic_changes,
-            credential_changes=self.credential_changes,
-            tokens=self.token_changes,
-            groups=self.declared.groups,
+            tokens=self.tokens,
             random_bytes=os.urandom,
         )
         if self.guarded is not None:
             self.node.acl_rows = AclRows(self.guarded.snapshot)
-        services = NodeServices(self.topic_changes, self.credential_changes, self.token_changes)
+        timeout_s = settings.update_timeout_ms / 1000
+        services = NodeServices(self.log, self.tokens, self.guarded, timeout_s)
         self.edge = self._make_edge(settings, offers, services)
         self.reconfiguring = Reconfiguring(
             node=self.node,
             authorizer=self.authorizer,
             edge=self.edge,
             doors=self.doors,
-            tokens=self.token_changes,
+            tokens=self.tokens,
             logs=self._logs,
         )
-        self.config_changes = ConfigChanges(
-            store, self.reconfiguring, self.topic_changes, self._log
-        )
-        services.config_changes = self.config_changes
-        await self._open_operations(settings, store)
+        self.config_changes = ConfigChanges(self.log, self.reconfiguring, self._log)
+        self._opened.callback(self.config_changes.close)
+        services.configs = self.config_changes
+        await self._open_operations(settings)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         await self._join_others(settings)
-        store.start(loop)
+        self.log.start()
         self.doors.watch(self.edge.use_offers)
         await self._open_listeners(self.guarded, endpoints)
-        self._begin_changes()
-        self._record_start(settings, store)
+        self.tokens.start()
+        self._record_start(settings)
 
-    def _begin_changes(self) -> None:
-        self.topic_changes.begin()
-        self.credential_changes.begin()
-        self.token_changes.begin()
-        self.config_changes.begin()
-
-    def _record_start(self, settings: Settings, store: Store) -> None:
+    def _record_start(self, settings: Settings) -> None:
         if self.trail is not None:
             self.trail.started(
-                cluster_id=store.cluster_id,
+                cluster_id=self.log.cluster_id,
                 version=__version__,
                 authorizer=settings.authorizer_class_name or None,
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
@@ -230,7 +211,7 @@ class Assembly:
             self._opened.callback(trail.close)
         return trail
 
-    async def _open_operations(self, settings: Settings, store: Store) -> None:
+    async def _open_operations(self, settings: Settings) -> None:
         if settings.http is None:
             return
         # What it needs of others is imported only where it is on.
@@ -239,7 +220,7 @@ class Assembly:
         parts = Parts(
             self.edge,
             limits_of(settings),
-            store,
+            self.log,
             self.node,
             self.guarded,
             loaded=lambda: self._loaded,
@@ -261,7 +242,7 @@ class Assembly:
     async def _join_others(self, settings: Settings) -> None:
         """Become one of the nodes that share the store; leave them before the edge drains."""
         log = self._logs.logger("doorkeeper.nodes")
-        membership = membership_of(settings, self.node, self.token_changes, log)
+        membership = membership_of(settings, self.node, self.tokens, log)
         if membership is not None and self._store is None:
             self._opened.push_async_callback(membership.leave)
             await membership.enter()
@@ -276,26 +257,29 @@ class Assembly:
             self.guarded,
             services,
             self._logs.logger("doorkeeper.net"),
-            apis=partial(registry.api, optional=settings.clients_join_group),
+            apis=registry.apis(optional=settings.clients_join_group).get,
             connect=self._connected(),
             requests=None if settings.http is None else RequestMeter(self.meters),
-            trail=self.trail,
+            audit_log=self.trail,
             request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
         )
 
     def _connected(self) -> Callable[..., Connection]:
-        """Return what makes connections: plain ones share a memory, others have faults to keep."""
+        """Return what makes connections: plain ones share a cache, others have faults to keep."""
         if self._connect is not Connection:
             return self._connect
-        truth = AnswerTruth(self.node, self.guarded)
-        memory = AnswerMemory(truth.of, self.guarded, limits_of(self._settings))
-        return partial(Connection, memory=memory)
+        guarded = self.guarded
+        version = self._version if guarded is None else guarded.version
+        cache = ResponseCache(version, guarded, limits_of(self._settings))
+        return partial(Connection, cache=cache)
 
-    def _make_tokens(self, settings: Settings, store: Store) -> TokenChanges:
-        tokens = TokenChanges(
-            store.tokens(),
-            store,
-            asyncio.get_running_loop(),
+    def _version(self) -> Version:
+        """Return what responses are built from where there is no authorizer: the state alone."""
+        return (self.node.version,)
+
+    def _make_tokens(self, settings: Settings) -> Tokens:
+        tokens = Tokens(
+            self.log,
             now_ms=self._now_ms,
             random_bytes=os.urandom,
             logger=self._logs.logger("doorkeeper.tokens"),
@@ -304,15 +288,13 @@ class Assembly:
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_doors(
-        self, store: Store, settings: Settings, problems: list[str]
-    ) -> dict[str, Offers]:
+    async def _open_doors(self, settings: Settings, problems: list[str]) -> dict[str, Offers]:
         """Make and start what clients prove with who they are; note what is wrong with it."""
         sources = Sources(
-            scram_credential=self.credential_changes.credential,
-            scram_iterations=self.credential_changes.usual_iterations,
-            token_login=self.token_changes.login,
-            salt_key=store.salt_key,
+            scram_credential=self._scram_credential,
+            scram_iterations=self._scram_iterations,
+            token_login=self.tokens.login,
+            salt_key=self.log.store.identity.salt_key,
             now_ms=self._now_ms,
             logger=self._logs.logger("doorkeeper.authn"),
         )
@@ -324,11 +306,49 @@ class Assembly:
             problems += [placed(settings.entries, ValueError(each)) for each in error.problems]
             return {}
 
-    async def _open_store(self) -> Store:
-        if self._store is not None:
-            return self._store
-        meter = StoreMeter(self.meters)
-        return await opened_store(self._settings, now_ms=self._now_ms, meter=meter)
+    def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return self.log.state.credentials.credential(mechanism, user)
+
+    def _scram_iterations(self, mechanism: str) -> int:
+        return self.log.state.credentials.usual_iterations(mechanism)
+
+    async def _open_log(self) -> StateLog:
+        """Open the store, and the log of the state over it."""
+        settings = self._settings
+        store = self._store
+        if store is None:
+            store = await opened_store(
+                settings,
+                now_ms=self._store_now_ms,
+                meter=StoreMeter(self.meters),
+                logger=self._log,
+            )
+        self._opened.push_async_callback(store.aclose)
+        max_age_ms = settings.store_max_age_ms
+        log = StateLog(
+            store,
+            self._logs.logger("doorkeeper.state"),
+            max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
+        )
+        self._opened.push_async_callback(log.aclose)
+        if self.trail is not None:
+            log.subscribe(self.trail.committed)
+        log.subscribe(self._note_credentials, CREDENTIAL)
+        return log
+
+    def _note_credentials(self, committed: Committed) -> None:
+        """Log whose SCRAM credentials this node has changed."""
+        edit = committed.change.get(CREDENTIAL)
+        if edit is None or committed.origin is None:
+            return
+        author = committed.origin.author
+        self._log.info(
+            "SCRAM credentials changed",
+            set=", ".join(f"{each.user} ({each.mechanism})" for each in edit.set),
+            deleted=", ".join(f"{each.user} ({each.mechanism})" for each in edit.deleted),
+            principal=author.principal,
+            host=author.host,
+        )
 
     def _audit_sink(self, settings: Settings) -> AuditSink:
         def opened(file: AuthorizerFile) -> None:
@@ -337,13 +357,11 @@ class Assembly:
         path = settings.authorizer_log_file
         return audit_sink(path, self._logs.audit, self._log, opened)
 
-    def _make_authorizer(
-        self, settings: Settings, store: Store, problems: list[str]
-    ) -> Catalog | None:
+    def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
         """Make the authorizer, and return the catalog; note what is wrong with both."""
         catalog = None
         try:
-            self.authorizer = authorizer_of(settings.entries, store, self._audit_sink(settings))
+            self.authorizer = authorizer_of(settings.entries, self.log, self._audit_sink(settings))
         except StartError as error:
             problems += error.problems
         if self.authorizer is not None:
@@ -357,9 +375,9 @@ class Assembly:
             problems += error.problems
         return catalog
 
-    def _use_kept(self, store: Store) -> Settings:
-        """Put the dynamic values of the store over the file; tell which of them do not fit it."""
-        values = dynamic_values_of(store, self._settings.node_id)
+    def _use_stored(self) -> Settings:
+        """Put the dynamic values of the store over the file; log which of them do not fit it."""
+        values = dynamic_values(self.log.state.configs, self._settings.node_id)
         self._settings, problems = with_kept(self._settings, values)
         for problem in problems:
             self._log.error("a dynamic value has no effect", problem=str(problem))
@@ -424,9 +442,6 @@ class Assembly:
         cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)
         if cut_off:
             self._log.warning("connections cut off", connections=cut_off)
-
-    def _not_stored(self, error: StorageError) -> None:
-        self._log.error("topics could not be stored", cause=str(error))
 
 
 def _succeeded(wait: asyncio.Future[None]) -> bool:

@@ -1,4 +1,4 @@
-"""The audit trail that the configuration names, and what is put between it and the others."""
+"""The audit log that the configuration names, and what it records of the authorizer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.authorizer.contract import KeepsInStore
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def trail_of(
     logger: TrailLogger,
     meter: Meter,
 ) -> Trail | None:
-    """Return the trail, which is being written from now on; None where there is to be none.
+    """Return the audit log, which is being written from now on; None where there is to be none.
 
     Raises:
         StartError: its folder cannot be used.
@@ -40,7 +39,7 @@ def trail_of(
     """
     if settings.folder is None:
         return None
-    # A server without a trail imports nothing of it.
+    # A server without an audit log imports nothing of it.
     from doorkeeper.audit.files import TrailError  # noqa: PLC0415
     from doorkeeper.audit.options import Recorded, Sync, TrailOptions  # noqa: PLC0415
     from doorkeeper.audit.trail import Trail  # noqa: PLC0415
@@ -95,9 +94,9 @@ def audit_sink(
 
 def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
     """Have the decisions of an authorizer recorded, and its changes where only it has them."""
-    trail.watches(
-        authorizer if isinstance(authorizer, StandardAuthorizer) else None,
-        keeps_elsewhere=not isinstance(authorizer, KeepsInStore),
-    )
+    if isinstance(authorizer, StandardAuthorizer):
+        trail.explain_by(authorizer)
     if trail.records_decisions:
-        guarded.decided, guarded.told_again = trail.decided, trail.told_again
+        guarded.on_decision, guarded.on_repeat = trail.on_decision, trail.on_repeat
+    if not isinstance(authorizer, KeepsInStore):
+        guarded.on_update = trail.updated

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from doorkeeper.app.closing import close
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaiting import as_future
-from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint, KeepsInStore
+from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.properties import Entry
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.state.log import StateLog
 
 
 async def check_authorizer(entries: Sequence[Entry]) -> None:
@@ -40,7 +40,7 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
 
 
 def authorizer_of(
-    entries: Sequence[Entry], store: Store | None = None, audit: AuditSink | None = None
+    entries: Sequence[Entry], log: StateLog | None = None, audit: AuditSink | None = None
 ) -> Authorizer | None:
     """Return the configured authorizer, not started; None where there is to be none.
 
@@ -59,8 +59,8 @@ def authorizer_of(
     authorizer: Authorizer | None = None
     try:
         authorizer = StandardAuthorizer(audit=audit) if found is StandardAuthorizer else found()
-        if store is not None and isinstance(authorizer, KeepsInStore):
-            authorizer.attach(store)
+        if log is not None and isinstance(authorizer, KeepsInStore):
+            authorizer.attach(log)
         authorizer.configure(originals)
     except (Exception, SystemExit) as error:
         # A plug-in may fail in any way; the operator learns in one line which one it is.

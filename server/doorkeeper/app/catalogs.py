@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.catalog.loading import Catalog, Mark
-    from doorkeeper.node import Group
+    from doorkeeper.cluster import Group
     from doorkeeper.pieces import Pieces
     from doorkeeper.topics import Layer
 

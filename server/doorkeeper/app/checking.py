@@ -19,13 +19,13 @@ from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.properties import Entry
     from doorkeeper.config.settings import Settings
 
 

@@ -1,101 +1,89 @@
 """Changing keys of brokers and topics over the wire: judged, durable, then used.
 
-One request at a time: each is judged on what the one before it left. A value is kept in the store
-before it is used; where an authorizer fails to use what it accepted, the old values are kept again.
+One request at a time: each is judged on what the one before it left. A value is stored before it
+is used; where an authorizer fails to use what it accepted, the old values are stored again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.not_stored import not_stored
-from doorkeeper.app.topic_changes import author_of
 from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import settled
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.storage.contract import Change, ConfigKey, Participant, StorageError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG, StoredConfig
+from doorkeeper.results import Results
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import commit
+from doorkeeper.topic_plans import alter_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
-    from doorkeeper.app.topic_changes import TopicChanges
     from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change, Committed, Origin
+    from doorkeeper.kinds.table import Table
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.node import AlterConfigs, AlteredResource, RequestContext
-    from doorkeeper.storage.contract import Author, Store, StoredState
+    from doorkeeper.node import AlteredResource
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.log import StateLog
 
 ALL_BROKERS = ""
 
 
-def dynamic_values_of(store: Store, node_id: int) -> DynamicValues:
-    """Return the values that a store keeps for a node."""
-    return dynamic_values(store.configs(), node_id)
-
-
-def dynamic_values(kept: Iterable[tuple[ConfigKey, str]], node_id: int) -> DynamicValues:
-    """Return the values for a node, of those that were read from a store."""
+def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
+    """Return the values of a node, out of the rows of a store."""
     values: dict[str, dict[str, str]] = {ALL_BROKERS: {}, str(node_id): {}}
-    for key, value in kept:
-        values.setdefault(key.broker, {})[key.name] = value
+    for broker, name, value in rows:
+        values.setdefault(broker, {})[name] = value
     return DynamicValues(values[str(node_id)], values[ALL_BROKERS])
 
 
-class ConfigChanges(Participant):
-    """Who changes keys. For the loop's thread."""
+class ConfigChanges:
+    """What changes keys, and uses what other nodes changed. For the loop's thread."""
 
-    def __init__(
-        self,
-        store: Store,
-        reconfiguring: Reconfiguring,
-        topic_changes: TopicChanges,
-        logger: Logger,
-    ) -> None:
-        """Wait for ``begin``."""
-        self._store = store
+    def __init__(self, log: StateLog, reconfiguring: Reconfiguring, logger: Logger) -> None:
+        """Follow the log from its present state on, whose values are in use."""
+        self._state_log = log
         self._reconfiguring = reconfiguring
-        self._topic_changes = topic_changes
         self.turn = asyncio.Lock()
-        """Whoever changes keys, a reload too, has it while it judges and uses them."""
-        self._begun = asyncio.Event()
+        """Held by what changes keys, a reload too, while it judges and uses them."""
         self._log: Logger = logger
-        self._others: dict[ConfigKey, str | None] = {}
-        self._following: asyncio.Future[None] | None = None
-        store.join(self)
+        self._followed = log.state.configs
+        self._following: asyncio.Task[None] | None = None
+        log.subscribe(self._committed, CONFIG)
 
-    def begin(self) -> None:
-        """Let changes go to the store; until then, while ACLs are read from it, they wait."""
-        self._begun.set()
+    def close(self) -> None:
+        """Follow other nodes no more."""
+        if self._following is not None:
+            self._following.cancel()
 
     async def alter_configs(
-        self, change: AlterConfigs, context: RequestContext
-    ) -> Sequence[ApiError | None]:
-        """Change each resource as a whole or not at all; the results are in order."""
-        await self._begun.wait()
-        results: list[ApiError | None] = []
+        self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
+    ) -> Results:
+        """Change each resource as a whole or not at all; the values are errors or None."""
+        errors: list[ApiError | None] = []
         async with self.turn:
-            for resource in change.resources:
+            for resource in resources:
                 try:
-                    await self._alter(resource, context, validate_only=change.validate_only)
+                    await self._alter(resource, context, validate_only=validate_only)
                 except ApiError as error:
-                    results.append(error)
+                    errors.append(error)
                 else:
-                    results.append(None)
-        return results
+                    errors.append(None)
+        return Results(errors)
 
     async def _alter(
         self, resource: AlteredResource, context: RequestContext, *, validate_only: bool
     ) -> None:
         if resource.is_topic:
-            error = await self._topic_changes.alter_topic(
-                resource, context, validate_only=validate_only
-            )
-            if error is not None:
-                raise error
+            await alter_topic(self._state_log, resource, context, validate_only=validate_only)
             return
         before = self._reconfiguring.settings.dynamic
         after = _after(before, resource)
@@ -105,7 +93,7 @@ class ConfigChanges(Participant):
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
         if not validate_only and after != before:
-            await self._keep_and_use(before, usable, author_of(context))
+            await self._store_and_use(before, usable, origin_of(context.authorizable))
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
@@ -115,10 +103,9 @@ class ConfigChanges(Participant):
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
 
-    async def _keep_and_use(self, before: DynamicValues, usable: Usable, author: Author) -> None:
-        after = usable.settings.dynamic
-        node_id = self._reconfiguring.settings.node_id
-        await self._stored(change_between(before, after, node_id, author))
+    async def _store_and_use(self, before: DynamicValues, usable: Usable, origin: Origin) -> None:
+        differences = differences_of(before, usable.settings.dynamic)
+        await self._store(differences, origin)
         try:
             self._reconfiguring.use(usable)
         except AuthorizerFault as error:
@@ -127,120 +114,116 @@ class ConfigChanges(Participant):
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._stored(change_between(after, before, node_id, author))
+            await self._store([each.reversed() for each in differences], origin)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-        names = sorted(
-            {key for old, new in zip(before, after, strict=True) for key in _keys(old, new)}
-        )
-        self._log.info(
-            "keys changed", keys=", ".join(names), principal=author.principal, host=author.host
-        )
+        author = origin.author
+        keys = ", ".join(sorted({each.name for each in differences}))
+        self._log.info("keys changed", keys=keys, principal=author.principal, host=author.host)
 
-    async def _stored(self, change: Change) -> None:
-        done: asyncio.Future[int | StorageError] = asyncio.get_running_loop().create_future()
-        self._store.submit(lambda: change, done.set_result)
-        outcome = await done
-        if isinstance(outcome, StorageError):
-            self._log.error("keys could not be stored", cause=str(outcome))
-            raise not_stored(outcome)
-        self._others_before(change)
+    async def _store(self, differences: Sequence[Difference], origin: Origin) -> None:
+        node_id = self._reconfiguring.settings.node_id
+        await commit(
+            self._state_log,
+            lambda state: plan_configs(state.configs, differences, node_id),
+            origin,
+        )
 
     # --- what other nodes do
 
-    def follow(self, change: Change) -> None:
-        """Use values that were given to another node for all, or for this one, in their turn."""
-        self._take({key: value for key, value in _values_of(change).items() if self._counts(key)})
+    def _committed(self, committed: Committed) -> None:
+        """Use what another node changed when it is this one's turn."""
+        is_newer = self._state_log.state.configs is not self._followed
+        if committed.origin is None and is_newer and self._following is None:
+            self._following = asyncio.ensure_future(self._follow())
 
-    async def reload(self, state: StoredState) -> None:
-        """Use a whole state, in its turn."""
-        dynamic = self._reconfiguring.settings.dynamic
-        owners = (str(self._reconfiguring.settings.node_id), ALL_BROKERS)
-        gone = {
-            ConfigKey(owner, name): None
-            for owner, values in zip(owners, dynamic, strict=True)
-            for name in values
-        }
-        kept = {key: value for key, value in state.configs if self._counts(key)}
-        self._take({**gone, **kept})
+    async def _follow(self) -> None:
+        try:
+            while self._state_log.state.configs is not self._followed:
+                async with self.turn:
+                    await self._use_newest()
+        finally:
+            self._following = None
 
-    def _counts(self, key: ConfigKey) -> bool:
-        return key.broker in (ALL_BROKERS, str(self._reconfiguring.settings.node_id))
+    async def _use_newest(self) -> None:
+        used, node_id = self._reconfiguring.settings.dynamic, self._reconfiguring.settings.node_id
+        before = dynamic_values(self._followed, node_id)
+        self._followed = self._state_log.state.configs
+        # Only what has changed since: values that did not fit before are not tried again.
+        newer = differences_of(before, dynamic_values(self._followed, node_id))
+        dynamic = _with(used, newer)
+        if dynamic != used:
+            await self._use_others(dynamic)
 
-    def _take(self, values: Mapping[ConfigKey, str | None]) -> None:
-        if not values:
-            return
-        self._others.update(values)
-        if self._following is None:
-            self._following = asyncio.ensure_future(self._use_others())
-
-    def _others_before(self, change: Change) -> None:
-        """Forget what others gave to the keys of a change of ours that is durable: it is newer."""
-        for key in _values_of(change):
-            self._others.pop(key, None)
-
-    async def _use_others(self) -> None:
-        await self._begun.wait()
-        while self._others:
-            async with self.turn:
-                others, self._others = self._others, {}
-                try:
-                    dynamic = _with(self._reconfiguring.settings, others)
-                    usable = await self._reconfiguring.check(self._settings(dynamic))
-                    self._reconfiguring.use(usable)
-                except (ApiError, AuthorizerFault, StartError, ValueError) as error:
-                    self._log.error(
-                        "values that another node was given have no effect here",
-                        keys=", ".join(sorted(key.name for key in others)),
-                        cause=str(error),
-                    )
-                else:
-                    self._log.info(
-                        "keys changed by another node",
-                        keys=", ".join(sorted(key.name for key in others)),
-                    )
-        self._following = None
-
-
-def change_between(
-    before: DynamicValues, after: DynamicValues, node_id: int, author: Author
-) -> Change:
-    """Return what the store must write so that it holds other values."""
-    put: list[tuple[ConfigKey, str]] = []
-    gone: list[ConfigKey] = []
-    owners = (str(node_id), ALL_BROKERS)
-    for owner, old, new in zip(owners, before, after, strict=True):
-        for name in sorted(_keys(old, new)):
-            if name in new:
-                put.append((ConfigKey(owner, name), new[name]))
-            else:
-                gone.append(ConfigKey(owner, name))
-    return Change(author=author, configs_set=tuple(put), configs_deleted=tuple(gone))
-
-
-def _values_of(change: Change) -> dict[ConfigKey, str | None]:
-    """Return what a change gives; None for a value that goes."""
-    return {**dict.fromkeys(change.configs_deleted), **dict(change.configs_set)}
-
-
-def _with(settings: Settings, values: Mapping[ConfigKey, str | None]) -> DynamicValues:
-    """Return the values that count with others over them."""
-    after = DynamicValues(dict(settings.dynamic.broker), dict(settings.dynamic.cluster))
-    for key, value in values.items():
-        of_owner = {**(after.broker if key.broker else after.cluster)}
-        if value is None:
-            of_owner.pop(key.name, None)
+    async def _use_others(self, dynamic: DynamicValues) -> None:
+        differences = differences_of(self._reconfiguring.settings.dynamic, dynamic)
+        keys = ", ".join(sorted({each.name for each in differences}))
+        try:
+            self._reconfiguring.use(await self._reconfiguring.check(self._settings(dynamic)))
+        except (ApiError, AuthorizerFault, StartError, ValueError) as error:
+            self._log.error(
+                "values that another node was given have no effect here",
+                keys=keys,
+                cause=str(error),
+            )
         else:
-            of_owner[key.name] = value
-        after = after._replace(broker=of_owner) if key.broker else after._replace(cluster=of_owner)
-    return after
+            self._log.info("keys changed by another node", keys=keys)
 
 
-def _keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
-    return {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
+class Difference(NamedTuple):
+    """A value that changed, of this node or of the cluster; None is no value."""
+
+    of_cluster: bool
+    name: str
+    old: str | None
+    new: str | None
+
+    def reversed(self) -> Difference:
+        """Return the change back."""
+        return self._replace(old=self.new, new=self.old)
+
+
+def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
+    """Return what differs: the node's values by name, then the cluster's."""
+    return [
+        Difference(of_cluster, name, old.get(name), new.get(name))
+        for of_cluster, old, new in zip((False, True), before, after, strict=True)
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def plan_configs(
+    rows: Table[StoredConfig], differences: Iterable[Difference], node_id: int
+) -> Change:
+    """Return the change that gives a node and the cluster new values."""
+    put = []
+    gone = []
+    for of_cluster, name, _, value in differences:
+        broker = ALL_BROKERS if of_cluster else str(node_id)
+        row = rows.get(broker, name)
+        if value is not None:
+            put.append(StoredConfig(broker, name, value))
+        elif row is not None:
+            gone.append(row)
+    return edit(CONFIG, set=put, deleted=gone)
+
+
+def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicValues:
+    """Return values with changes of others over them."""
+    of_broker, of_cluster = dict(values.broker), dict(values.cluster)
+    for difference in differences:
+        of_owner = of_cluster if difference.of_cluster else of_broker
+        if difference.new is None:
+            of_owner.pop(difference.name, None)
+        else:
+            of_owner[difference.name] = difference.new
+    return DynamicValues(of_broker, of_cluster)
 
 
 def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
     of_cluster = not resource.name
     check_replicas(resource.alterations, of_cluster=of_cluster)
-    values = altered(resource.given_of(before), resource.alterations, of_cluster=of_cluster)
+    values: Mapping[str, str] = altered(
+        resource.given_of(before), resource.alterations, of_cluster=of_cluster
+    )
     return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

@@ -18,7 +18,7 @@ from doorkeeper.authn.principals import KEY as BUILDER_KEY
 from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
 from doorkeeper.config.naming import is_for_plug_ins
-from doorkeeper.net.spec import Offers
+from doorkeeper.net.options import Offers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

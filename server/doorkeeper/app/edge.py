@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.limits import Limits
-from doorkeeper.net.spec import ListenerSpec
+from doorkeeper.net.options import ListenerSpec
 
 if TYPE_CHECKING:
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
-    from doorkeeper.net.spec import Offers
+    from doorkeeper.net.options import Offers
 
 
 def limits_of(settings: Settings) -> Limits:

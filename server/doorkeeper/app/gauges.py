@@ -6,7 +6,7 @@ import platform
 from typing import TYPE_CHECKING
 
 from doorkeeper.metrics import table
-from doorkeeper.net.updates import ACL_UPDATE
+from doorkeeper.node import ACL_UPDATE
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper import registry
-from doorkeeper.node import Broker, Member
+from doorkeeper.cluster import Broker, Member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.app.credential_changes import CredentialChanges
-    from doorkeeper.app.topic_changes import TopicChanges
+    from doorkeeper.cluster import Group
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
     from doorkeeper.delegation_tokens import TokenReads
-    from doorkeeper.node import AclRows, ApiRange, AuthorizerReads, Group
+    from doorkeeper.node import AclRows, ApiRange, AuthorizerReads
     from doorkeeper.scram_users import ScramUsers
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
     from doorkeeper.topics import Topics
 
 _HYPHEN = 62
@@ -24,50 +25,38 @@ _HYPHEN = 62
 
 
 class LiveNode:
-    """One node. Alone it is its own controller and the only broker; else see ``use_others``."""
+    """One node. Alone it is its own controller and the only broker; else see ``use_others``.
+
+    What it shows is that of the log's state, but for the settings and its own addresses: where
+    these change, the log publishes its state as another object.
+    """
 
     def __init__(
         self,
         *,
         settings: Settings,
-        cluster_id: str,
+        log: StateLog,
         authorizer: AuthorizerReads | None,
-        topic_changes: TopicChanges,
-        credential_changes: CredentialChanges,
         tokens: TokenReads,
-        groups: Mapping[str, Group],
         random_bytes: Callable[[int], bytes],
     ) -> None:
         """Begin without addresses: ``advertise`` gives them when the ports are bound."""
-        self._settings = settings
-        self._cluster_id = cluster_id
-        self._authorizer = authorizer
-        self._topic_changes = topic_changes
-        self._credential_changes = credential_changes
-        self._groups = groups
+        self.settings = settings
+        """The configuration."""
+        self.node_id = settings.node_id
+        self.controller_id = settings.node_id
+        """The lowest id of all nodes that live."""
+        self.cluster_id = log.cluster_id
+        """The 22 characters that name the cluster."""
+        self.authorizer = authorizer
+        """None where no authorizer is configured."""
         self.tokens = tokens
+        self.acl_rows: AclRows | None = None
+        """Rows of ACLs that are kept encoded, where there are any."""
+        self._log = log
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
         self._own: dict[str, Broker] = {}
-        self.acl_rows: AclRows | None = None
-        """Rows of ACLs that are kept encoded, where somebody keeps them."""
-        self._others: tuple[Member, ...] = ()
-        self._lowest_id = settings.node_id
-
-    @property
-    def node_id(self) -> int:
-        """Return this node's id."""
-        return self._settings.node_id
-
-    @property
-    def cluster_id(self) -> str:
-        """Return the 22 characters that name the cluster."""
-        return self._cluster_id
-
-    @property
-    def controller_id(self) -> int:
-        """Return the lowest id of all nodes that live."""
-        return self._lowest_id
 
     @property
     def coordinator_id(self) -> int:
@@ -77,81 +66,56 @@ class LiveNode:
     @property
     def groups(self) -> Mapping[str, Group]:
         """Return the groups of the catalog; none where another node shows them."""
-        return self._groups if self.coordinator_id == self.node_id else {}
+        return self._log.state.groups if self.coordinator_id == self.node_id else {}
 
     @property
-    def authorizer(self) -> AuthorizerReads | None:
-        """Return who decides; None where no authorizer is configured."""
-        return self._authorizer
+    def state(self) -> State:
+        """Return everything that the node serves, at one revision."""
+        return self._log.state
 
     @property
     def topics(self) -> Topics:
         """Return all topics that are durable."""
-        return self._topic_changes.topics
+        return self._log.state.topics
 
     @property
     def scram_users(self) -> ScramUsers:
         """Return everyone with SCRAM credentials that are durable."""
-        return self._credential_changes.users
-
-    @property
-    def settings(self) -> Settings:
-        """Return the configuration."""
-        return self._settings
+        return self._log.state.credentials
 
     def replace_settings(self, settings: Settings) -> None:
         """Take a configuration of which only what can be reloaded has changed."""
-        self._settings = settings
+        self.settings = settings
+        self._log.amend()
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return all nodes that have the listener, with the addresses they advertise, by id."""
         return self._brokers[listener_name]
 
-    def told_from(self, listener_name: str) -> tuple[object, ...]:
-        """Return what the properties above are made from: while it stays equal, so do they.
-
-        All of it at once, and not by their names: each repeated request asks.
-        """
-        return (
-            self._topic_changes.topics,
-            self._groups,
-            self._settings,
-            self._brokers[listener_name],
-            self._lowest_id,
-        )
+    @property
+    def version(self) -> object:
+        """Return what all of the above is made from: while it is the same object, so is that."""
+        return self._log.state
 
     def is_advertised(self, listener_name: str) -> bool:
         """Say whether the listener's address is known by now."""
         return listener_name in self._brokers
 
-    def use_groups(self, groups: Mapping[str, Group]) -> None:
-        """Take the groups of a catalog that was read anew."""
-        self._groups = groups
-
-    def use_others(self, others: Iterable[Member]) -> None:
-        """Take the other nodes that live."""
-        self._others = tuple(each for each in others if each.node_id != self.node_id)
-        self._lowest_id = min((self.node_id, *(each.node_id for each in self._others)))
-        self._brokers = {name: self._listed(name, own) for name, own in self._own.items()}
-
-    def _listed(self, listener_name: str, own: Broker) -> tuple[Broker, ...]:
-        others = (
-            Broker(each.node_id, *each.addresses[listener_name], each.rack)
-            for each in self._others
-            if listener_name in each.addresses
-        )
-        return tuple(sorted((own, *others), key=lambda broker: broker.node_id))
+    def use_others(self, members: Iterable[Member]) -> None:
+        """Take the nodes that live, this one among them or not."""
+        members = tuple(members)
+        self.controller_id = min((self.node_id, *(each.node_id for each in members)))
+        self._brokers = {name: listed(name, own, members) for name, own in self._own.items()}
+        self._log.amend(members=members)
 
     def as_member(self, secret: bytes) -> Member:
         """Return this node as others shall know it; ``secret`` is a fingerprint, or empty."""
         addresses = {name: (own.host, own.port) for name, own in self._own.items()}
-        return Member(self.node_id, addresses, self._settings.broker_rack, secret.hex())
+        return Member(self.node_id, addresses, self.settings.broker_rack, secret.hex())
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return what ApiVersions lists on a listener of this kind."""
-        return registry.api_ranges(
-            controller=controller, optional=self._settings.clients_join_group
-        )
+        return registry.api_ranges(controller=controller, optional=self.settings.clients_join_group)
 
     def new_topic_id(self) -> bytes:
         """Return a random UUID whose text, as Kafka prints it, does not begin with a hyphen.
@@ -174,8 +138,20 @@ class LiveNode:
             self.node_id,
             listener.advertised_host or host_name,
             listener.advertised_port or port,
-            self._settings.broker_rack,
+            self.settings.broker_rack,
         )
         self._own[listener.name] = broker
-        self._brokers[listener.name] = self._listed(listener.name, broker)
+        members = self._log.state.members
+        self._brokers[listener.name] = listed(listener.name, broker, members)
+        self._log.amend()
         return broker
+
+
+def listed(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
+    """Return the nodes that have a listener, by id; of this one ``own`` counts."""
+    others = (
+        Broker(each.node_id, *each.addresses[listener_name], each.rack)
+        for each in members
+        if listener_name in each.addresses and each.node_id != own.node_id
+    )
+    return tuple(sorted((own, *others), key=lambda broker: broker.node_id))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from doorkeeper.app.live_node import LiveNode
-    from doorkeeper.app.token_changes import TokenChanges
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.storage.postgres.membership import Membership
+    from doorkeeper.tokens import Tokens
 
 
 def membership_of(
-    settings: Settings, node: LiveNode, tokens: TokenChanges, log: Logger
+    settings: Settings, node: LiveNode, tokens: Tokens, log: Logger
 ) -> Membership | None:
     """Return the node's place among those of its shared store; None where the store is its own.
 

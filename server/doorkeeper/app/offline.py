@@ -11,41 +11,32 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from doorkeeper.app.authorizing import authorizer_of, one_line, refused_start, server_info, started
 from doorkeeper.app.closing import close
 from doorkeeper.app.command_logs import command_logs
-from doorkeeper.app.config_changes import dynamic_values_of
+from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.offline_trail import OfflineTrail, recorded_store
-from doorkeeper.authorizer.awaiting import as_future, forget
-from doorkeeper.authorizer.contract import (
-    AclCreateResult,
-    AclDeleteResult,
-    Endpoint,
-    KeepsInStore,
-)
+from doorkeeper.app.offline_trail import OfflineTrail, offline_log
+from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.returned import is_create_result, is_delete_result
-from doorkeeper.authorizer.standard import THE_SERVER, StandardAuthorizer
+from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.loading import with_kept
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.storage.contract import StorageError, StoreInUse
+from doorkeeper.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.config.settings import Settings
-    from doorkeeper.storage.contract import Store
-
-LOOK_S: Final = 0.1
-"""How often to look at futures that a thread may have completed without waking the loop."""
+    from doorkeeper.results import Results
+    from doorkeeper.state.log import StateLog
 
 
 class OfflineAcls:
@@ -85,63 +76,42 @@ class OfflineAcls:
 
         Raises:
             AuthorizerFault: it fails as a whole.
-            StartError: the audit trail cannot be written.
+            StartError: the audit log cannot be written.
 
         """
         async with self._trail.recording():
-            given = self._authorizer.create_acls(None, bindings)
-            results = await self._results(given, AclCreateResult, is_create_result)
-            if self._keeps_elsewhere and self._trail.is_open:
-                from doorkeeper.audit.making import created  # noqa: PLC0415  with a trail only
-
-                self._trail.changed(created(bindings, results, THE_SERVER), None)
-        return results
+            results = await self._authorizer.create(None, bindings, self._timeout_s)
+            if self._keeps_elsewhere:
+                self._trail.reported(bindings, results.values)
+        return self._explained(results)
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
         """Delete what the filters match; the results are in order.
 
         Raises:
             AuthorizerFault: it fails as a whole.
-            StartError: the audit trail cannot be written.
+            StartError: the audit log cannot be written.
 
         """
         async with self._trail.recording():
-            given = self._authorizer.delete_acls(None, filters)
-            results = await self._results(given, AclDeleteResult, is_delete_result)
-            if self._keeps_elsewhere and self._trail.is_open:
-                from doorkeeper.audit.making import deleted  # noqa: PLC0415  with a trail only
+            results = await self._authorizer.delete(None, filters, self._timeout_s)
+            if self._keeps_elsewhere:
+                self._trail.reported(filters, results.values)
+        return self._explained(results)
 
-                self._trail.changed(deleted(results, THE_SERVER), None)
-        return results
+    def _explained(self, results: Results) -> list[Any]:
+        """Return the values, with what the authorizer raised: no client reads it here."""
+        errors = iter(results.errors)
+        return [each._replace(error=self._fault(each.error, errors)) for each in results.values]
 
-    async def _results(
-        self, given: Sequence[Any], failed: Callable[[ApiError], Any], right: Callable[[Any], bool]
-    ) -> list[Any]:
-        loop = asyncio.get_running_loop()
-        futures = [as_future(each, loop) for each in given]
-        until_s = loop.time() + self._timeout_s
-        pending = set(futures)
-        while pending and loop.time() < until_s:
-            _, pending = await asyncio.wait(pending, timeout=min(LOOK_S, self._timeout_s))
-        return [self._result(each, failed, right) for each in futures]
-
-    def _result(
-        self,
-        future: asyncio.Future[Any],
-        failed: Callable[[ApiError], Any],
-        right: Callable[[Any], bool],
-    ) -> object:
-        if not future.done():
-            forget(future)
-            return failed(ApiError(ErrorCode.REQUEST_TIMED_OUT))
-        error = asyncio.CancelledError() if future.cancelled() else future.exception()
-        if error is None and right(future.result()):
-            return future.result()
-        if isinstance(error, ApiError):
-            return failed(error)
-        cause = error or TypeError(f"found {future.result()!r:.80}; expected is a result")
+    def _fault(self, error: ApiError | None, raised: Iterator[BaseException]) -> ApiError | None:
+        if error is None or error.code is not ErrorCode.UNKNOWN_SERVER_ERROR or error.message:
+            return error
+        cause = next(raised, None)
+        if cause is None:
+            return error
         fault = AuthorizerFault(self._authorizer.name, "an item", cause)
-        return failed(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, one_line(fault)))
+        return ApiError(error.code, one_line(fault))
 
 
 def run_offline(
@@ -176,19 +146,22 @@ async def _run(
 async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
     if not settings.authorizer_class_name:
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
-    async with recorded_store(settings, make_store=make_store) as (store, trail):
-        settings, _ = with_kept(settings, dynamic_values_of(store, settings.node_id))
-        made = authorizer_of(settings.entries, store)
+    async with offline_log(settings, make_store=make_store) as (log, trail):
+        values = dynamic_values(log.state.configs, settings.node_id)
+        settings, _ = with_kept(settings, values)
+        made = authorizer_of(settings.entries, log)
         assert made is not None, "its name is not empty"
         authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
         try:
             if _changes_unasked(made):
                 trail.open()
-            await _start(authorizer, settings, store)
+            await _start(authorizer, settings, log)
             timeout_s = settings.update_timeout_ms / 1000
             elsewhere = not isinstance(made, KeepsInStore)
             yield OfflineAcls(authorizer, timeout_s, trail, keeps_elsewhere=elsewhere)
         finally:
+            # What it has begun, and nothing has waited for, is submitted before it closes.
+            await asyncio.sleep(0)
             close(authorizer, structlog.get_logger("doorkeeper.offline"))
 
 
@@ -197,14 +170,14 @@ def _changes_unasked(authorizer: Authorizer) -> bool:
     return type(authorizer) is not StandardAuthorizer and isinstance(authorizer, KeepsInStore)
 
 
-async def _start(authorizer: GuardedAuthorizer, settings: Settings, store: Store) -> None:
+async def _start(authorizer: GuardedAuthorizer, settings: Settings, log: StateLog) -> None:
     """Start it as the server does; its endpoints are those of the file, and nobody listens."""
     endpoints = [
         Endpoint(each.name, each.security_protocol, each.advertised_host or each.host, each.port)
         for each in settings.listeners
     ]
-    store.start(asyncio.get_running_loop())
-    waits = started(authorizer, settings, server_info(settings, store.cluster_id, endpoints))
+    log.start()
+    waits = started(authorizer, settings, server_info(settings, log.cluster_id, endpoints))
     for wait in waits.values():
         try:
             await wait

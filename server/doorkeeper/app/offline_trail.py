@@ -1,38 +1,42 @@
-"""The audit trail of commands that change the store of a stopped server: its server's own.
+"""The state log and the audit log of commands that change the store of a stopped server.
 
-It has the server's folder, settings, files and numbers, which go on where the server ended. It is
-opened for the first change: who only looks needs no right to write there, and leaves nothing.
+The audit log is the server's own: its folder, settings, files and numbers, which go on where the
+server ended. It is opened for the first change: commands that only read need no right to write
+there, and leave nothing.
 
-    store     opened first, so that a server that runs is named as what it is
-    trail     its folder taken; what a killed server left is completed
-    change    refused where the server would refuse it; made; waited for until it is recorded
-    store     closed, then the trail, without the event of a server's end
+    store      opened first, so that a server that runs is named as what it is
+    audit log  its folder taken; what a killed server left is completed
+    change     refused where the server would refuse it; made; waited for until it is recorded
+    store      closed, then the audit log, without the event of a server's end
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.recorded_store import RecordedStore
 from doorkeeper.app.stores import opened_store
+from doorkeeper.kinds.change import SERVER
 from doorkeeper.metrics.hooks import TrailMeter
+from doorkeeper.state.log import StateLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
+    from typing import Any
 
     from doorkeeper.audit.trail import Trail
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.config.settings import Settings
-    from doorkeeper.storage.contract import Change, Store
+    from doorkeeper.kinds.change import Committed, Origin
+    from doorkeeper.state.log import Plan
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
 
 
 class OfflineTrail:
-    """The trail that the configuration names, where it names one. For the loop's thread."""
+    """The audit log that the configuration names, if any. For the loop's thread."""
 
     def __init__(self, settings: AuditSettings, node: int) -> None:
         """Prepare; nothing is opened yet. Settings without a folder make none."""
@@ -43,17 +47,6 @@ class OfflineTrail:
         self._refused = False
         self._trail: Trail | None = None
 
-    def around(self, store: Store) -> Store:
-        """Return a store whose changes are recorded."""
-        if self._settings.folder is None:
-            return store
-        return RecordedStore(store, self.changed)
-
-    @property
-    def is_open(self) -> bool:
-        """Say whether there is a trail, and it is being written."""
-        return self._trail is not None
-
     def open(self) -> None:
         """Begin to write, where there is a folder; may be called again.
 
@@ -63,7 +56,7 @@ class OfflineTrail:
         """
         if self._settings.folder is None or self._trail is not None:
             return
-        # A command without a trail imports nothing of it.
+        # A command without an audit log imports nothing of it.
         from doorkeeper.app.auditing import trail_of  # noqa: PLC0415
         from doorkeeper.audit.files import TrailInUse  # noqa: PLC0415
 
@@ -95,16 +88,24 @@ class OfflineTrail:
             self._refused = True
             raise StartError(str(refusal))
         yield
-        if not trail.is_recorded and (problem := await _written(trail)) is not None:
+        if not trail.is_recorded and (problem := await trail.written()) is not None:
             self._refused = True
             raise StartError(
                 f"The change was made, but the audit trail could not be written: {problem}"
             )
 
-    def changed(self, change: Change, revision: int | None) -> None:
-        """Record a change that was made; without a revision where the store has nothing of it."""
-        assert self._trail is not None, "it is open before anything changes"
-        self._trail.changed(change, revision)
+    def committed(self, committed: Committed) -> None:
+        """Record a change of the store; does nothing where there is no folder."""
+        if self._settings.folder is not None:
+            assert self._trail is not None, "it is open before anything changes"
+            self._trail.committed(committed)
+
+    def reported(self, items: Sequence[Any], results: Sequence[Any]) -> None:
+        """Record what an authorizer that keeps its ACLs elsewhere says that it has changed."""
+        if self._trail is not None:
+            from doorkeeper.audit.event_builder import reported  # noqa: PLC0415 - as above
+
+            self._trail.changed(reported(items, results), None, SERVER)
 
     def close(self) -> None:
         """Write what waits; log what went wrong where no error has told it. May be called twice."""
@@ -119,18 +120,6 @@ class OfflineTrail:
                 "changes are missing in the audit trail", events=self._meter.lost_events
             )
         self._log.tell()
-
-
-async def _written(trail: Trail) -> str | None:
-    """Wait until all changes are in the file, synced where that is promised; return why not."""
-    done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-
-    def on_written(problem: str | None) -> None:
-        if not done.done():
-            done.set_result(problem)
-
-    trail.when_written(on_written)
-    return await done
 
 
 class _Log:
@@ -169,30 +158,41 @@ class _Meter(TrailMeter):
 
 
 @asynccontextmanager
-async def recorded_store(
+async def offline_log(
     settings: Settings, *, make_store: bool
-) -> AsyncIterator[tuple[Store, OfflineTrail]]:
-    """Open the store that a configuration names, and give it with its trail.
+) -> AsyncIterator[tuple[StateLog, OfflineTrail]]:
+    """Open the store that a configuration names; give its state log, not started, and audit log.
 
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.
 
     """
     trail = OfflineTrail(settings.audit, settings.node_id)
-    store = await opened_store(settings, make_store=make_store)
-    try:
-        yield trail.around(store), trail
-    finally:
-        try:
-            await store.aclose()
-            # What nobody has waited for is delivered, and so recorded, in the loop's next turn.
-            await asyncio.sleep(0)
-        finally:
-            trail.close()
+    async with AsyncExitStack() as opened:
+        opened.callback(trail.close)
+        store = await opened_store(settings, make_store=make_store)
+        opened.push_async_callback(store.aclose)
+        log = StateLog(store)
+        opened.push_async_callback(log.aclose)
+        log.subscribe(trail.committed)
+        yield log, trail
+
+
+async def submit(log: StateLog, trail: OfflineTrail, plan: Plan, origin: Origin) -> None:
+    """Start a log, and make one change that is in the audit log when this returns.
+
+    Raises:
+        StorageError: it cannot be written.
+        StartError: the audit log cannot be written.
+
+    """
+    async with trail.recording():
+        await log.start()
+        await log.submit(plan, origin)
 
 
 def trail_logs(settings: Settings) -> AbstractContextManager[None]:
-    """Show on stderr what the trail has to say; without one, nothing is imported for that."""
+    """Show on stderr what the audit log reports; without one, nothing is imported for that."""
     if settings.audit.folder is None:
         return nullcontext()
     from doorkeeper.app.command_logs import command_logs  # noqa: PLC0415

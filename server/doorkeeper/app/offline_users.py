@@ -10,21 +10,22 @@ import os
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.offline_trail import recorded_store, trail_logs
+from doorkeeper.app.offline_trail import offline_log, submit, trail_logs
 from doorkeeper.authn.credentials import base_36, credential_of
-from doorkeeper.scram_users import ScramUsers
-from doorkeeper.storage.contract import Author, Change, CredentialKey
-from doorkeeper.storage.writing_once import written
+from doorkeeper.kinds.change import Author, Origin, edit
+from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.app.offline_trail import OfflineTrail
     from doorkeeper.config.settings import Settings
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.state.log import Plan, StateLog
+    from doorkeeper.state.state import State
 
-AUTHOR: Final = Author("Server:doorkeeper", "", "", "doorkeeper users")
-"""Who the change log names: no client asked."""
+ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))
+"""The origin in the log of changes: no client asked."""
 
 _SALT_BYTES = 17
 
@@ -32,15 +33,15 @@ _SALT_BYTES = 17
 class OfflineUsers:
     """The users of a store. One change of them, then the store is closed."""
 
-    def __init__(self, store: Store, trail: OfflineTrail, runner: asyncio.Runner) -> None:
-        """Take a store that has not started, its trail, and the loop in which it was opened."""
-        self._store = store
+    def __init__(self, log: StateLog, trail: OfflineTrail, runner: asyncio.Runner) -> None:
+        """Take a log that has not started, the audit log, and the loop of both."""
+        self._log = log
         self._trail = trail
         self._runner = runner
 
     def found(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted."""
-        users = ScramUsers(self._store.credentials())
+        users = self._log.state.credentials
         return {name: users.iterations_of(name) for name in users.names()}
 
     def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
@@ -48,32 +49,34 @@ class OfflineUsers:
 
         Raises:
             StorageError: it cannot be written.
-            StartError: the audit trail cannot be written.
+            StartError: the audit log cannot be written.
 
         """
-        made = tuple(
-            (
-                CredentialKey(user, mechanism),
-                credential_of(mechanism, password, rounds, base_36(os.urandom(_SALT_BYTES))),
-            )
-            for mechanism, rounds in iterations.items()
-        )
-        self._runner.run(self._written(Change(author=AUTHOR, credentials_set=made)))
+        rows = []
+        for mechanism, rounds in iterations.items():
+            salt = base_36(os.urandom(_SALT_BYTES))
+            credential = credential_of(mechanism, password, rounds, salt)
+            rows.append(StoredCredential(user, mechanism, *credential))
+        self._submit(lambda _state: edit(CREDENTIAL, set=rows))
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
         """Delete credentials that are there.
 
         Raises:
             StorageError: it cannot be written.
-            StartError: the audit trail cannot be written.
+            StartError: the audit log cannot be written.
 
         """
-        gone = tuple(CredentialKey(user, mechanism) for mechanism in mechanisms)
-        self._runner.run(self._written(Change(author=AUTHOR, credentials_deleted=gone)))
 
-    async def _written(self, change: Change) -> None:
-        async with self._trail.recording():
-            await written(self._store, change)
+        def plan(state: State) -> Change:
+            found = ((name, state.credentials.credential(name, user)) for name in mechanisms)
+            rows = [StoredCredential(user, name, *each) for name, each in found if each is not None]
+            return edit(CREDENTIAL, deleted=rows)
+
+        self._submit(plan)
+
+    def _submit(self, plan: Plan) -> None:
+        self._runner.run(submit(self._log, self._trail, plan, ORIGIN))
 
 
 @contextmanager
@@ -88,9 +91,9 @@ def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[O
     """
     with trail_logs(settings), asyncio.Runner() as runner:
         opened = AsyncExitStack()
-        entering = opened.enter_async_context(recorded_store(settings, make_store=make_store))
-        store, trail = runner.run(entering)
+        entering = opened.enter_async_context(offline_log(settings, make_store=make_store))
+        log, trail = runner.run(entering)
         try:
-            yield OfflineUsers(store, trail, runner)
+            yield OfflineUsers(log, trail, runner)
         finally:
             runner.run(opened.aclose())

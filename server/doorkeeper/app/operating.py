@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.checks import Check
     from doorkeeper.limits import Limits
-    from doorkeeper.metrics.hooks import SightedStore
     from doorkeeper.metrics.series import Meters
     from doorkeeper.net import Server
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.net.context import Logger
+    from doorkeeper.state.log import StateLog
 
 
 class Parts(NamedTuple):
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
     edge: Server
     limits: Limits
-    store: SightedStore
+    log: StateLog
     node: LiveNode
     authorizer: GuardedAuthorizer | None
     loaded: Callable[[], bool]
@@ -64,7 +64,7 @@ class Operating:
         self._heartbeat = Heartbeat(asyncio.get_running_loop())
         self._readiness = Readiness(checks_of(parts, settings.store_age_max_ms / 1000))
         read_edge(meters, parts.edge, parts.limits)
-        read_store(meters, parts.store)
+        read_store(meters, parts.log)
         read_node(meters, parts.node)
         if parts.authorizer is not None:
             read_authorizer(meters, parts.authorizer)
@@ -116,12 +116,14 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
         return Verdict(loaded, "loaded" if loaded else "loading")
 
     def store() -> Verdict:
-        sight = parts.store.sight()
-        state = "reachable" if sight.reachable else "not reachable"
+        problem = parts.log.store.unavailable
+        sight = parts.log.sight()
+        state = "reachable" if problem is None else f"not reachable: {problem}"
         detail = (
             f"{state}; revision {sight.revision} of {sight.head_revision}, {sight.age_s:.1f} s old"
         )
-        return Verdict(sight.age_s <= store_age_max_s, detail)
+        # A shared store may come back: until what the node knows is too old, it stays ready.
+        return Verdict(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
 
     def tls() -> Verdict:
         loaded = parts.edge.are_keys_loaded

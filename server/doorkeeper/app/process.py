@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logger
 
 STDOUT = 1
-NS_PER_MS = 1_000_000
 STOPS = (signal.SIGTERM, signal.SIGINT)
 SWITCH_S = 0.0005
 """How long one thread may keep Python's lock from another that waits for it; usually it is 5 ms.
@@ -106,9 +105,7 @@ class _Process:
         settings = self._loaded.settings
         # Until there is something to reload, the signal must not end the process.
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
-        assembly = Assembly(
-            settings, self._logs, lambda: time.time_ns() // NS_PER_MS, connect=self._connect
-        )
+        assembly = Assembly(settings, self._logs, connect=self._connect)
         async with assembly:
             if await self._started(assembly):
                 keep_collections_short()

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.doors import Door, Doors
     from doorkeeper.app.live_node import LiveNode
-    from doorkeeper.app.token_changes import TokenChanges
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.properties import Entry
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
+    from doorkeeper.tokens import Tokens
 
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 """Keys that count without a restart where the authorizer says so."""
@@ -57,7 +57,7 @@ class Reconfiguring:
         authorizer: Authorizer | None,
         edge: Server,
         doors: Doors,
-        tokens: TokenChanges,
+        tokens: Tokens,
         logs: Logs,
     ) -> None:
         """Take the parts; the authorizer is the one that was configured, without its guard.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.app.catalogs import Declared
     from doorkeeper.app.reconfiguring import Reconfiguring, Usable
-    from doorkeeper.config.properties import Entry
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.pieces import Pieces
@@ -121,8 +121,8 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
 
 def _declare(declared: Declared, assembly: Assembly) -> None:
     assembly.declared = declared
-    assembly.topic_changes.declare(declared.topics)
-    assembly.node.use_groups(declared.groups)
+    assembly.log.declare(declared.topics)
+    assembly.log.amend(groups=declared.groups)
 
 
 def _tell_needing_restart(

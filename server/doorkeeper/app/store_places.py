@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.app.stores import identity_file_of
 from doorkeeper.config.loading import load
 from doorkeeper.config.shared_store import SharedStore
+from doorkeeper.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -15,8 +17,25 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.storage.portable import Portable
 
-Place = Path | SharedStore
-"""The data folder of an embedded store, or a shared one."""
+
+class DataFolder(NamedTuple):
+    """The folder of an embedded store, and its identity file."""
+
+    path: Path
+    identity_file: Path
+
+    @property
+    def shown(self) -> str:
+        """Return what an error calls it."""
+        return str(self.path)
+
+
+Place = DataFolder | SharedStore
+
+
+def folder(path: Path) -> DataFolder:
+    """Return a folder with the identity file in it."""
+    return DataFolder(path, path / IDENTITY_NAME)
 
 
 def place_named(text: str) -> Place:
@@ -32,17 +51,16 @@ def place_named(text: str) -> Place:
         assert found is not None
         return found
     path = Path(text)
-    return place_of(load(path).settings) if path.is_file() else path
+    return place_of(load(path).settings) if path.is_file() else folder(path)
 
 
 def place_of(settings: Settings) -> Place:
     """Return the store of a configuration."""
-    return settings.data_dir if settings.store is None else settings.store
-
-
-def shown(place: Place) -> str:
-    """Return what an error calls a store: no secret."""
-    return str(place) if isinstance(place, Path) else place.shown
+    if settings.store is not None:
+        return settings.store
+    identity_file = identity_file_of(settings)
+    assert identity_file is not None
+    return DataFolder(settings.data_dir, identity_file)
 
 
 @asynccontextmanager
@@ -53,10 +71,10 @@ async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
         StorageError: there is none, it is in use, or it cannot be read.
 
     """
-    if isinstance(place, Path):
+    if isinstance(place, DataFolder):
         from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
 
-        async with portable_embedded.reading(place, alone=alone) as embedded:
+        async with portable_embedded.reading(place.path, alone=alone) as embedded:
             yield embedded
         return
     from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres

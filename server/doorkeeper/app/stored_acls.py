@@ -18,8 +18,9 @@ from doorkeeper.authorizer.keys import read_policy
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import with_kept
+from doorkeeper.kinds.declared import ACL, CONFIG
 from doorkeeper.plug_ins import UnusableClass
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import StoredAcls as ReadAcls
 from doorkeeper.storage.reading import read_acls
@@ -77,8 +78,7 @@ def _read(settings: Settings) -> ReadAcls:
 async def _read_shared(settings: Settings) -> ReadAcls:
     store = await opened_store(settings)
     try:
-        configs = list(store.configs())
-        return ReadAcls(list(store.bindings()), configs)
+        return ReadAcls(list(store.rows(ACL)), list(store.rows(CONFIG)))
     finally:
         await store.aclose()
 

@@ -6,15 +6,18 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.files import DATABASE_NAME, prepare_folder
+from doorkeeper.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from doorkeeper.config.settings import Settings
+    from doorkeeper.logger import Logger
     from doorkeeper.metrics.hooks import StoreMeter
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.state.store import Store
 
 NS_PER_MS: Final = 1_000_000
 
@@ -27,27 +30,44 @@ def utc_ms() -> int:
     return time.time_ns() // NS_PER_MS
 
 
+def identity_file_of(settings: Settings) -> Path | None:
+    """Return where the identity of the store is pinned; None for a shared one without a folder."""
+    if settings.store_identity_file is not None:
+        return settings.store_identity_file
+    if settings.store is None:
+        return settings.data_dir / IDENTITY_NAME
+    if "doorkeeper.data.dir" not in settings.originals:
+        return None  # several nodes may run in one working directory
+    return settings.data_dir / f"doorkeeper.node-{settings.node_id}.identity"
+
+
 async def opened_store(
     settings: Settings,
     *,
-    now_ms: Callable[[], int] = utc_ms,
+    now_ms: Callable[[], int] | None = None,
     make_store: bool = True,
     meter: StoreMeter | None = None,
+    logger: Logger | None = None,
 ) -> Store:
     """Open the store; the caller closes it with ``aclose``.
 
-    ``make_store`` says that an embedded store may be made where there is none. An empty database
-    that nodes shall share gets its tables in any case.
+    ``make_store`` says that an embedded store may be created where there never was one, unless
+    ``doorkeeper.store.create`` forbids it; ``logger`` gets an event where it is. An empty database
+    that nodes shall share gets its tables.
 
     Raises:
+        StoreReplaced: it is not the store of the identity file, or has lost changes.
         StorageError: there is none, it is in use, or it cannot be reached or used.
 
     """
+    identity_file = identity_file_of(settings)
     if settings.store is not None:
-        # Who has no shared store need not have its driver.
+        # A node without a shared store need not have its driver.
         from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
         from doorkeeper.storage.postgres.store import PostgresStore  # noqa: PLC0415
 
+        if identity_file is not None and settings.store_identity_file is None:
+            prepare_folder(settings.data_dir)
         timeout_ms = settings.update_timeout_ms
         return await PostgresStore.open(
             connector(settings.store),
@@ -57,17 +77,25 @@ async def opened_store(
             timeout_s=(timeout_ms - min(EARLIER_MS, timeout_ms // 10)) / 1000,
             retention_days=settings.change_log_retention_days,
             meter=meter,
+            lease_timeout_s=settings.store.lease_timeout_ms / 1000,
+            identity_file=identity_file,
         )
     # A server inside a test has no database.
-    from doorkeeper.storage.embedded import EmbeddedStore  # noqa: PLC0415
+    from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415
 
     path = settings.data_dir / DATABASE_NAME
-    if not make_store and not path.exists():
+    is_there = path.exists()
+    if not make_store and settings.store_create and not is_there:
         raise StorageError(f"{path}: there is no store; the server's first start makes it")
-    return EmbeddedStore.open(
+    store = SqliteStore.open(
         settings.data_dir,
         now_ms=now_ms,
         random_bytes=os.urandom,
         retention_days=settings.change_log_retention_days,
         meter=meter,
+        identity_file=identity_file,
+        create=make_store and settings.store_create,
     )
+    if logger is not None and not is_there:
+        logger.info("store created", file=str(path), cluster_id=store.identity.cluster_id)
+    return store

@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from doorkeeper.net.long_answers import TURN_S
+from doorkeeper.state.log import SLICE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ async def in_turns(pieces: Pieces[T], clock: Callable[[], float] = time.perf_cou
     """
     try:
         while True:
-            ends_s = clock() + TURN_S
+            ends_s = clock() + SLICE_S
             while clock() < ends_s:
                 next(pieces)
             await asyncio.sleep(0)

@@ -4,7 +4,7 @@ Equal is all that an event tells but times and correlation ids; and the state of
 the same object, because the rule is looked up later, in that state. Entries of several states that
 turn out to have the same rule are one event after all.
 
-A client that asks for the same as the last time, or is answered from memory, costs the loop one
+A client that asks for the same as the last time, or is answered from the cache, costs the loop one
 count for the whole request, however many decisions that has: the thread adds it to the entries.
 
     first            -> an entry with the state
@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from doorkeeper.audit.making import decision_events, login_event
+from doorkeeper.audit.event_builder import decision_events, login_event
+from doorkeeper.audit.occurrences import Seen, SeenLogin
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Item
 from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.guard import Told
+from doorkeeper.authorizer.guard import RecordedDecision
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
     from doorkeeper.audit.events import Event
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.queue import Queue
-    from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+    from doorkeeper.authorizer.contract import Action
     from doorkeeper.exchange import Login
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 ENTRIES_MAX: Final = 10_000
 """Entries that are counted at a time: some 5 MB. A request that names more topics than that has
@@ -69,68 +71,15 @@ class Meter(Protocol):
         ...
 
 
-class Seen:
-    """A decision and how often it was taken."""
-
-    __slots__ = (
-        "action",
-        "allowed",
-        "context",
-        "count",
-        "first_ns",
-        "key",
-        "last_correlation_id",
-        "last_ns",
-        "policy",
-        "snapshot",
-    )
-
-    def __init__(
-        self,
-        key: object,
-        context: AuthorizableRequestContext,
-        action: Action,
-        policy: Policy | None,
-        snapshot: Snapshot | None,
-        now_ns: int,
-        *,
-        allowed: bool,
-    ) -> None:
-        """Begin with one; ``key`` is all that it shares with those that are equal."""
-        self.key = key
-        self.context = context
-        self.action = action
-        self.allowed = allowed
-        self.policy = policy
-        self.snapshot = snapshot
-        self.count = 1
-        self.first_ns = self.last_ns = now_ns
-        self.last_correlation_id: int | bytes = context.correlation_id
-        """The number, or its four bytes."""
-
-
-class SeenLogin:
-    """A login and how often it came."""
-
-    __slots__ = ("count", "first_ns", "last_correlation_id", "last_ns", "login")
-
-    def __init__(self, login: Login, now_ns: int) -> None:
-        """Begin with one."""
-        self.login = login
-        self.count = 1
-        self.first_ns = self.last_ns = now_ns
-        self.last_correlation_id = None if login.header is None else login.header.correlation_id
-
-
-class Asker:
+class ClientDecisions:
     """What is counted for one who asks: each decision, and the last request as a whole."""
 
-    __slots__ = ("policy", "seen", "snapshot", "told")
+    __slots__ = ("policy", "recorded", "seen", "snapshot")
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.seen: dict[tuple[Action, bool], Seen] = {}
-        self.told: Told | None = None
+        self.recorded: RecordedDecision | None = None
         """The last request; it was decided in the two below."""
         self.policy: Policy | None = None
         self.snapshot: Snapshot | None = None
@@ -177,71 +126,71 @@ class Merging:
         # More than the queue ever has room for would wait for ever.
         self._entries_max = min(entries_max, options.queue_events_max)
         self._allowed_too = options.decisions is Recorded.ALL
-        self._seen: dict[object, Asker] = {}
+        self._seen: dict[object, ClientDecisions] = {}
         """What is counted, by who asks: all of a context but the correlation id."""
         self._window = object()
         """The time for which it is counted: it stands for ``_seen``, and refers to nothing, so that
-        what was told refers to it and there is no circle."""
+        recorded decisions refer to it and there is no circle."""
         self._entries: list[Seen] = []
         """All of that, and what was counted before the state changed, in order."""
-        self._again: list[Told] = []
+        self._again: list[RecordedDecision] = []
         """Requests that came again."""
         self._logins: dict[object, SeenLogin] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def decided(
+    def on_decision(
         self,
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-    ) -> Told | None:
+    ) -> RecordedDecision | None:
         """Count the decisions on a request's actions.
 
-        Return them as they are told again; None where nothing of them is recorded.
+        Return them as they are recorded again; None where nothing of them is recorded.
         """
         now_ns = self._now_ns()
         basis = self.basis
         asked = context[:7] + context[8:]
-        asker = self._seen.get(asked)
-        if asker is not None:
-            told = asker.told
+        client = self._seen.get(asked)
+        if client is not None:
+            recorded = client.recorded
             if (
-                told is not None
-                and results == told.results
-                and actions == told.actions
+                recorded is not None
+                and results == recorded.results
+                and actions == recorded.actions
                 and (
                     basis is None
-                    or (asker.snapshot is basis.snapshot and asker.policy is basis.policy)
+                    or (client.snapshot is basis.snapshot and client.policy is basis.policy)
                 )
             ):
-                if not told.count:
-                    self._again.append(told)
-                told.count += 1
-                told.last_ns = now_ns
-                told.last_correlation_id = context[7]
-                return told
+                if not recorded.count:
+                    self._again.append(recorded)
+                recorded.count += 1
+                recorded.last_ns = now_ns
+                recorded.last_correlation_id = context[7]
+                return recorded
         return self._counted(asked, context, actions, results, now_ns)
 
-    def told_again(self, told: Told, correlation_id: bytes) -> None:
+    def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
         """Count decisions once more, for another request that was answered as the one before.
 
         The correlation id stays as it came, four bytes, until an event is made. While the count
-        is above zero whoever is asked may add to it instead (see ``Told``).
+        is above zero whoever is asked may add to it instead (see ``RecordedDecision``).
         """
         now_ns = self._now_ns()
-        if told.window is self._window:
-            if not told.count:
-                self._again.append(told)
-            told.count += 1
-            told.last_ns = now_ns
-            told.last_correlation_id = correlation_id
+        if recorded.window is self._window:
+            if not recorded.count:
+                self._again.append(recorded)
+            recorded.count += 1
+            recorded.last_ns = now_ns
+            recorded.last_correlation_id = correlation_id
             return
         number = int.from_bytes(correlation_id, signed=True)
-        context = told.context._replace(correlation_id=number)
+        context = recorded.context._replace(correlation_id=number)
         asked = context[:7] + context[8:]
-        new = self._counted(asked, context, told.actions, told.results, now_ns)
+        new = self._counted(asked, context, recorded.actions, recorded.results, now_ns)
         if new is not None:
-            told.entries, told.window = new.entries, new.window
+            recorded.entries, recorded.window = new.entries, new.window
 
     def _counted(
         self,
@@ -250,11 +199,11 @@ class Merging:
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
         now_ns: int,
-    ) -> Told | None:
+    ) -> RecordedDecision | None:
         """Count decisions one by one."""
         window, basis = self._window, self.basis
         policy, snapshot = (None, None) if basis is None else (basis.policy, basis.snapshot)
-        asker = self._seen.get(asked) or Asker()
+        client = self._seen.get(asked) or ClientDecisions()
         entries: list[Seen] = []
         wanted = 0
         for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
@@ -263,7 +212,7 @@ class Merging:
             if not (action[3] and self._allowed_too if allowed else action[4]):
                 continue
             wanted += 1
-            entry = asker.seen.get((action, allowed))
+            entry = client.seen.get((action, allowed))
             if entry is not None and entry.snapshot is snapshot and entry.policy is policy:
                 entry.count += 1
                 entry.last_ns = now_ns
@@ -272,19 +221,21 @@ class Merging:
                 key = (asked, action, allowed)
                 entry = Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
                 self._entries.append(entry)
-                asker = self._seen.setdefault(asked, asker if self._window is window else Asker())
-                asker.seen[action, allowed] = entry
+                client = self._seen.setdefault(
+                    asked, client if self._window is window else ClientDecisions()
+                )
+                client.seen[action, allowed] = entry
             else:
                 continue
             entries.append(entry)
         if not wanted:
             return None
-        told = Told((context, actions, results))
+        recorded = RecordedDecision((context, actions, results))
         # Where some had no room, or are handed over already, the next time looks for all again.
         if len(entries) == wanted and self._window is window:
-            told.entries, told.window = entries, window
-            asker.told, asker.policy, asker.snapshot = told, policy, snapshot
-        return told
+            recorded.entries, recorded.window = entries, window
+            client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
+        return recorded
 
     def logged_in(self, login: Login) -> None:
         """Count a login, or its failure."""
@@ -326,26 +277,26 @@ class Merging:
             Again(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
             for each in self._again
         ]
-        for told in self._again:
-            told.count, told.last_s = 0, 0.0
+        for recorded in self._again:
+            recorded.count, recorded.last_s = 0, 0.0
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
         self._window = object()
 
-        def made() -> list[Event]:
+        def build() -> list[Event]:
             for each in again:
                 each.add()
             # What cannot be written is made once more.
             again.clear()
             return [*decision_events(decisions), *map(login_event, logins)]
 
-        self._queue.put(Item(self._now_ns(), made, events=count, happened=happened))
+        self._queue.put(Item(self._now_ns(), build, events=count, happened=happened))
 
-    def _last_ns(self, told: Told) -> int:
-        """Return when decisions were told last: to the turn of the loop where none was counted."""
-        if not told.last_s:
-            return told.last_ns
-        since_ns = int((self._loop.time() - told.last_s) * 1e9)
-        return max(told.last_ns, self._now_ns() - since_ns)
+    def _last_ns(self, recorded: RecordedDecision) -> int:
+        """Return when decisions were counted last, in the cache to the turn of the loop."""
+        if not recorded.last_s:
+            return recorded.last_ns
+        since_ns = int((self._loop.time() - recorded.last_s) * 1e9)
+        return max(recorded.last_ns, self._now_ns() - since_ns)
 
     def close(self) -> None:
         """Hand over for the last time; what has no room is counted as dropped."""

@@ -11,11 +11,12 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Callable, Iterable
 
     from doorkeeper.audit.events import Event
 
-    OnWritten = Callable[["str | None"], None]
+    Waiter = Future["str | None"]
 
 
 class Item(NamedTuple):
@@ -56,7 +57,7 @@ class Batch(NamedTuple):
     """All that was taken at once: items in order, who waits for them, and what had no room."""
 
     items: list[Item]
-    waiting: list[OnWritten]
+    waiting: list[Waiter]
     lost: Loss | None
     closing: bool
 
@@ -68,7 +69,7 @@ class Queue:
         """Begin empty."""
         self._events_max = events_max
         self._items: list[Item] = []
-        self._waiting: list[OnWritten] = []
+        self._waiting: list[Waiter] = []
         self._lost: Loss | None = None
         self._closing = False
         self._wake = threading.Condition()
@@ -94,10 +95,10 @@ class Queue:
         with self._wake:
             self._lost = Loss(happened, 0, ts_ns, ts_ns).and_also(self._lost)
 
-    def when_written(self, on_written: OnWritten) -> None:
-        """Have a call made by the thread when all before it is written."""
+    def when_written(self, waiter: Waiter) -> None:
+        """Have a future completed when all before it is written: with a problem, or None."""
         with self._wake:
-            self._waiting.append(on_written)
+            self._waiting.append(waiter)
             self._wake.notify()
 
     def close(self) -> None:

@@ -1,25 +1,27 @@
-"""The audit trail as the server sees it: what is told to it, and whether it has it.
+"""The audit log as the server sees it: what is recorded, and whether it is in the file.
 
-    decided, logged_in     counted, then queued; never wait, and are counted where there is no room
-    changed                queued; ``when_recorded`` tells when it is in the file
-    refusal                why nothing may be changed now: only with sync=strict and a disk that
-                           takes no more
+    on_decision, logged_in  counted, then queued; never wait, and are dropped without room
+    committed, updated      queued; ``recorded`` waits until they are in the file
+    refusal                 why nothing may be changed now: only with sync=strict and a disk that
+                            takes no more
 
 All of it is for the loop's thread, and none of it blocks but ``open`` and ``close``.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from doorkeeper.audit.event_builder import change_events, reported
 from doorkeeper.audit.events import Recovered, Reload, Start, Stop
 from doorkeeper.audit.files import TrailError, TrailFolder
-from doorkeeper.audit.making import change_events, reported
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.audit.queue import Item, Queue
 from doorkeeper.audit.writer import Writer
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.state.log import origin_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.writer import Clocks, Logger
     from doorkeeper.exchange import Login
-    from doorkeeper.node import CreateAcls, DeleteAcls, RequestContext
-    from doorkeeper.storage.contract import Change
+    from doorkeeper.kinds.change import Change, Committed, Origin
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for a disk that does not answer."""
@@ -63,7 +65,7 @@ class Meter(Protocol):
 
 
 class Trail:
-    """One node's trail."""
+    """The audit log of one node."""
 
     def __init__(
         self,
@@ -81,20 +83,20 @@ class Trail:
         self._now_ns = clocks.now_ns
         self._folder = folder
         self._log = logger
+        self._loop = loop
         self._queue = Queue(options.queue_events_max)
         self._writer = Writer(
             self._queue, folder, options, loop, clocks=clocks, logger=logger, meter=meter
         )
         self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
         meter.queue(lambda: self._queue.length)
-        self.decided = self._merging.decided
+        self.on_decision = self._merging.on_decision
         """Counts what an authorizer has decided."""
-        self.told_again = self._merging.told_again
+        self.on_repeat = self._merging.on_repeat
         """Counts decisions once more, for another request."""
         self._changes = 0
         self._recorded = 0
         self._stopping = False
-        self._keeps_elsewhere = False
         self.records_decisions = options.decisions is not Recorded.NONE
         for file in recovered:
             logger.info(
@@ -143,33 +145,32 @@ class Trail:
 
     # --- what is recorded
 
-    def watches(self, basis: Basis | None, *, keeps_elsewhere: bool) -> None:
-        """Say who decides: ``basis`` can be asked for the rule, None is a plug-in, which cannot.
-
-        ``keeps_elsewhere`` says that its ACLs are not in the store, whose changes are told anyway.
-        """
+    def explain_by(self, basis: Basis) -> None:
+        """Look the rules behind decisions up there; without it they are those of a plug-in."""
         self._merging.basis = basis
-        self._keeps_elsewhere = keeps_elsewhere
 
     def logged_in(self, login: Login) -> None:
         """Count a login, or its failure."""
         self._merging.logged_in(login)
 
-    def changed(self, change: Change, revision: int | None) -> None:
-        """Record a change that is durable."""
+    def committed(self, committed: Committed) -> None:
+        """Record a change of this node; those of others are in their audit logs."""
+        if committed.origin is not None:
+            self.changed(committed.change, committed.revision, committed.origin)
+
+    def changed(self, change: Change, revision: int | None, origin: Origin) -> None:
+        """Record a change; its revision is None where an authorizer keeps its ACLs elsewhere."""
         if not change:
             return
         self._changes += 1
-        self._queue.put(
-            Item(self._now_ns(), lambda: change_events(change, revision), is_change=True)
-        )
+        events = partial(change_events, change, revision, origin)
+        self._queue.put(Item(self._now_ns(), events, is_change=True))
 
     def updated(
-        self, outcome: CreateAcls | DeleteAcls, results: Sequence[Any], asked: RequestContext
+        self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
     ) -> None:
         """Record what became of ACLs that a plug-in keeps: what it says that it has changed."""
-        if self._keeps_elsewhere:
-            self.changed(reported(outcome, results, asked.authorizable), None)
+        self.changed(reported(items, results), None, origin_of(context))
 
     def started(
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
@@ -217,37 +218,30 @@ class Trail:
         """Say whether every change so far is known to be in the file."""
         return self._recorded == self._changes
 
-    def when_recorded(self, on_recorded: Callable[[ApiError | None], None]) -> None:
-        """Have a call when every change so far is in the file, synced where that is promised.
+    async def recorded(self) -> ApiError | None:
+        """Wait until every change so far is in the file, synced where that is promised.
 
-        It is given an error where that cannot be: only with strict, and only for changes that were
+        Return an error where that cannot be: only with strict, and only for changes that were
         under way when the disk failed.
         """
+        problem = await self.written()
+        if problem is None:
+            return None
+        return ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            "The change was made, but the audit trail could not be written:"
+            f" {problem}. It will be recorded when that is possible.",
+        )
 
-        def on_written(problem: str | None) -> None:
-            if problem is None:
-                on_recorded(None)
-                return
-            on_recorded(
-                ApiError(
-                    ErrorCode.KAFKA_STORAGE_ERROR,
-                    "The change was made, but the audit trail could not be written:"
-                    f" {problem}. It will be recorded when that is possible.",
-                )
-            )
-
-        self.when_written(on_written)
-
-    def when_written(self, on_written: Callable[[str | None], None]) -> None:
-        """Have a call as ``when_recorded``; it is given what is wrong with the disk, or None."""
+    async def written(self) -> str | None:
+        """Wait as ``recorded``; return what is wrong with the disk, or None."""
         changes = self._changes
-
-        def noted(problem: str | None) -> None:
-            if problem is None:
-                self._recorded = max(self._recorded, changes)
-            on_written(problem)
-
-        self._queue.when_written(noted)
+        done: asyncio.Future[str | None] = self._loop.create_future()
+        self._queue.when_written(done)
+        problem = await done
+        if problem is None:
+            self._recorded = max(self._recorded, changes)
+        return problem
 
     # --- the end
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.audit.files import TrailFolder
     from doorkeeper.audit.options import TrailOptions
-    from doorkeeper.audit.queue import Batch, OnWritten, Queue
+    from doorkeeper.audit.queue import Batch, Queue, Waiter
 
 CHUNK_EVENTS: Final = 1000
 """Events that are made and written together: half a megabyte or so."""
@@ -251,17 +251,11 @@ class Writer:
         else:
             self._meter.synced(self._clocks.steady_s() - began_s)
 
-    def _tell(self, waiting: list[OnWritten], problem: str | None) -> None:
-        if not waiting:
-            return
-
-        def deliver() -> None:
-            for on_written in waiting:
-                on_written(problem)
-
+    def _tell(self, waiting: list[Waiter], problem: str | None) -> None:
         # Where the loop is closed nobody waits.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(deliver)
+        if waiting:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_complete, waiting, problem)
 
     # --- files
 
@@ -345,6 +339,12 @@ class Writer:
             max(item.ts_ns for item in items),
         )
         self._lost[DISK] = lost.and_also(self._lost.get(DISK))
+
+
+def _complete(waiting: list[Waiter], problem: str | None) -> None:
+    for waiter in waiting:
+        if not waiter.done():
+            waiter.set_result(problem)
 
 
 def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[Item]:

@@ -5,6 +5,7 @@ provider     a mechanism of a listener: what it is made from, what it may ask
 mechanisms   which module speaks which mechanism
 plain        PLAIN: a name and a password
 scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: what they say
+             scram_provider: whose users those of a listener are
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: what it needs of the machine
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  users' names from Kerberos names

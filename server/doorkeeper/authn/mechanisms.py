@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 MODULES: Final = {
     "OAUTHBEARER": "doorkeeper.authn.oauth.provider",
     "PLAIN": "doorkeeper.authn.plain",
-    "SCRAM-SHA-256": "doorkeeper.authn.scram",
-    "SCRAM-SHA-512": "doorkeeper.authn.scram",
+    "SCRAM-SHA-256": "doorkeeper.authn.scram_provider",
+    "SCRAM-SHA-512": "doorkeeper.authn.scram_provider",
     "GSSAPI": "doorkeeper.authn.gssapi",
 }
 """Where the function ``provider`` of each mechanism is."""

@@ -34,9 +34,6 @@ from doorkeeper.authn.credentials import (
     base_36,
     credential_of,
 )
-from doorkeeper.authn.handler_loading import handler_of
-from doorkeeper.authn.handlers_contract import ScramCredentials
-from doorkeeper.authn.provider import Provider
 from doorkeeper.authn.scram_messages import (
     ClientFirst,
     Malformed,
@@ -50,9 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.acl.model import Principal
-    from doorkeeper.authn.contract import AuthenticationContext
     from doorkeeper.authn.credentials import TokenLogin
-    from doorkeeper.authn.provider import MechanismSettings, Sources
+    from doorkeeper.authn.provider import Sources
 
     Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
     """Gives the credential of a user, at once or later; None for nobody."""
@@ -278,18 +274,6 @@ class Scram:
         )
 
 
-class ScramProvider(Provider):
-    """SCRAM on one listener."""
-
-    def __init__(self, accounts: Accounts) -> None:
-        """Let these in."""
-        self._accounts = accounts
-
-    def begin(self, context: AuthenticationContext) -> Scram:  # noqa: ARG002  all are alike
-        """Return a mechanism for one authentication."""
-        return Scram(self._accounts, base_36(os.urandom(17)).decode())
-
-
 def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
     """Return who may log in: these users, and the delegation tokens."""
     decoys = Decoys(mechanism, sources.salt_key)
@@ -300,24 +284,4 @@ def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
         decoys=decoys,
         iterations=lambda: sources.scram_iterations(mechanism),
         now_ms=sources.now_ms,
-    )
-
-
-def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return SCRAM for the users whose credentials the store has, or a callback handler.
-
-    Raises:
-        ValueError: the handler cannot be used.
-
-    """
-    mechanism = settings.name
-    if settings.callback_handler:
-        # Few servers have one.
-        from doorkeeper.authn.scram_handler import HandlerProvider  # noqa: PLC0415
-
-        handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
-        if handler is not None:
-            return HandlerProvider(handler, mechanism, sources)
-    return ScramProvider(
-        accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
     )

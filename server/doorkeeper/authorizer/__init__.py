@@ -32,23 +32,22 @@ from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
-    AuthorizableRequestContext,
     AuthorizationResult,
     Authorizer,
     AuthorizerServerInfo,
     Endpoint,
     Eventually,
-    KeepsInStore,
     completed,
     masks_by_authorize,
 )
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
     from doorkeeper.authorizer.loading import authorizer_class
     from doorkeeper.authorizer.older import OlderAuthorizer, Session
-    from doorkeeper.authorizer.standard import StandardAuthorizer
+    from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 
 __all__ = [
     "ANY_BINDING",
@@ -91,6 +90,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "KeepsInStore": "standard",
     "OlderAuthorizer": "older",
     "Session": "older",
     "StandardAuthorizer": "standard",

@@ -17,15 +17,34 @@ LOGGER_NAME = "kafka.authorizer.logger"
 
 
 class AuditSink(Protocol):
-    """Takes audit lines. Neither method may block."""
+    """Takes audit lines. ``write`` may not block."""
 
-    def enabled(self, level: int) -> bool:
-        """Say whether lines of this level are wanted; asked for each decision, before rendering."""
+    @property
+    def threshold(self) -> Threshold:
+        """Return the lowest level that is wanted: one object, whose ``level`` may change."""
         ...
 
     def write(self, level: int, text: str) -> None:
         """Take one line, without its end."""
         ...
+
+
+class Threshold(Protocol):
+    """The lowest level that is written. Read for each decision, before a line is rendered."""
+
+    @property
+    def level(self) -> int:
+        """Return the level."""
+        ...
+
+
+class _LoggerThreshold:
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    @property
+    def level(self) -> int:
+        return self._logger.getEffectiveLevel()
 
 
 class LoggerAudit:
@@ -34,10 +53,7 @@ class LoggerAudit:
     def __init__(self) -> None:
         """Take the logger as it is configured now and later."""
         self._logger = logging.getLogger(LOGGER_NAME)
-
-    def enabled(self, level: int) -> bool:
-        """Say whether the logger takes this level."""
-        return self._logger.isEnabledFor(level)
+        self.threshold = _LoggerThreshold(self._logger)
 
     def write(self, level: int, text: str) -> None:
         """Log the line."""

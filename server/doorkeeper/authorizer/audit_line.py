@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Decision
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.request_context import AuthorizableRequestContext
 
     Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]
 

@@ -1,15 +1,108 @@
-"""What authorizers return for later, as futures of the loop.
+"""Waits for what authorizers return: one awaitable for each item of an update.
 
-A plug-in may give a coroutine, a future of the loop, a future that a thread completes, or any
-object that can be awaited. Whatever it gives, there is a future, and what is wrong with it is the
-future's exception.
+A plug-in may return a coroutine, a future of the loop, a future that a thread completes, or any
+object that can be awaited. ``as_future`` makes a future of the loop from each; what is wrong with
+it is the future's exception.
+
+A future of the loop that another thread completes does not wake the loop, which is a common slip
+of plug-ins: what waits is looked at ten times a second.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+T = TypeVar("T")
+
+LOOK_AGAIN_S: Final = 0.1
+"""How often futures are looked at that have not called back."""
+
+
+async def results_of(
+    awaitables: Iterable[Any],
+    refused: Callable[[ApiError], T],
+    accepts: Callable[[Any], bool],
+    timeout_s: float,
+) -> Results:
+    """Wait for the awaitables of an update's items; return their results, in order.
+
+    ``refused`` makes an item's result from an error. An ``ApiError`` that an awaitable raises is
+    its result. Any other exception, and a result that ``accepts`` does not, is error -1 and kept
+    in ``errors``; an item that is not complete in time is REQUEST_TIMED_OUT.
+    """
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[Any]] = []
+    last: Any = None
+    for awaitable in awaitables:
+        # Items of one fate share a future, a thousand of them.
+        shared = bool(futures) and awaitable is last and futures[-1] is last
+        futures.append(last if shared else as_future(awaitable, loop))
+        last = awaitable
+    await _wait(futures, loop.time() + timeout_s)
+    return _results(futures, refused, accepts)
+
+
+async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
+    """Wait until all are complete, or for the time; only one of them has a callback at a time."""
+    time_s = asyncio.get_running_loop().time
+    for future in futures:
+        while not future.done():
+            left_s = ends_s - time_s()
+            if left_s < 0:
+                return
+            await asyncio.wait((future,), timeout=min(left_s, LOOK_AGAIN_S))
+
+
+def _results(
+    futures: Sequence[asyncio.Future[Any]],
+    refused: Callable[[ApiError], T],
+    accepts: Callable[[Any], bool],
+) -> Results:
+    values: list[T] = []
+    errors: list[BaseException] = []
+    timed_out = 0
+    last: asyncio.Future[Any] | None = None
+    for future in futures:
+        if future is last:
+            values.append(values[-1])
+            continue
+        last = None
+        if not future.done():
+            forget(future)
+            timed_out += 1
+            values.append(refused(ApiError(ErrorCode.REQUEST_TIMED_OUT)))
+            continue
+        found = _outcome(future, accepts)
+        if isinstance(found, ApiError):
+            values.append(refused(found))
+        elif isinstance(found, BaseException):
+            errors.append(found)
+            values.append(refused(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+        else:
+            last = future
+            values.append(found)
+    return Results(values, errors, timed_out)
+
+
+def _outcome(future: asyncio.Future[Any], accepts: Callable[[Any], bool]) -> Any:  # noqa: ANN401 - plug-ins return what they like
+    """Return the result of a complete future, or the error that it stands for."""
+    if future.cancelled():
+        return asyncio.CancelledError("an item was cancelled")
+    error = future.exception()
+    if error is not None:
+        return error
+    result = future.result()
+    return (
+        result if accepts(result) else TypeError(f"found {result!r:.200} as the result of an item")
+    )
 
 
 def as_future(awaitable: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:  # noqa: ANN401 - plug-ins return what they like
@@ -34,7 +127,7 @@ def _failed(loop: asyncio.AbstractEventLoop, error: Exception) -> asyncio.Future
 
 
 def forget(future: asyncio.Future[Any]) -> None:
-    """Do without the result: what it raises, now or later, is nobody's surprise."""
+    """Ignore the result, and what it raises now or later."""
     if future.done():
         _read(future)
     else:

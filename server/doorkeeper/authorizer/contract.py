@@ -20,7 +20,7 @@ import concurrent.futures
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.model import (
     AccessControlEntryFilter,
@@ -29,7 +29,6 @@ from doorkeeper.acl.model import (
     AclOperation,
     AclPermissionType,
     PatternType,
-    Principal,
     ResourcePattern,
     ResourcePatternFilter,
     ResourceType,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.errors import ApiError
-    from doorkeeper.storage.contract import Store
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 CONTRACT_VERSION = (1, 1)
 """The contract's version: the first number changes when an authorizer must, the second when there
@@ -86,25 +85,6 @@ class AuthorizerServerInfo(NamedTuple):
     early_start_listeners: frozenset[str]
 
 
-class AuthorizableRequestContext(NamedTuple):
-    """Who sent a request, from where and how.
-
-    ``client_address`` is the text of Java's ``InetAddress.getHostAddress``: ``10.0.0.7``,
-    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key. ``client_software`` is what the client
-    says it is, ``name/version``; empty where it has not said it.
-    """
-
-    listener_name: str
-    security_protocol: str
-    principal: Principal
-    client_address: str
-    request_type: int
-    request_version: int
-    client_id: str
-    correlation_id: int
-    client_software: str = ""
-
-
 class Action(NamedTuple):
     """One thing that a request needs. ``resource`` is LITERAL.
 
@@ -137,18 +117,6 @@ class AclDeleteResult(NamedTuple):
 
     error: ApiError | None = None
     bindings: tuple[AclBindingDeleteResult, ...] = ()
-
-
-@runtime_checkable
-class KeepsInStore(Protocol):
-    """What an authorizer may be besides: one that keeps its ACLs in the server's store.
-
-    The standard authorizer is; an authorizer that wraps it passes the store on.
-    """
-
-    def attach(self, store: Store) -> None:
-        """Take the store; called once, before ``configure``."""
-        ...
 
 
 class Authorizer(ABC):

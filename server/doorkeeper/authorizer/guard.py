@@ -1,32 +1,36 @@
-"""What stands between the server and the authorizer that is configured, whichever it is.
+"""The guard between the server and the authorizer that is configured, whichever it is.
 
 It trusts nothing that a plug-in returns: what raises, is too short, too long, or of another type,
 is an ``AuthorizerFault`` with the authorizer's name, which the server answers and logs with the
 request. Nothing is ever allowed by it. An ``ApiError`` keeps its code on the way to the client.
-It is not asked to create what no answer could carry.
+An authorizer is not asked to create an ACL that no answer could carry.
 
-``authorize`` runs on the event loop, where nobody else is served while it does: calls that are
-slow are counted, and told once a minute at most.
+``authorize`` runs on the event loop, which serves nothing else meanwhile: calls that are slow are
+counted, and logged once a minute at most.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
 
 from doorkeeper.acl.model import SortedBindings
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.acl.validation import unencodable
+from doorkeeper.authorizer.awaiting import results_of
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
+    AclDeleteResult,
     AuthorizationResult,
     Authorizer,
     completed,
 )
-from doorkeeper.authorizer.returned import is_binding
+from doorkeeper.authorizer.returned import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import AuthorizerFault
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.results import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -40,28 +44,23 @@ if TYPE_CHECKING:
         ResourceType,
     )
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.authorizer.contract import (
-        AclDeleteResult,
-        Action,
-        AuthorizableRequestContext,
-        AuthorizerServerInfo,
-        Endpoint,
-        Eventually,
-    )
+    from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
+    from doorkeeper.request_context import AuthorizableRequestContext
 
-    Decided = Callable[
+    Decisions = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
+    OnDecision = Callable[
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
-        "Told | None",
+        "RecordedDecision | None",
     ]
-    ToldAgain = Callable[["Told", bytes], None]
-    ToldOnce = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
+    OnRepeat = Callable[["RecordedDecision", bytes], None]
+    OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext], None]
 
 T = TypeVar("T")
 
 SLOW_MS: Final = 50
-"""``doorkeeper.authorizer.slow.ms`` where nobody gives it."""
+"""The default of ``doorkeeper.authorizer.slow.ms``."""
 
-TOLD_EVERY_S: Final = 60.0
+WARN_EVERY_S: Final = 60.0
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 
@@ -72,14 +71,14 @@ _DENIED = AuthorizationResult.DENIED
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
-class Told:
-    """Decisions that were told, so that they can be told again.
+class RecordedDecision:
+    """The decisions on one request's actions, as the audit log has recorded them.
 
-    What is behind ``results`` is for who is told: where and in which time it counts them, how often
-    it was told since, and when and for which request last: its correlation id, as
-    a number or as its four bytes.
-    ``count`` is above zero only while that time lasts; to add to it then, with ``last_s`` (on the
-    clock of the event loop) and ``last_correlation_id``, is to tell it again.
+    The fields behind ``results`` belong to the audit log: the entries that count the decisions,
+    the ``window`` of time in which these are open, how often the decisions were repeated in it,
+    and when and for which request last: its correlation id, as a number or as its four bytes.
+    While ``count`` is above zero, the decisions may be repeated by adding to it, with ``last_s``
+    (on the clock of the event loop) and ``last_correlation_id``.
     """
 
     __slots__ = (
@@ -94,9 +93,9 @@ class Told:
         "window",
     )
 
-    def __init__(self, once: ToldOnce) -> None:
-        """Take what was told: copies, because whoever gave the lists may change them."""
-        self.context, actions, results = once
+    def __init__(self, decisions: Decisions) -> None:
+        """Take copies of the lists, because their owner may change them."""
+        self.context, actions, results = decisions
         self.actions = [*actions]
         self.results = [*results]
         self.entries: Sequence[Any] = ()
@@ -135,23 +134,33 @@ class GuardedAuthorizer(Authorizer):
         self.faults = 0
         self.allowed = 0
         self.denied = 0
-        self.decided: Decided | None = None
-        """Told of each answer to ``authorize``, where somebody keeps a record. May not block.
+        self.on_decision: OnDecision | None = None
+        """Called with each answer to ``authorize``, where decisions are recorded. May not block.
 
-        It returns what can be told again; None where nothing of it is recorded."""
-        self.told_again: ToldAgain | None = None
-        """Told of what ``decided`` was told, where a whole answer is given again for another
-        request: with the four bytes of its correlation id. May not block."""
-        self.told: list[Told] | None = None
-        """What ``decided`` is told, while somebody wants to tell it again."""
+        It returns what can be repeated; None where nothing of it is recorded."""
+        self.on_repeat: OnRepeat | None = None
+        """Called with a result of ``on_decision`` where a cached response repeats the decisions,
+        and with the four bytes of the correlation id. May not block."""
+        self.recorded: list[RecordedDecision] | None = None
+        """The results of ``on_decision``, while a response is recorded for the cache."""
+        self.on_update: OnUpdate | None = None
+        """Called with the items of an update, their results and the request, where an authorizer
+        keeps its ACLs outside the state of the server. May not block."""
         self._authorize = inner.authorize
-        self._decided_from: Callable[[], object | None] | None = (
-            inner.decided_from if isinstance(inner, StandardAuthorizer) else None
+        self._version: Callable[[], tuple[object, ...] | None] | None = (
+            inner.version if isinstance(inner, StandardAuthorizer) else None
+        )
+        # The items of its changes have one fate: one coroutine changes all, without a future each.
+        self._standard_create = (
+            inner.commit_creation if _is_standard(inner, "create_acls") else None
+        )
+        self._standard_delete = (
+            inner.commit_deletion if _is_standard(inner, "delete_acls") else None
         )
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
         self._clock = clock
-        self._told_s: float | None = None
+        self._warned_s: float | None = None
         self._closed = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -190,10 +199,10 @@ class GuardedAuthorizer(Authorizer):
                 self._fail("authorize", _wrong_item(result, "AuthorizationResult"))
         self.allowed += allowed
         self.denied += len(results) - allowed
-        if self.decided is not None:
-            told = self.decided(context, actions, results)
-            if told is not None and self.told is not None:
-                self.told.append(told)
+        if self.on_decision is not None:
+            recorded = self.on_decision(context, actions, results)
+            if recorded is not None and self.recorded is not None:
+                self.recorded.append(recorded)
         return results
 
     def snapshot(self) -> Snapshot | None:
@@ -207,15 +216,71 @@ class GuardedAuthorizer(Authorizer):
         traces: int = getattr(self.inner, "traces", 0)
         return traces
 
-    def decided_from(self) -> object | None:
-        """Return what all answers are made from at this moment: see ``StandardAuthorizer``.
+    def version(self) -> tuple[object, ...] | None:
+        """Return what answers depend on now, as ``StandardAuthorizer.version``.
 
-        None with a plug-in, which may decide by anything, and where each decision is recorded by
-        one who cannot be told again.
+        None with a plug-in, which may decide by anything, and where decisions are recorded that
+        cannot be repeated.
         """
-        if self._decided_from is None or (self.decided is not None and self.told_again is None):
+        if self._version is None or (self.on_decision is not None and self.on_repeat is None):
             return None
-        return self._decided_from()
+        return self._version()
+
+    async def create(
+        self,
+        context: AuthorizableRequestContext | None,
+        bindings: Sequence[AclBinding],
+        timeout_s: float,
+    ) -> Results:
+        """Create ACLs; the values are ``AclCreateResult``, in order.
+
+        A change of the standard authorizer that is not planned in time is withdrawn.
+
+        Raises:
+            AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
+
+        """
+        if self._standard_create is None:
+            created = self.create_acls(context, bindings)
+            results = await results_of(created, AclCreateResult, is_create_result, timeout_s)
+            if self.on_update is not None and context is not None:
+                self.on_update(bindings, results.values, context)
+            return results
+        try:
+            async with asyncio.timeout(timeout_s):
+                return Results(await self._standard_create(context, bindings))
+        except TimeoutError:
+            return _timed_out(AclCreateResult, len(bindings))
+        except Exception as error:  # noqa: BLE001 - a fault of the authorizer, as in other calls
+            self._fail("create_acls", error)
+
+    async def delete(
+        self,
+        context: AuthorizableRequestContext | None,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float,
+    ) -> Results:
+        """Delete ACLs; the values are ``AclDeleteResult``, in order.
+
+        A change of the standard authorizer that is not planned in time is withdrawn.
+
+        Raises:
+            AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
+
+        """
+        if self._standard_delete is None:
+            deleted = self.delete_acls(context, filters)
+            results = await results_of(deleted, AclDeleteResult, is_delete_result, timeout_s)
+            if self.on_update is not None and context is not None:
+                self.on_update(filters, results.values, context)
+            return results
+        try:
+            async with asyncio.timeout(timeout_s):
+                return Results(await self._standard_delete(context, filters))
+        except TimeoutError:
+            return _timed_out(AclDeleteResult, len(filters))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fail("delete_acls", error)
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
@@ -368,9 +433,9 @@ class GuardedAuthorizer(Authorizer):
     ) -> None:
         self.slow_calls += 1
         now_s = self._clock()
-        if self._told_s is not None and now_s - self._told_s < TOLD_EVERY_S:
+        if self._warned_s is not None and now_s - self._warned_s < WARN_EVERY_S:
             return
-        self._told_s = now_s
+        self._warned_s = now_s
         _LOG.warning(
             "%s took %.0f ms in %s for %s of %s, correlation id %d, while nobody was served"
             " (doorkeeper.authorizer.slow.ms=%d); slow calls since the start: %d",
@@ -383,6 +448,16 @@ class GuardedAuthorizer(Authorizer):
             self._slow_ms,
             self.slow_calls,
         )
+
+
+def _is_standard(inner: Authorizer, method: str) -> TypeGuard[StandardAuthorizer]:
+    """Say whether a method is the standard authorizer's own, and no plug-in's."""
+    bound = getattr(inner, method)
+    return getattr(bound, "__func__", None) is getattr(StandardAuthorizer, method)
+
+
+def _timed_out(refused: Callable[[ApiError], T], items: int) -> Results:
+    return Results([refused(ApiError(ErrorCode.REQUEST_TIMED_OUT))] * items, (), items)
 
 
 def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like

@@ -46,13 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBindingFilter
-    from doorkeeper.authorizer.contract import (
-        Action,
-        AuthorizableRequestContext,
-        AuthorizerServerInfo,
-        Endpoint,
-        Eventually,
-    )
+    from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 

@@ -1,111 +1,198 @@
-"""What a request would change, worked out on a snapshot before anything happens.
+"""What creating and deleting ACLs changes, worked out on a state before anything happens.
 
-Both plans are pure: items are validated alone, and what is accepted is computed against the one
-state that the request starts from.
+Bindings and filters are checked first, each by itself, whatever the state. The plans work on those
+that passed; they are pure, and long ones come in slices.
 
 Source: ``AclControlManager.createAcls`` and ``deleteAcls`` (4.3.1).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from base64 import urlsafe_b64encode
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.search import find
-from doorkeeper.acl.validation import (
-    ACLS_PER_REQUEST_MAX,
-    check_binding,
-    check_filter,
-    too_many_created,
-    too_many_deleted,
-)
-from doorkeeper.storage.contract import StoredBinding
-from doorkeeper.value import Value
+from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, effects
+from doorkeeper.acl.search import find_each
+from doorkeeper.acl.validation import ACLS_PER_REQUEST_MAX, too_many_created, too_many_deleted
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.pieces import PIECE, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.errors import ApiError
-
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.state.state import State
 
 # A named tuple's own constructor is a Python function.
 _new = tuple.__new__
 
 
-class Creation(Value):
-    """The refusals by item, None for an accepted one, and the bindings that are new."""
-
-    refusals: tuple[ApiError | None, ...]
-    added: tuple[StoredBinding, ...]
-
-
-class Deletion(Value):
-    """The refusals and the matches by item, and all bindings that go, each once."""
-
-    refusals: tuple[ApiError | None, ...]
-    matches: tuple[tuple[AclBinding, ...], ...]
-    removed: tuple[StoredBinding, ...]
-
-
-def creation_refusals(bindings: Iterable[AclBinding]) -> tuple[ApiError | None, ...]:
-    """Return what is wrong with each binding by itself, whatever the state."""
-    return tuple(map(check_binding, bindings))
-
-
-def deletion_refusals(filters: Iterable[AclBindingFilter]) -> tuple[ApiError | None, ...]:
-    """Return what is wrong with each filter by itself, whatever the state."""
-    return tuple(map(check_filter, filters))
-
-
 def plan_creation(
-    state: Snapshot,
-    bindings: Sequence[AclBinding],
-    refusals: tuple[ApiError | None, ...],
-    new_id: Callable[[], str],
-) -> Creation:
-    """Work out what creating the bindings means, with what ``creation_refusals`` says of them.
+    bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
+) -> Change | Pieces[Change]:
+    """Plan the creation of bindings that can be stored.
 
-    One that exists, and a second one in the same request, is accepted and adds nothing.
-    Over the limit every item is refused, also those that were refused already.
+    One that exists, and a second one in the same request, adds nothing.
+
+    Raises:
+        ApiError: more ACLs are new than one request may create.
+
     """
-    id_of = state.id_of
-    new = dict.fromkeys(
-        [
-            binding
-            for binding, refusal in zip(bindings, refusals, strict=True)
-            if refusal is None and id_of(binding) is None
-        ]
-    )
-    if len(new) > ACLS_PER_REQUEST_MAX:
-        return Creation(refusals=tuple(too_many_created() for _ in bindings), added=())
-    added = tuple([_new(StoredBinding, (new_id(), binding)) for binding in new])
-    return Creation(refusals=refusals, added=added)
+    # Fewer are below the limit.
+    if len(bindings) > PIECE:
+        return _creation_in_slices(bindings, new_id, state)
+    rows = [
+        _new(StoredBinding, (new_id(), each))
+        for each in dict.fromkeys(filterfalse(state.acls.id_of, bindings))
+    ]
+    return {ACL: Edit(tuple(rows))} if rows else {}
+
+
+def _creation_in_slices(
+    bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
+) -> Pieces[Change]:
+    missing: dict[AclBinding, None] = {}
+    for part in parts(bindings):
+        missing |= dict.fromkeys(filterfalse(state.acls.id_of, part))
+        yield
+    if len(missing) > ACLS_PER_REQUEST_MAX:
+        raise too_many_created()
+    rows: list[StoredBinding] = []
+    for part in parts(missing):
+        rows += [_new(StoredBinding, (new_id(), each)) for each in part]
+        yield
+    return {ACL: Edit(tuple(rows))} if rows else {}
 
 
 def plan_deletion(
-    state: Snapshot,
     filters: Sequence[AclBindingFilter],
-    refusals: tuple[ApiError | None, ...],
-) -> Deletion:
-    """Work out what deleting by the filters means, with what ``deletion_refusals`` says of them.
+    matches: list[Sequence[AclBinding]],
+    state: State,
+) -> Pieces[Change]:
+    """Plan the deletion of what filters match; fill ``matches`` with the bindings of each filter.
 
     Each filter is matched against the same state: a binding that two of them match is reported
-    under both and goes once. Over the limit every filter is refused.
+    under both and deleted once.
+
+    Raises:
+        ApiError: they match more ACLs than one request may delete.
+
     """
-    matches = tuple(
-        tuple(find(state, wanted)) if refusal is None else ()
-        for wanted, refusal in zip(filters, refusals, strict=True)
+    acls = state.acls
+    found = yield from find_each(acls, filters, ACLS_PER_REQUEST_MAX)
+    if found is None:
+        raise too_many_deleted()
+    matches[:] = found.of_filters
+    rows: list[StoredBinding] = []
+    id_of = acls.id_of
+    for binding in found.bindings:
+        rows.append(_new(StoredBinding, (id_of(binding), binding)))
+        if len(rows) % PIECE == 0:
+            yield
+    return {ACL: Edit(deleted=tuple(rows))} if rows else {}
+
+
+# --- ids
+
+_BYTES: Final = 16
+_NUMBERS: Final = 1 << 8 * _BYTES
+
+_HEAD: Final = 20
+"""So many characters of the 22 stay the same while the last byte is counted through."""
+
+_TAILS: Final = tuple(urlsafe_b64encode(bytes([last])).decode("ascii")[:2] for last in range(256))
+"""The two characters behind them, by the last byte."""
+
+
+class BindingIds:
+    """Ids for one process: 22 characters of URL-safe base64, as Kafka writes 16 bytes.
+
+    They count up from a random number. Stores keep bindings in the order of their ids: ids that
+    are made together differ only at their end and so lie together, and a thousand ACLs touch forty
+    pages of the database. With an id drawn for each it was a page for each, written twice, as soon
+    as there were some ten thousand ACLs.
+
+    No id begins with a hyphen, as none of Kafka's does. An id is no secret and proves nothing, so
+    it may be guessed from another one. Two nodes, or two starts, would have to draw numbers of 128
+    bits that lie as close together as there are ACLs before an id came twice.
+    """
+
+    __slots__ = ("_head", "_last", "_random_bytes")
+
+    def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
+        """Draw the number to count from."""
+        self._random_bytes = random_bytes
+        self._last = int.from_bytes(random_bytes(_BYTES))
+        self._head = _head(self._last)
+
+    def __call__(self) -> str:
+        """Return the next id."""
+        self._last = last = (self._last + 1) % _NUMBERS
+        if not last & 0xFF:
+            self._head = _head(last)
+        while self._head.startswith("-"):
+            # Counting on would take 2**122 steps.
+            drawn = int.from_bytes(self._random_bytes(_BYTES))
+            self._last = last = (drawn + 1) % _NUMBERS
+            self._head = _head(last)
+        return self._head + _TAILS[last & 0xFF]
+
+
+def _head(number: int) -> str:
+    return urlsafe_b64encode(number.to_bytes(_BYTES)).decode("ascii")[:_HEAD]
+
+
+# --- hints
+
+_ALL, _USER = AclOperation.ALL, ResourceType.USER
+
+_FITTING: Final = frozenset(
+    (resource_type, operation)
+    for resource_type, supported in SUPPORTED_OPERATIONS.items()
+    for operation in (_ALL, *supported)
+    if resource_type is not _USER
+)
+"""Pairs of a resource type and an operation that need no hint."""
+
+
+def hints(rows: Iterable[StoredBinding]) -> list[str]:
+    """Return a line for each new ACL that has no effect, or less than its author may expect.
+
+    That is one whose operation does not belong to its resource type, and one on a user that is no
+    whole principal: delegation tokens are asked about with ``User:owner1``, where
+    ``kafka-acls.sh --user-principal owner1`` gives the name alone. A broker stores both without a
+    word.
+    """
+    lines: list[str] = []
+    for _, binding in rows:
+        # Nearly all end here, of a thousand that are created together.
+        if (binding[0][0], binding[1][2]) not in _FITTING:
+            lines += _hints_of(binding)
+    return lines
+
+
+def _hints_of(binding: AclBinding) -> Iterator[str]:
+    (resource_type, name, pattern_type), entry = binding
+    supported = SUPPORTED_OPERATIONS.get(resource_type, ())
+    acl = (
+        f"{entry.permission_type.name} {entry.operation.name} for {entry.principal}"
+        f" on {resource_type.name}:{pattern_type.name}:{name}"
     )
-    removed = dict.fromkeys(binding for found in matches for binding in found)
-    if len(removed) > ACLS_PER_REQUEST_MAX:
-        return Deletion(
-            refusals=tuple(too_many_deleted() for _ in filters),
-            matches=tuple(() for _ in filters),
-            removed=(),
+    literal = pattern_type is PatternType.LITERAL and name != "*"
+    if resource_type is _USER and literal and ":" not in name:
+        yield (
+            f"the ACL {acl} has no effect: a user is asked about by its whole principal,"
+            f" as User:{name}"
         )
-    return Deletion(
-        refusals=refusals,
-        matches=matches,
-        removed=tuple([_new(StoredBinding, (state.id_of(each) or "", each)) for each in removed]),
-    )
+    elif entry.operation is not _ALL and entry.operation not in supported:
+        left = ", ".join(each.name for each in effects(binding))
+        consequence = f"allows {left} only" if left else "has no effect"
+        allowed = ", ".join(each.name for each in supported)
+        yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"

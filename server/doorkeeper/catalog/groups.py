@@ -7,7 +7,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
-from doorkeeper.node import Group, GroupMember
+from doorkeeper.cluster import Group, GroupMember
 from doorkeeper.topic_names import reason_invalid
 
 if TYPE_CHECKING:

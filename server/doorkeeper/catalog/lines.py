@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.catalog.loading import Catalog, Mark
 from doorkeeper.catalog.topics import DeclaredTopic
-from doorkeeper.node import Group, GroupMember
+from doorkeeper.cluster import Group, GroupMember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

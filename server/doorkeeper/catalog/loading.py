@@ -10,7 +10,7 @@ from doorkeeper.catalog.document import Faults, Value, parse
 from doorkeeper.catalog.errors import CatalogError, Problem
 from doorkeeper.catalog.groups import read_groups
 from doorkeeper.catalog.topics import DeclaredTopic, read_topics
-from doorkeeper.node import Group, Topic
+from doorkeeper.cluster import Group, Topic
 from doorkeeper.topics import declared_id
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ def reset(
         raise click.UsageError("give either keys or --all")
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.app.resetting import forget  # noqa: PLC0415
-    from doorkeeper.storage.contract import StorageError  # noqa: PLC0415
+    from doorkeeper.state.store import StorageError  # noqa: PLC0415
 
     settings = load_or_fail(file, overrides).settings
     try:
@@ -136,7 +136,7 @@ def reset(
         fail([error])
     except StartError as error:
         fail(error.problems)
-    for broker, name in forgotten:
+    for broker, name, _ in forgotten:
         click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
     if not forgotten:
         click.echo("nothing to forget")

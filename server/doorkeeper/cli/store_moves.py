@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from doorkeeper.app import store_moves
-from doorkeeper.app.store_places import Place, place_named, place_of, shown
+from doorkeeper.app.store_places import Place, place_named, place_of
 from doorkeeper.cli.completing import files
 from doorkeeper.cli.failures import FAILED, fail
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.progress import progress
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -41,8 +41,9 @@ def _now_ms() -> int:
 @click.command(
     epilog="""
 \b
-A shared store may have nodes of the version before: they go on. The embedded store is migrated by
-the server's start too; a copy of the older one stays beside it.
+A shared store may have nodes of the version before: they go on. When all nodes are of this version,
+--finish removes what only the older ones need. The embedded store is migrated by the server's start
+too; a copy of the older one stays beside it.
 
 \b
 Exit statuses: 0 done, or nothing to do; 1 it cannot be done, said on stderr; 2 wrong usage.
@@ -56,12 +57,20 @@ Examples:
 @config_option
 @_store_option
 @click.option("--dry-run", is_flag=True, help="Print the SQL and change nothing.")
-def migrate(file: Path | None, store: str | None, *, dry_run: bool) -> None:
+@click.option("--finish", is_flag=True, help="Remove what nodes of the version before need.")
+def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool) -> None:
     """Make the tables of a store, or bring them up to date."""
+    if dry_run and finish:
+        raise click.UsageError("--finish has no --dry-run")
     place = _place(file, store)
+    if finish:
+        done_now = _run(lambda: store_moves.finish(place))
+        what = "removed" if done_now else "nothing to do"
+        click.echo(f"{place.shown}: what the version before needs: {what}")
+        return
     done = _run(lambda: store_moves.migrate(place, now_ms=_now_ms, dry_run=dry_run))
     if done.before == done.after:
-        click.echo(f"{shown(place)}: schema version {done.after}: nothing to do")
+        click.echo(f"{place.shown}: schema version {done.after}: nothing to do")
         return
     if dry_run:
         click.echo(done.statements, nl=False)
@@ -70,7 +79,7 @@ def migrate(file: Path | None, store: str | None, *, dry_run: bool) -> None:
         what = (
             f"would be migrated from {done.before}" if dry_run else f"migrated from {done.before}"
         )
-    click.echo(f"{shown(place)}: schema version {done.after}: {what}", err=dry_run)
+    click.echo(f"{place.shown}: schema version {done.after}: {what}", err=dry_run)
 
 
 @click.command(
@@ -97,7 +106,7 @@ def check(file: Path | None, store: str | None) -> None:
     if findings:
         fail(findings, FAILED)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
-    click.echo(f"{shown(place)}: sound; cluster {header.cluster_id}, revision {header.revision}")
+    click.echo(f"{place.shown}: sound; cluster {header.cluster_id}, revision {header.revision}")
     click.echo(f"rows: {rows}")
 
 
@@ -137,7 +146,7 @@ def copy(source: str, target: str, *, overwrite: bool) -> None:
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(
-        f"{shown(places[1])}: {sum(header.rows.values())} rows of {shown(places[0])}, revision"
+        f"{places[1].shown}: {sum(header.rows.values())} rows of {places[0].shown}, revision"
         f" {header.revision}; compared{kept}"
     )
 

@@ -301,7 +301,7 @@ def _opened(where: Where, *, make_store: bool = False) -> Iterator[Users]:
 def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.app.offline_users import offline_users  # noqa: PLC0415
-    from doorkeeper.storage.contract import StorageError  # noqa: PLC0415  as above
+    from doorkeeper.state.store import StorageError  # noqa: PLC0415  as above
 
     settings = load_or_fail(where.file, where.overrides).settings
     try:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from doorkeeper.client.admin import AdminClient, Altered, Created, Deleted, Removed
+from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.errors import (
     ApiFailure,
@@ -39,7 +39,7 @@ from doorkeeper.client.nodes import Cluster
 if TYPE_CHECKING:
     from doorkeeper.client.logins import Bearer, Login, Password
     from doorkeeper.client.properties import client_config
-    from doorkeeper.client.scram import ScramDeletion, ScramPassword
+    from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
 
 __all__ = [
     "Address",
@@ -68,6 +68,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Altered": "scram",
     "Bearer": "logins",
     "Login": "logins",
     "Password": "logins",

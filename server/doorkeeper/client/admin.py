@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.nodes import Cluster
-    from doorkeeper.client.scram import ScramDeletion, ScramPassword
+    from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
@@ -79,12 +79,6 @@ class Deleted(NamedTuple):
 
     error: ApiError | None = None
     removed: tuple[Removed, ...] = ()
-
-
-class Altered(NamedTuple):
-    """What became of one change of a user's credentials."""
-
-    error: ApiError | None = None
 
 
 class AdminClient:
@@ -204,9 +198,19 @@ class AdminClient:
             ClientError: anything else.
 
         """
-        from doorkeeper.client.scram import described  # noqa: PLC0415  for whom it concerns
+        # Few clients ask for users.
+        from doorkeeper.client.scram import described  # noqa: PLC0415
+        from doorkeeper_wire.messages.describe_user_scram_credentials import (  # noqa: PLC0415
+            DescribeUserScramCredentialsRequest,
+            DescribeUserScramCredentialsResponse,
+        )
 
-        return await described(self)
+        answer = await self.call(
+            DescribeUserScramCredentialsRequest(), DescribeUserScramCredentialsResponse
+        )
+        if answer.error_code:
+            raise ApiFailure(answer.error_code, answer.error_message)
+        return described(answer)
 
     async def alter_scram_credentials(
         self, changes: Sequence[ScramPassword | ScramDeletion]
@@ -220,7 +224,7 @@ class AdminClient:
             ClientError: nobody knows what became of it.
 
         """
-        from doorkeeper.client.scram import altered, rounds  # noqa: PLC0415  as above
+        from doorkeeper.client.scram import Altered, altered, rounds  # noqa: PLC0415  as above
 
         results = [Altered()] * len(changes)
         for round_ in rounds(changes):

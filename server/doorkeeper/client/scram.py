@@ -10,8 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MIN, base_36
-from doorkeeper.client.admin import Altered
-from doorkeeper.client.errors import ApiFailure, error_of
+from doorkeeper.client.errors import error_of
 from doorkeeper.scram_users import MECHANISM_CODES, MECHANISM_NAMES
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -19,16 +18,15 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from doorkeeper_wire.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.nodes import Nodes
+    from doorkeeper.errors import ApiError
+    from doorkeeper_wire.messages.describe_user_scram_credentials import (
+        DescribeUserScramCredentialsResponse,
+    )
 
 _SALT_BYTES = 17
 
@@ -52,18 +50,14 @@ class ScramDeletion(NamedTuple):
     mechanism: str
 
 
-async def described(client: AdminClient) -> dict[str, dict[str, int]]:
-    """Return the iterations of each user by mechanism; users and mechanisms are sorted.
+class Altered(NamedTuple):
+    """What became of one change of a user's credentials."""
 
-    Raises:
-        ClientError: the server refuses, or there is no answer.
+    error: ApiError | None = None
 
-    """
-    answer = await client.call(
-        DescribeUserScramCredentialsRequest(), DescribeUserScramCredentialsResponse
-    )
-    if answer.error_code:
-        raise ApiFailure(answer.error_code, answer.error_message)
+
+def described(answer: DescribeUserScramCredentialsResponse) -> dict[str, dict[str, int]]:
+    """Return the iterations of each user by mechanism; users and mechanisms are sorted."""
     return {
         each.user: {
             MECHANISM_NAMES[info.mechanism]: info.iterations

@@ -2,6 +2,7 @@
 
 loading      a file and overrides -> ``Settings``, warnings, or every error at once
 properties   bytes of a file -> entries with their lines
+entry        an entry, and a problem with one
 keys         the table of keys that have an effect
 kafka_keys   the names of all other keys of a Kafka broker
 kafka_dynamic_keys   which of them may change while a broker runs

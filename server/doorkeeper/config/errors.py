@@ -5,29 +5,13 @@ ConfigError     every problem that was found, one line each
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.config.properties import Entry
+    from doorkeeper.config.entry import Entry, Problem
     from doorkeeper.config.settings import Settings
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong, or that one should know.
-
-    ``source`` is a file with its line, ``--override``, or empty; ``key`` may be empty. The text
-    never contains the value of a sensitive key.
-    """
-
-    source: str
-    key: str
-    text: str
-
-    def __str__(self) -> str:
-        """Return ``source: key: text``."""
-        return ": ".join(part for part in self if part)
 
 
 class ConfigError(Exception):

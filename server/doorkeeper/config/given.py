@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.errors import Problem
+from doorkeeper.config.entry import Problem
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.values import typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.key import Key
-    from doorkeeper.config.properties import Entry
     from doorkeeper.config.values import Value
 
 

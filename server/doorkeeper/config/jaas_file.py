@@ -19,7 +19,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config.errors import Problem
+from doorkeeper.config.entry import Problem
 from doorkeeper.config.jaas import FLAGS, JaasError, LoginModule
 from doorkeeper.config.jaas_tokens import Tokens
 

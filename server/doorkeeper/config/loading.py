@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.config import jaas_file, properties
 from doorkeeper.config.audit import audit_of
 from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
-from doorkeeper.config.errors import ConfigError, Problem
+from doorkeeper.config.entry import Entry, Problem
+from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.http import http_of
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
 from doorkeeper.config.naming import LISTENER_PREFIX, named
-from doorkeeper.config.properties import Entry
 from doorkeeper.config.settings import Settings
 from doorkeeper.config.shared_store import shared_store_of
 from doorkeeper.config.tokens import secret_of, token_warnings
@@ -28,6 +28,7 @@ from doorkeeper.config.tokens import secret_of, token_warnings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from doorkeeper.config.client_rules import ClientRule
     from doorkeeper.config.jaas_file import JaasFile
     from doorkeeper.config.listeners import Listener
 
@@ -227,6 +228,10 @@ def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
             given.problem_at(entry, "config providers are not supported: give the value itself")
 
 
+_FAILURE_DELAY: Final = "connection.failed.authentication.delay.ms"
+_EXPIRY_CHECK: Final = "delegation.token.expiry.check.interval.ms"
+
+
 def _settings(
     given: Given, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
@@ -239,9 +244,7 @@ def _settings(
         authorizer_class_name=given.text("authorizer.class.name"),
         super_users=given.text("super.users"),
         allow_everyone_if_no_acl_found=given.flag("allow.everyone.if.no.acl.found"),
-        connection_failed_authentication_delay_ms=given.number(
-            "connection.failed.authentication.delay.ms"
-        ),
+        connection_failed_authentication_delay_ms=given.number(_FAILURE_DELAY),
         max_connections=given.number("max.connections"),
         max_connections_per_ip=given.number("max.connections.per.ip"),
         max_connections_per_ip_overrides=_per_ip(given),
@@ -256,12 +259,13 @@ def _settings(
         delegation_token_secret_key=secret_of(given),
         delegation_token_max_lifetime_ms=given.number("delegation.token.max.lifetime.ms"),
         delegation_token_expiry_time_ms=given.number("delegation.token.expiry.time.ms"),
-        delegation_token_expiry_check_interval_ms=given.number(
-            "delegation.token.expiry.check.interval.ms"
-        ),
+        delegation_token_expiry_check_interval_ms=given.number(_EXPIRY_CHECK),
         max_request_partition_size_limit=given.number("max.request.partition.size.limit"),
         data_dir=Path(given.text("doorkeeper.data.dir")),
         store=shared_store_of(given),
+        store_create=given.flag("doorkeeper.store.create"),
+        store_max_age_ms=given.number("doorkeeper.store.max.age.ms"),
+        store_identity_file=given.path("doorkeeper.store.identity.file"),
         broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
         broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
         catalog_file=given.path("doorkeeper.catalog.file"),
@@ -270,12 +274,8 @@ def _settings(
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
         authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
         authorizer_log_file=given.path("doorkeeper.authorizer.log.file"),
-        clients_withhold=client_rules_of(
-            given, "doorkeeper.clients.withhold", "highest resource type", "highest operation"
-        ),
-        clients_answer_max_bytes=client_rules_of(
-            given, "doorkeeper.clients.answer.max.bytes", "bytes"
-        ),
+        clients_withhold=_withheld_rules(given),
+        clients_answer_max_bytes=_answer_rules(given),
         clients_join_group=given.flag("doorkeeper.clients.join.group"),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         http=http_of(given),
@@ -287,6 +287,15 @@ def _settings(
         dynamic=dynamic,
         jaas_file=jaas,
     )
+
+
+def _withheld_rules(given: Given) -> tuple[ClientRule, ...]:
+    numbers = ("highest resource type", "highest operation")
+    return client_rules_of(given, "doorkeeper.clients.withhold", *numbers)
+
+
+def _answer_rules(given: Given) -> tuple[ClientRule, ...]:
+    return client_rules_of(given, "doorkeeper.clients.answer.max.bytes", "bytes")
 
 
 def _node_id(given: Given) -> int:

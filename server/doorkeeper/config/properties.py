@@ -8,9 +8,10 @@ Source: ``java.util.Properties.load(InputStream)``; Kafka's ``Utils.loadProps``.
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, cast
 
-from doorkeeper.config.errors import ConfigError, Problem
+from doorkeeper.config.entry import Entry, Problem
+from doorkeeper.config.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,18 +20,6 @@ OVERRIDE = "--override"
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 r"""A physical line: it ends with ``\n``, ``\r\n`` or ``\r``."""
-
-
-class Entry(NamedTuple):
-    """A key, its value as written, and where it stands. The value may be a secret."""
-
-    key: str
-    value: str
-    source: str
-
-    def __repr__(self) -> str:
-        """Leave out the value."""
-        return f"Entry({self.key}, {self.source})"
 
 
 def read(path: Path) -> list[Entry]:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.config.client_rules import ClientRule
+    from doorkeeper.config.entry import Entry
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.properties import Entry
     from doorkeeper.config.shared_store import SharedStore
 
 
@@ -103,6 +103,9 @@ class Settings(Value):
     max_request_partition_size_limit: int
     data_dir: Path
     store: SharedStore | None
+    store_create: bool
+    store_max_age_ms: int
+    store_identity_file: Path | None
     broker_heartbeat_interval_ms: int
     broker_session_timeout_ms: int
     catalog_file: Path | None

@@ -59,6 +59,7 @@ class SharedStore(Value):
     files: Mapping[str, Path]
     connect_timeout_ms: int
     statement_timeout_ms: int
+    lease_timeout_ms: int
 
 
 def shared_store_of(given: Given) -> SharedStore | None:
@@ -126,6 +127,7 @@ def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
         files={name: Path(parameters[name]) for name in _FILES if name in parameters},
         connect_timeout_ms=given.number(f"{KEY}.connect.timeout.ms"),
         statement_timeout_ms=given.number(f"{KEY}.statement.timeout.ms"),
+        lease_timeout_ms=given.number(f"{KEY}.lease.timeout.ms"),
     )
 
 

@@ -38,6 +38,26 @@ STORE: Final = (
         ),
     ),
     Key(
+        name="doorkeeper.store.create",
+        type=KeyType.BOOLEAN,
+        default="true",
+        doc=(
+            "Whether the first start creates the store. With false only doorkeeper store create"
+            " does, and a server without its store does not start."
+        ),
+    ),
+    Key(
+        name="doorkeeper.store.identity.file",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "The file that says which store the server uses and what it acknowledged, so that it"
+            " refuses a lost or replaced one. By default doorkeeper.identity in"
+            " doorkeeper.data.dir, and doorkeeper.node-<node.id>.identity there for a shared store"
+            " where doorkeeper.data.dir is given."
+        ),
+    ),
+    Key(
         name="doorkeeper.store.connect.timeout.ms",
         type=KeyType.INT,
         default="5000",
@@ -58,6 +78,27 @@ STORE: Final = (
         ),
         importance="LOW",
         check=at_least(1),
+    ),
+    Key(
+        name="doorkeeper.store.lease.timeout.ms",
+        type=KeyType.INT,
+        default="3000",
+        doc=(
+            "After how long a shared store takes the right to write from a node that does nothing"
+            " with it: one that is frozen stops the writes of all nodes for so long."
+        ),
+        importance="LOW",
+        check=at_least(100),
+    ),
+    Key(
+        name="doorkeeper.store.max.age.ms",
+        type=KeyType.LONG,
+        default="-1",
+        doc=(
+            "For how long a node that is cut off from a shared store decides from what it knows;"
+            " then it denies until the store is back. -1 sets no limit."
+        ),
+        check=at_least(-1),
     ),
     Key(
         name="broker.heartbeat.interval.ms",

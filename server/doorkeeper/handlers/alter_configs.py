@@ -9,6 +9,7 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
@@ -22,7 +23,7 @@ from doorkeeper.config_alteration import (
     told,
 )
 from doorkeeper.config_operations import ConfigOperation
-from doorkeeper.node import Alteration, AlterConfigs, AlteredResource
+from doorkeeper.node import Alteration, AlteredResource, Update
 from doorkeeper.permissions import Need, needs
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -34,8 +35,11 @@ from doorkeeper_wire.messages.alter_configs import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from doorkeeper.config_alteration import Judged
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, RequestContext
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 _ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(33)
 
@@ -48,20 +52,34 @@ _NEEDS: Mapping[int, Need] = {
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Judge each resource; hand those that may be changed to the shell."""
+    """Check each resource; alter those that pass."""
     resources = request.resources
     judged = list(judge([(each, _wanted(each)) for each in resources], _NEEDS, context, node))
 
-    def finish(results: Sequence[ApiError | None]) -> AlterConfigsResponse:
-        rows = zip(resources, in_order(judged, results), strict=True)
-        return AlterConfigsResponse(
-            responses=tuple(_row(resource, error) for resource, error in rows)
-        )
-
+    respond = partial(_respond, resources, judged)
     changed = tuple(each for each in judged if isinstance(each, AlteredResource))
     if not changed:
-        return finish(())
-    return AlterConfigs(resources=changed, validate_only=request.validate_only, finish=finish)
+        return respond(())
+    apply = partial(_alter, context, changed, request.validate_only)
+    return Update("configs", 1, apply, respond)
+
+
+async def _alter(
+    context: RequestContext,
+    resources: Sequence[AlteredResource],
+    validate_only: bool,  # noqa: FBT001 - an argument of a partial
+    services: Services,
+) -> Results:
+    return await services.alter_configs(resources, context, validate_only=validate_only)
+
+
+def _respond(
+    resources: Sequence[AlterConfigsResource],
+    judged: Sequence[Judged],
+    errors: Sequence[ApiError | None],
+) -> AlterConfigsResponse:
+    rows = zip(resources, in_order(judged, errors), strict=True)
+    return AlterConfigsResponse(responses=tuple(_row(resource, error) for resource, error in rows))
 
 
 def _wanted(resource: AlterConfigsResource) -> AlteredResource:

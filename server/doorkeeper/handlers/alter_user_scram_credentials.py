@@ -13,11 +13,13 @@ Source: ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManage
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
+from doorkeeper.credential_alteration import alter_credentials, users_in
 from doorkeeper.errors import answer_of
-from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
+from doorkeeper.node import CredentialDeletion, CredentialUpsertion, Update
 from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, RequestContext
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 (_ALTER,) = needs(51)
 
@@ -37,28 +41,39 @@ if TYPE_CHECKING:
 def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
 ) -> Outcome:
-    """Hand the changes to the shell, which knows what is under way."""
+    """Alter the credentials of all users that are named."""
     require_on_cluster(node, context, _ALTER)
-
-    def finish(results: Sequence[ApiError | None]) -> AlterUserScramCredentialsResponse:
-        rows = zip(change.users, results, strict=True)
-        return AlterUserScramCredentialsResponse(
-            results=tuple(_row(user, error) for user, error in rows)
+    deletions = [CredentialDeletion(each.name, each.mechanism) for each in request.deletions]
+    upsertions = [
+        CredentialUpsertion(
+            each.name, each.mechanism, each.iterations, each.salt, each.salted_password
         )
+        for each in request.upsertions
+    ]
+    users = users_in(deletions, upsertions)
+    respond = partial(_respond, users)
+    if not users:
+        return respond(())
+    apply = partial(_alter, context, deletions, upsertions)
+    return Update("credentials", 1, apply, respond)
 
-    change = AlterCredentials(
-        deletions=tuple(
-            CredentialDeletion(each.name, each.mechanism) for each in request.deletions
-        ),
-        upsertions=tuple(
-            CredentialUpsertion(
-                each.name, each.mechanism, each.iterations, each.salt, each.salted_password
-            )
-            for each in request.upsertions
-        ),
-        finish=finish,
+
+async def _alter(
+    context: RequestContext,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+    services: Services,
+) -> Results:
+    return await alter_credentials(services, context, deletions, upsertions)
+
+
+def _respond(
+    users: Sequence[str], errors: Sequence[ApiError | None]
+) -> AlterUserScramCredentialsResponse:
+    rows = zip(users, errors, strict=True)
+    return AlterUserScramCredentialsResponse(
+        results=tuple(_row(user, error) for user, error in rows)
     )
-    return change if change.users else finish(())
 
 
 def _row(user: str, error: BaseException | None) -> AlterUserScramCredentialsResult:

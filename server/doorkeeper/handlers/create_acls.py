@@ -20,13 +20,14 @@ Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, ResourceType
 from doorkeeper.api import Api
 from doorkeeper.codes import binding_of, check_creations
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import CreateAcls
+from doorkeeper.node import ACL_UPDATE, Update
 from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.authorizer.contract import AclCreateResult
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node, Services
+    from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.results import Results
 
 (_ALTER,) = needs(30)
 
@@ -47,24 +50,38 @@ _CLUSTER = ResourceType.CLUSTER
 _CREATED = AclCreationResult(error_message="")
 
 
-def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> CreateAcls:
-    """Hand the rows that may be created to the authorizer."""
+def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
+    """Have the authorizer create the rows that are not refused here."""
     check_creations(request.creations)
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-    bindings = [binding_of(creation) for creation in request.creations]
-    refusals = [_refusal_of(binding) for binding in bindings]
-    accepted = tuple(
-        binding for binding, refusal in zip(bindings, refusals, strict=True) if refusal is None
-    )
+    bindings = list(map(binding_of, request.creations))
+    refusals = list(map(_refusal_of, bindings))
+    if any(refusals):
+        pairs = zip(bindings, refusals, strict=True)
+        bindings = [binding for binding, refusal in pairs if refusal is None]
+    apply = partial(_create, context.authorizable, bindings)
+    return Update(ACL_UPDATE, len(bindings), apply, partial(_respond, refusals))
 
-    def finish(results: Sequence[AclCreateResult]) -> CreateAclsResponse:
-        answers = iter(results)
-        errors = [next(answers).error if refusal is None else refusal for refusal in refusals]
-        return CreateAclsResponse(results=tuple(map(_row, errors)))
 
-    return CreateAcls(bindings=accepted, finish=finish)
+async def _create(
+    context: AuthorizableRequestContext, bindings: Sequence[AclBinding], services: Services
+) -> Results:
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return await authorizer.create(context, bindings, services.update_timeout_s)
+
+
+def _respond(
+    refusals: Sequence[ApiError | None], results: Sequence[AclCreateResult]
+) -> CreateAclsResponse:
+    created = iter(results)
+    rows = []
+    for refusal in refusals:
+        error = next(created).error if refusal is None else refusal
+        rows.append(_CREATED if error is None else _row(error))
+    return CreateAclsResponse(results=tuple(rows))
 
 
 def _refusal_of(binding: AclBinding) -> ApiError | None:
@@ -77,9 +94,7 @@ def _refusal_of(binding: AclBinding) -> ApiError | None:
     return None
 
 
-def _row(error: BaseException | None) -> AclCreationResult:
-    if error is None:
-        return _CREATED
+def _row(error: BaseException) -> AclCreationResult:
     code, text = answer_of(error)
     return AclCreationResult(error_code=code.value, error_message=text)
 

@@ -14,6 +14,7 @@ Source: ``KafkaApis.handleCreateTokenRequest``, ``DelegationTokenControlManager`
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
@@ -21,7 +22,7 @@ from doorkeeper.acl.validation import text_fault
 from doorkeeper.api import Api
 from doorkeeper.delegation_tokens import USER, NewToken, SignedToken, may_ask
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ChangeToken
+from doorkeeper.node import Update
 from doorkeeper.permissions import is_allowed, needs
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -31,7 +32,9 @@ from doorkeeper_wire.messages.create_delegation_token import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.node import Node, Outcome, RequestContext
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 (_CREATE_TOKENS,) = needs(38)
 
@@ -39,7 +42,7 @@ _NO_TIME = -1
 
 
 def handle(request: CreateDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check the caller and the renewers; hand the wish to the shell."""
+    """Check the caller, the owner and the renewers; create the token."""
     requester = context.authorizable.principal
     version = context.authorizable.request_version
     owner = _owner_of(request, requester)
@@ -59,28 +62,35 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
     if not only_users:
         return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
     if any(map(text_fault, (*owner, *(each.name for each in renewers)))):
-        # Nobody who may see the token could be told of any. Bytes that are no UTF-8 grow.
+        # No description of tokens could be encoded any more. Bytes that are no UTF-8 grow.
         raise ApiError(ErrorCode.INVALID_REQUEST)
 
-    def finish(results: Sequence[ApiError | SignedToken]) -> CreateDelegationTokenResponse:
-        (result,) = results
-        if isinstance(result, ApiError):
-            return _refused(named, answer_of(result)[0])
-        token = result.token
-        return named.replace(
-            issue_timestamp_ms=token.issue_ms,
-            expiry_timestamp_ms=token.expiry_ms,
-            max_timestamp_ms=token.max_ms,
-            token_id=token.token_id,
-            hmac=result.hmac,
-        )
-
     wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
-    return ChangeToken(wish=wish, finish=finish)
+    return Update("tokens", 1, partial(_create, wish, context), partial(_respond, named))
+
+
+async def _create(wish: NewToken, context: RequestContext, services: Services) -> Results:
+    return await services.tokens.change(wish, context)
+
+
+def _respond(
+    named: CreateDelegationTokenResponse, results: Sequence[ApiError | SignedToken]
+) -> CreateDelegationTokenResponse:
+    (result,) = results
+    if isinstance(result, ApiError):
+        return _refused(named, answer_of(result)[0])
+    token = result.token
+    return named.replace(
+        issue_timestamp_ms=token.issue_ms,
+        expiry_timestamp_ms=token.expiry_ms,
+        max_timestamp_ms=token.max_ms,
+        token_id=token.token_id,
+        hmac=result.hmac,
+    )
 
 
 def _owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Principal:
-    """Return who shall own the token: the caller, unless somebody is named.
+    """Return the owner of the token: the caller, unless another principal is named.
 
     Raises:
         ApiError: a name without a type, which fails inside a broker.

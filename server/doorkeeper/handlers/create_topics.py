@@ -21,11 +21,12 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper.permissions import allowed_names, is_allowed, needs
 from doorkeeper.topic_configs import effective
 from doorkeeper.topic_creation import (
@@ -37,6 +38,7 @@ from doorkeeper.topic_creation import (
     records_of,
 )
 from doorkeeper.topic_names import CLUSTER_METADATA_TOPIC
+from doorkeeper.topic_plans import change_topics
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -46,11 +48,13 @@ from doorkeeper_wire.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.node import Node, Outcome, RequestContext
-    from doorkeeper.storage.contract import StoredTopic
+    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 
@@ -64,7 +68,7 @@ class _Sorted(NamedTuple):
 
 
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each topic; hand those that can be made to the shell."""
+    """Check each topic; create those that pass."""
     topics = _sorted_out(request.topics, context, node)
     if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
@@ -81,10 +85,16 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
         )
-    finish = _finishing(topics, plans, node.settings)
+    respond = partial(_respond, topics, plans, node.settings)
     if request.validate_only or not created:
-        return finish([None] * len(created))
-    return ChangeTopics(created=created, finish=finish)
+        return respond([None] * len(created))
+    return Update("topics", 1, partial(_create, context, created), respond)
+
+
+async def _create(
+    context: RequestContext, topics: Sequence[StoredTopic], services: Services
+) -> Results:
+    return await change_topics(services, context, topics, ())
 
 
 def _sorted_out(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
@@ -133,26 +143,28 @@ def _plan(wanted: WantedTopic, node: Node, broker_ids: Sequence[int]) -> StoredT
         return error
 
 
-def _finishing(
-    topics: _Sorted, plans: Sequence[StoredTopic | ApiError], settings: Settings
-) -> Callable[[Sequence[ApiError | None]], CreateTopicsResponse]:
-    def finish(results: Sequence[ApiError | None]) -> CreateTopicsResponse:
-        answers = iter(results)
-        rows = []
-        for topic, plan in zip(topics.tried, plans, strict=True):
-            error = plan if isinstance(plan, ApiError) else next(answers)
-            if error is not None:
-                rows.append(_row_of_error(topic.name, error))
-            elif not isinstance(plan, ApiError):
-                told = topic.name in topics.describable
-                rows.append(_row_of_success(plan, settings, told=told))
-        return CreateTopicsResponse(topics=(*rows, *topics.refused))
+def _respond(
+    topics: _Sorted,
+    plans: Sequence[StoredTopic | ApiError],
+    settings: Settings,
+    errors: Sequence[ApiError | None],
+) -> CreateTopicsResponse:
+    created = iter(errors)
+    rows = []
+    for topic, plan in zip(topics.tried, plans, strict=True):
+        error = plan if isinstance(plan, ApiError) else next(created)
+        if error is not None:
+            rows.append(_row_of_error(topic.name, error))
+        elif not isinstance(plan, ApiError):
+            describable = topic.name in topics.describable
+            rows.append(_row_of_success(plan, settings, describable=describable))
+    return CreateTopicsResponse(topics=(*rows, *topics.refused))
 
-    return finish
 
-
-def _row_of_success(topic: StoredTopic, settings: Settings, *, told: bool) -> CreatableTopicResult:
-    if not told:
+def _row_of_success(
+    topic: StoredTopic, settings: Settings, *, describable: bool
+) -> CreatableTopicResult:
+    if not describable:
         return CreatableTopicResult(
             name=topic.name,
             topic_id=topic.topic_id,

@@ -17,12 +17,13 @@ Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
 from doorkeeper.codes import check_filters, filter_of, filter_result
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import DeleteAcls
+from doorkeeper.node import ACL_UPDATE, Update
 from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -33,22 +34,35 @@ from doorkeeper_wire.messages.delete_acls import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.acl.model import AclBindingFilter
     from doorkeeper.authorizer.contract import AclDeleteResult
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node, Services
+    from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.results import Results
 
 (_ALTER,) = needs(31)
 
 
-def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> DeleteAcls:
-    """Hand the filters to the authorizer."""
+def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:
+    """Have the authorizer delete what the filters match."""
     check_filters(request.filters)
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-    return DeleteAcls(filters=tuple(map(filter_of, request.filters)), finish=_finish)
+    filters = list(map(filter_of, request.filters))
+    apply = partial(_delete, context.authorizable, filters)
+    return Update(ACL_UPDATE, len(filters), apply, _respond)
 
 
-def _finish(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
+async def _delete(
+    context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter], services: Services
+) -> Results:
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return await authorizer.delete(context, filters, services.update_timeout_s)
+
+
+def _respond(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
     return DeleteAclsResponse(filter_results=tuple(map(filter_result, results)))
 
 

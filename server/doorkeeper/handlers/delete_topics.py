@@ -20,12 +20,14 @@ Source: ``ControllerApis.deleteTopics`` (4.3.1).
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.node import ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper.permissions import allowed_names, is_allowed, needs
+from doorkeeper.topic_plans import change_topics
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -36,7 +38,10 @@ from doorkeeper_wire.messages.delete_topics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.node import Node, Outcome, RequestContext, Topic
+    from doorkeeper.cluster import Topic
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
 
@@ -44,7 +49,7 @@ ZERO_ID = bytes(16)
 
 
 def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each topic; hand those that can be deleted to the shell."""
+    """Check each topic; delete those that pass."""
     version = context.authorizable.request_version
     rights = _Rights(node, context)
     if not node.settings.delete_topic_enable:
@@ -68,7 +73,7 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
             rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     for name in asked.names:
         _by_name(name, node, rights, asked.repeated_ids, doomed, rows)
-    return _deleting(doomed, rows)
+    return _deletion(context, doomed, rows)
 
 
 def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
@@ -153,7 +158,9 @@ def _by_name(
         doomed[topic.topic_id] = topic
 
 
-def _deleting(doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]) -> Outcome:
+def _deletion(
+    context: RequestContext, doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]
+) -> Outcome:
     topics = [topic for topic in doomed.values() if topic.origin is None]
     declared = [
         _row(
@@ -166,18 +173,29 @@ def _deleting(doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]) 
         if topic.origin is not None
     ]
 
-    def finish(results: Sequence[ApiError | None]) -> DeleteTopicsResponse:
-        deleted = [
-            _row(topic.name, topic.topic_id)
-            if error is None
-            else _row(topic.name, topic.topic_id, error.code, error.message)
-            for topic, error in zip(topics, results, strict=True)
-        ]
-        return DeleteTopicsResponse(responses=(*rows, *declared, *deleted))
-
+    respond = partial(_respond, topics, (*rows, *declared))
     if not topics:
-        return finish([])
-    return ChangeTopics(deleted=tuple(topic.name for topic in topics), finish=finish)
+        return respond(())
+    names = [topic.name for topic in topics]
+    return Update("topics", 1, partial(_delete, context, names), respond)
+
+
+async def _delete(context: RequestContext, names: Sequence[str], services: Services) -> Results:
+    return await change_topics(services, context, (), names)
+
+
+def _respond(
+    topics: Sequence[Topic],
+    rows: Sequence[DeletableTopicResult],
+    errors: Sequence[ApiError | None],
+) -> DeleteTopicsResponse:
+    deleted = [
+        _row(topic.name, topic.topic_id)
+        if error is None
+        else _row(topic.name, topic.topic_id, error.code, error.message)
+        for topic, error in zip(topics, errors, strict=True)
+    ]
+    return DeleteTopicsResponse(responses=(*rows, *deleted))
 
 
 def _row(

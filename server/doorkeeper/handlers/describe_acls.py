@@ -25,7 +25,8 @@ from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext, Response
+    from doorkeeper.node import Node, Response
+    from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(29)
 

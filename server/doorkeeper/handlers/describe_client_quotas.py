@@ -20,7 +20,8 @@ from doorkeeper_wire.messages.describe_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
     from doorkeeper_wire.messages.describe_client_quotas import ComponentData
 
 (_DESCRIBE_CONFIGS,) = needs(48)

@@ -32,7 +32,8 @@ from doorkeeper_wire.messages.describe_cluster import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 _ALTER, _DESCRIBE = needs(60)
 

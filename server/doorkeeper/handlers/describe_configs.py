@@ -42,10 +42,12 @@ from doorkeeper_wire.messages.describe_configs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from doorkeeper.cluster import Topic
     from doorkeeper.config.settings import DescribedKey, Settings
     from doorkeeper.config.values import KeyType
     from doorkeeper.group_configs import FixedConfig
-    from doorkeeper.node import Node, RequestContext, Topic
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
     Rows = Iterable[DescribeConfigsResourceResult]
 

@@ -32,7 +32,8 @@ from doorkeeper_wire.messages.describe_delegation_token import (
 
 if TYPE_CHECKING:
     from doorkeeper.delegation_tokens import Token
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOKENS = needs(41)
 

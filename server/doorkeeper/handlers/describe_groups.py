@@ -37,7 +37,9 @@ from doorkeeper_wire.messages.describe_groups import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Group, GroupMember, Node, RequestContext
+    from doorkeeper.cluster import Group, GroupMember
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(15)
 

@@ -35,7 +35,9 @@ from doorkeeper_wire.messages.describe_topic_partitions import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.node import Node, RequestContext, Topic
+    from doorkeeper.cluster import Topic
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)
 

@@ -26,7 +26,8 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(50)
 

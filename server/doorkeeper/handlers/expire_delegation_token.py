@@ -15,12 +15,13 @@ Source: ``KafkaApis.handleExpireTokenRequest``, ``DelegationTokenControlManager`
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
 from doorkeeper.delegation_tokens import Expiration, SignedToken, may_ask
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ChangeToken
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,
@@ -29,20 +30,26 @@ from doorkeeper_wire.messages.expire_delegation_token import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.node import Node, Outcome, RequestContext
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 
 def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
-    """Hand the end to the shell."""
+    """Expire the token, unless the caller may not ask for it."""
     if not may_ask(context):
         return _refused(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_ms=-1)
     if not node.tokens.enabled:
         return _refused(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     wish = Expiration(request.hmac, request.expiry_time_period_ms, context.authorizable.principal)
-    return ChangeToken(wish=wish, finish=_finish)
+    return Update("tokens", 1, partial(_change, wish, context), _respond)
 
 
-def _finish(results: Sequence[ApiError | SignedToken]) -> ExpireDelegationTokenResponse:
+async def _change(wish: Expiration, context: RequestContext, services: Services) -> Results:
+    return await services.tokens.change(wish, context)
+
+
+def _respond(results: Sequence[ApiError | SignedToken]) -> ExpireDelegationTokenResponse:
     (result,) = results
     if isinstance(result, ApiError):
         return _refused(answer_of(result)[0])

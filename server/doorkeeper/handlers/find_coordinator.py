@@ -20,8 +20,8 @@ import re
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
+from doorkeeper.cluster import Broker
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.node import Broker
 from doorkeeper.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
@@ -30,7 +30,8 @@ from doorkeeper_wire.messages.find_coordinator import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 _DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(10)

@@ -18,7 +18,8 @@ from doorkeeper.permissions import is_allowed, needs
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 (_READ,) = needs(11)
 

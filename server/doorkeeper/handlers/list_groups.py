@@ -26,7 +26,9 @@ from doorkeeper_wire.messages.list_groups import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Group, Node, RequestContext
+    from doorkeeper.cluster import Group
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 _DESCRIBE_CLUSTER, _DESCRIBE = needs(16)
 

@@ -27,12 +27,13 @@ Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper.permissions import (
     OPERATIONS_NOT_COMPUTED,
     allowed_names,
@@ -43,6 +44,7 @@ from doorkeeper.permissions import (
 )
 from doorkeeper.topic_creation import created_automatically
 from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topic_plans import change_topics
 from doorkeeper.topics import replicas_of
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
@@ -55,7 +57,11 @@ from doorkeeper_wire.messages.metadata import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.node import Broker, Node, Outcome, RequestContext, Topic
+    from doorkeeper.cluster import Broker, Topic
+    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
 
@@ -111,7 +117,18 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     created = created_automatically(missing, node, broker_ids) if may_create else ()
     if not created:
         return response
-    return ChangeTopics(created=created, finish=lambda _: response, wait=False)
+    apply = partial(_create, context, created)
+    return Update("topics", 1, apply, partial(_respond, response), wait=False)
+
+
+async def _create(
+    context: RequestContext, topics: Sequence[StoredTopic], services: Services
+) -> Results:
+    return await change_topics(services, context, topics, ())
+
+
+def _respond(response: MetadataResponse, _errors: Sequence[object]) -> MetadataResponse:
+    return response
 
 
 def _ids(request: MetadataRequest, version: int) -> list[bytes]:

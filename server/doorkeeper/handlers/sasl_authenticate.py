@@ -20,7 +20,8 @@ from doorkeeper_wire.messages.sasl_authenticate import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 
 def handle(

@@ -18,7 +18,8 @@ from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, RequestContext
+    from doorkeeper.node import Node
+    from doorkeeper.request_context import RequestContext
 
 
 def handle(

@@ -23,9 +23,9 @@ from doorkeeper.http.watched import Watched
 from doorkeeper.limits import Limits
 from doorkeeper.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
+from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.spec import ListenerSpec
-from doorkeeper.net.strangers import Strangers
+from doorkeeper.net.options import ListenerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.login import Credentials
     from doorkeeper.http.pages import Pages
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.net.context import Logger
 
 LIMITS: Final = Limits(
     # Probes and scrapers are few; each connection is gone after one request, or ten seconds.
@@ -124,7 +124,7 @@ class HttpPort:
             make=self._connection,
             tls=lambda _: None if self._tls is None else self._tls.now(),
             # A row of its own: Kafka's clients and those who ask here do not wait for each other.
-            strangers=Strangers(asyncio.get_running_loop(), share=1.0),
+            fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
             logger=self._logger,
         )
         address = self._listener.address

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.net.spec import Logger
+    from doorkeeper.net.context import Logger
 
 T = TypeVar("T")
 

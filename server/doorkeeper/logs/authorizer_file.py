@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from doorkeeper.authorizer.audit import Threshold
+
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
 """As of the server's log: a second of denials at full speed, and little memory."""
 
@@ -35,10 +37,11 @@ LEVEL_NAMES: Final = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN"}
 
 
 class Levels(Protocol):
-    """Who knows which levels of the authorizer's logger are wanted."""
+    """Knows which levels of the authorizer's logger are wanted."""
 
-    def enabled(self, level: int) -> bool:
-        """Say whether lines of this level are wanted."""
+    @property
+    def threshold(self) -> Threshold:
+        """Return the lowest of them."""
         ...
 
 
@@ -61,7 +64,7 @@ class AuthorizerFile:
 
         """
         self._path = path
-        self._levels = levels
+        self.threshold = levels.threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
         self._queued_bytes_max = queued_bytes_max
@@ -75,13 +78,9 @@ class AuthorizerFile:
         self._thread = threading.Thread(target=self._run, name="doorkeeper-authz-log", daemon=True)
         self._thread.start()
 
-    def enabled(self, level: int) -> bool:
-        """Say whether a line of this level would be written."""
-        return self._levels.enabled(level)
-
     def write(self, level: int, text: str) -> None:
         """Queue a line, if its level is enabled; drop and count it where the queue is full."""
-        if not self._levels.enabled(level):
+        if level < self.threshold.level:
             return
         now_ns = self._now_ns()
         line = rendered(now_ns, level, text)

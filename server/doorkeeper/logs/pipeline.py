@@ -55,6 +55,11 @@ class Logger(structlog.BoundLoggerBase):
 
     _logger: _Output
 
+    @property
+    def threshold(self) -> Threshold:
+        """Return the lowest level that is written: one object, whose ``level`` may change."""
+        return self._logger.threshold
+
     def enabled(self, level: int) -> bool:
         """Say whether an event of this level would be written."""
         return level >= self._logger.threshold.level
@@ -95,8 +100,8 @@ class AuditLogger:
     def __init__(self, logger: Logger) -> None:
         """Write through this logger."""
         self._logger = logger
-        self.enabled = logger.enabled
-        """Says whether a line of a level would be written."""
+        self.threshold = logger.threshold
+        """The lowest level that is written."""
 
     def write(self, level: int, text: str) -> None:
         """Write a line, if its level is enabled."""

@@ -6,22 +6,28 @@ Plug-ins log so, and parts of ours that may be used without a server.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.config.levels import LEVELS, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.logs.pipeline import Logger
-
 _OFFERED = (50, 40, 30, 20, 10, 5)
+
+
+class LeveledLogger(Protocol):
+    """A logger of ours, as far as records need it."""
+
+    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+        """Log at a level of ``LEVELS``."""
+        ...
 
 
 class Bridge(logging.Handler):
     """Hands records on to our loggers of the same names."""
 
-    def __init__(self, logger: Callable[[str], Logger], levels: Mapping[str, int]) -> None:
+    def __init__(self, logger: Callable[[str], LeveledLogger], levels: Mapping[str, int]) -> None:
         """Take the place of all handlers of the root logger."""
         super().__init__()
         self._logger = logger

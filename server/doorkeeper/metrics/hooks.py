@@ -5,6 +5,7 @@ Made without ``Meters`` they count for nobody, and cost next to nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from doorkeeper.metrics import table
@@ -51,9 +52,12 @@ class StoreMeter:
 
     def stored(self, changes: int, took_s: float) -> None:
         """Count a transaction that is durable, with so many changes."""
-        self._stored.add()
-        self._changes.add(changes)
-        self._seconds.observe(took_s)
+        # Written out: this is on the path of every change.
+        self._stored.value += 1
+        self._changes.value += changes
+        seconds = self._seconds
+        seconds.counts[bisect_left(seconds.bounds, took_s)] += 1
+        seconds.sum += took_s
 
     def failed(self) -> None:
         """Count a transaction that stored nothing."""

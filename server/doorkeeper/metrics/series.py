@@ -38,17 +38,17 @@ class Counter:
 class Histogram:
     """How often something was at most each of its bounds, and the sum."""
 
-    __slots__ = ("_bounds", "counts", "sum")
+    __slots__ = ("bounds", "counts", "sum")
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         """Begin with nothing seen. ``counts`` has one number more than there are bounds."""
-        self._bounds = bounds
+        self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.sum: float = 0
 
     def observe(self, value: float) -> None:
         """See a value."""
-        self.counts[bisect_left(self._bounds, value)] += 1
+        self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
     @property

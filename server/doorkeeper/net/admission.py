@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.limits import Limits
-    from doorkeeper.net.spec import ListenerSpec
+    from doorkeeper.net.options import ListenerSpec
 
 
 class Admission:

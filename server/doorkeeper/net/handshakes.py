@@ -18,7 +18,7 @@ from doorkeeper.tls.alerts import tell_alert
 
 if TYPE_CHECKING:
     from doorkeeper.limits import Limits
-    from doorkeeper.net.spec import Accepted, Logger
+    from doorkeeper.net.context import Accepted, Logger
 
 LINGER_BYTES: Final = 65536
 """How much is read at a time of what nobody wants."""
@@ -27,11 +27,11 @@ LINGER_BYTES: Final = 65536
 class _Handshake:
     """One of them. ``over`` says that the connection has a transport, or is forgotten."""
 
-    __slots__ = ("accepted", "alerted", "began_s", "over", "pressed", "shell")
+    __slots__ = ("accepted", "alerted", "began_s", "channel", "over", "pressed")
 
-    def __init__(self, accepted: socket.socket, shell: Accepted, began_s: float) -> None:
+    def __init__(self, accepted: socket.socket, channel: Accepted, began_s: float) -> None:
         self.accepted = accepted
-        self.shell = shell
+        self.channel = channel
         self.began_s = began_s
         self.pressed = False
         self.over = False
@@ -46,12 +46,12 @@ class _Handshake:
     def end(self, error: OSError | None) -> None:
         """Let the connection be forgotten; it never had a transport, or has one that is new."""
         self.over = True
-        if self.shell.is_connected:
+        if self.channel.is_connected:
             # The transport ends it, and tells it so.
-            self.shell.abort("connection cut off at the end of its handshake")
+            self.channel.abort("connection cut off at the end of its handshake")
             return
         self.accepted.close()
-        self.shell.connection_lost(error)
+        self.channel.connection_lost(error)
 
 
 class Handshakes:
@@ -104,10 +104,10 @@ class Handshakes:
         self._expected -= context is not None
         self._freed.set()
 
-    def begin(self, context: ssl.SSLContext, accepted: socket.socket, shell: Accepted) -> None:
+    def begin(self, context: ssl.SSLContext, accepted: socket.socket, channel: Accepted) -> None:
         """Let a connection shake hands."""
         loop = asyncio.get_running_loop()
-        handshake = _Handshake(accepted, shell, loop.time())
+        handshake = _Handshake(accepted, channel, loop.time())
         task = loop.create_task(self._one(context, handshake))
         self._running[task] = handshake
         task.add_done_callback(self._ended)
@@ -127,22 +127,22 @@ class Handshakes:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._logger.error(
                 "a TLS handshake ended by an error of ours",
-                connection=handshake.shell.peer_id,
+                connection=handshake.channel.peer_id,
                 exc_info=error,
             )
         if handshake.alerted is not None:
             handshake.alerted.close()
         if not handshake.over:
             if handshake.pressed:
-                self._told.failed(handshake.shell.peer_id, "it takes too long")
+                self._told.failed(handshake.channel.peer_id, "it takes too long")
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
         tell_alert.set(handshake.tell)
-        limits, shell = self._limits, handshake.shell
+        limits, channel = self._limits, handshake.channel
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: shell,
+                lambda: channel,
                 handshake.accepted,
                 ssl=context,
                 ssl_handshake_timeout=limits.tls_handshake_ms / 1000,
@@ -151,8 +151,8 @@ class Handshakes:
             handshake.over = True
             self.succeeded += 1
         except OSError as error:
-            if not shell.is_connected:
-                self._told.failed(shell.peer_id, reason_of(error))
+            if not channel.is_connected:
+                self._told.failed(channel.peer_id, reason_of(error))
             handshake.end(error)
             if handshake.alerted is not None:
                 await self._linger(handshake.alerted)

@@ -31,5 +31,5 @@ class Ledger(Generic[T]):
         return self._held.get(holder, 0)
 
     def largest(self) -> T:
-        """Return who holds most. Looks at all holders: O(n)."""
+        """Return the holder of most. Looks at all holders: O(n)."""
         return max(self._held, key=self._held.__getitem__)

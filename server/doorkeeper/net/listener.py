@@ -5,7 +5,7 @@ room before it accepts, lets only so many in from one address, rests when the pr
 descriptor left, and takes the TLS context of the moment for each connection. TLS handshakes go on
 beside it.
 
-What is accepted waits for its turn with all that strangers cause. It waits here and not in the
+What is accepted waits in the fair queue of unauthenticated connections: here, and not in the
 kernel's backlog, which is short: a peer that finds it full comes again only after a second.
 """
 
@@ -15,6 +15,7 @@ import asyncio
 import errno
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.net.addresses import bind_error, bound_socket, java_host_address
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.net.admission import Admission
-    from doorkeeper.net.spec import Accepted, ListenerSpec, Logger
-    from doorkeeper.net.strangers import Strangers
+    from doorkeeper.net.context import Accepted, Logger
+    from doorkeeper.net.fair_queue import FairQueue
+    from doorkeeper.net.options import ListenerSpec
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What ``accept`` says when this process, or the machine, can take no more."""
@@ -39,11 +41,11 @@ class Listener:
         "_accepting",
         "_admission",
         "_arriving",
+        "_fair_queue",
         "_handshakes",
         "_logger",
         "_make",
         "_socket",
-        "_strangers",
         "_tls",
         "_waiting",
         "address",
@@ -58,7 +60,7 @@ class Listener:
         admission: Admission,
         make: Callable[[ListenerSpec, socket.socket, tuple[Any, ...]], Accepted],
         tls: Callable[[ListenerSpec], SSLContext | None],
-        strangers: Strangers,
+        fair_queue: FairQueue,
         logger: Logger,
     ) -> None:
         """Bind; nobody can connect yet.
@@ -71,7 +73,7 @@ class Listener:
         self._admission = admission
         self._make = make
         self._tls = tls
-        self._strangers = strangers
+        self._fair_queue = fair_queue
         self._logger = logger
         self._waiting: dict[socket.socket, str] = {}
         self._arriving: set[asyncio.Task[None]] = set()
@@ -166,7 +168,7 @@ class Listener:
             return
         self._waiting[accepted] = host
         self._handshakes.expect(self._tls(self.spec))
-        self._strangers.wait(host, lambda: self._take(accepted, address))
+        self._fair_queue.put(host, partial(self._take, accepted, address))
 
     def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
         """Make a connection of an accepted socket."""
@@ -180,7 +182,7 @@ class Listener:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            shell = self._make(self.spec, accepted, address)
+            channel = self._make(self.spec, accepted, address)
         except OSError as error:
             # The peer is gone already.
             accepted.close()
@@ -188,17 +190,17 @@ class Listener:
             self._logger.debug("accepting failed", listener=self.spec.name, cause=str(error))
             return
         if tls is not None:
-            self._handshakes.begin(tls, accepted, shell)
+            self._handshakes.begin(tls, accepted, channel)
             return
-        task = asyncio.get_running_loop().create_task(connected(shell, accepted))
+        task = asyncio.get_running_loop().create_task(connected(channel, accepted))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
 
-async def connected(shell: Accepted, accepted: socket.socket) -> None:
+async def connected(channel: Accepted, accepted: socket.socket) -> None:
     """Give a connection its transport."""
     try:
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: shell, accepted)
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, accepted)
     except OSError as error:
         accepted.close()
-        shell.connection_lost(error)
+        channel.connection_lost(error)

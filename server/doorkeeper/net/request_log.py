@@ -2,7 +2,7 @@
 
 Off unless ``doorkeeper.log.levels`` gives the logger ``kafka.request.logger`` the level DEBUG, as
 a broker's log4j file does; it may be turned on and off while the server runs. The correlation id
-and the client id lead from an event of the audit trail to its line here.
+and the client id lead from an event of the audit log to its line here.
 
 Source: ``RequestChannel.updateRequestMetrics``, whose line is a JSON of its own.
 """
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from doorkeeper.answer_codes import ITEMS
 from doorkeeper.errors import ErrorCode
+from doorkeeper.responses import ITEMS
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from doorkeeper.connection import Connection
-    from doorkeeper.exchange import Answered
+    from doorkeeper.exchange import CompletedRequest
     from doorkeeper.node import Response
 
 LOGGER_NAME: Final = "kafka.request.logger"
@@ -26,36 +26,43 @@ DEBUG: Final = 10
 _NAMES: Final = {int(code): code.name for code in ErrorCode}
 
 
-class LeveledLogger(Protocol):
-    """A structured log that says which levels it writes."""
+class Threshold(Protocol):
+    """The lowest level that a logger writes."""
 
-    def enabled(self, level: int) -> bool:
-        """Say whether an event of this level would be written."""
+    level: int
+
+
+class LeveledLogger(Protocol):
+    """A structured log with a threshold."""
+
+    @property
+    def threshold(self) -> Threshold:
+        """Return the lowest level that is written: one object, whose ``level`` may change."""
         ...
 
     def debug(self, event: str, **fields: object) -> object:
-        """Tell of a request."""
+        """Log a request."""
         ...
 
 
 class RequestLog:
-    """Tells of requests. For the loop's thread."""
+    """Logs requests. For the loop's thread."""
 
     def __init__(self, logger: LeveledLogger) -> None:
         """Write to this logger, while its level is DEBUG."""
         self._logger = logger
-        self.enabled = logger.enabled
-        """Says whether a line of a level would be written. Each request asks: no property."""
+        self.threshold = logger.threshold
+        """Its ``level`` says whether requests are logged: each request reads it."""
 
     def completed(
-        self, connection: Connection, answered: Answered, local_s: float, remote_s: float
+        self, connection: Connection, request: CompletedRequest, local_s: float, remote_s: float
     ) -> None:
-        """Tell of a request and its answer.
+        """Log a request and its answer.
 
-        ``remote_s`` is how long it waited for the authorizer, the store and the trail; sizes are
+        ``remote_s`` is how long it waited for authorizer, store and audit log; sizes are
         those of frames, without the four bytes that say the size.
         """
-        header, peer = answered.header, connection.peer
+        header, peer = request.header, connection.peer
         self._logger.debug(
             "completed request",
             api=API_NAMES.get(header.api_key, str(header.api_key)),
@@ -63,18 +70,18 @@ class RequestLog:
             version=header.api_version,
             correlation_id=header.correlation_id,
             client_id=header.client_id or "",
-            client_software=answered.client_software,
+            client_software=request.client_software,
             principal=str(connection.session.principal),
             connection=peer.connection_id,
             host=peer.host,
             listener=peer.listener_name,
             security_protocol=peer.security_protocol,
-            request_bytes=answered.request_bytes,
-            response_bytes=answered.response_bytes,
+            request_bytes=request.request_bytes,
+            response_bytes=request.response_bytes,
             local_ms=round(local_s * 1000, 3),
             remote_ms=round(remote_s * 1000, 3),
             total_ms=round((local_s + remote_s) * 1000, 3),
-            errors=", ".join(error_names(answered.response)),
+            errors=", ".join(error_names(request.response)),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection import Connection
@@ -11,14 +11,13 @@ from doorkeeper.exchange import Counts, Peer
 from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
+from doorkeeper.net.channel import Channel
+from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper.net.context import PendingUpdates, ServerContext
+from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.long_answers import LongAnswers
-from doorkeeper.net.shell import Shell
-from doorkeeper.net.spec import ENCRYPTED, IN_CLEAR
-from doorkeeper.net.strangers import Strangers
-from doorkeeper.net.surroundings import Surroundings
-from doorkeeper.net.updates import UnderWay
+from doorkeeper.net.options import ENCRYPTED, IN_CLEAR
 
 if TYPE_CHECKING:
     import socket
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
     from doorkeeper.metrics.requests import RequestMeter
+    from doorkeeper.net.context import Accepted, AuditLog, Logger
+    from doorkeeper.net.options import ListenerSpec, Offers
     from doorkeeper.net.request_log import RequestLog
-    from doorkeeper.net.spec import ListenerSpec, Logger, Offers, Services, Trail
-    from doorkeeper.node import Node
+    from doorkeeper.node import Node, Services
 
 
 class Server:
@@ -53,13 +53,13 @@ class Server:
         clock: Callable[[], float] | None = None,
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
-        trail: Trail | None = None,
+        audit_log: AuditLog | None = None,
         request_log: RequestLog | None = None,
     ) -> None:
         """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
 
-        ``requests`` is told of each request, where somebody asks for metrics; ``trail`` of logins
-        and updates, where there is a record; ``request_log`` tells of requests while it is on.
+        ``requests`` counts requests for metrics; ``audit_log`` records logins, and updates wait for
+        it; ``request_log`` logs requests while it is on.
 
         ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
         """
@@ -75,19 +75,19 @@ class Server:
         self._clock = clock
         self._connect = connect
         self._requests = requests
-        self._trail = trail
+        self._audit_log = audit_log
         self._request_log = request_log
         self._offers = {spec.name: spec.offers for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
         self._specs = tuple(spec.replace(offers=IN_CLEAR) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
-        self._shells: dict[Shell, ListenerSpec] = {}
+        self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0
         self._empty = asyncio.Event()
         self._admission = Admission(limits)
-        self._around: Surroundings | None = None
+        self._context: ServerContext | None = None
         self._sweeper: asyncio.TimerHandle | None = None
-        self.counts = Counts()
+        self.counts = Counts(answers=requests is not None)
 
     async def bind(self) -> None:
         """Reserve every listener's port; connecting is refused until ``open``.
@@ -99,7 +99,7 @@ class Server:
         """
         loop = asyncio.get_running_loop()
         self._admission.overrides = resolved_overrides(self._limits)
-        self._around = Surroundings(
+        self._context = ServerContext(
             loop,
             self._clock or loop.time,
             self._limits,
@@ -108,12 +108,12 @@ class Server:
             self._logger,
             Ledger(self._limits.queued_in_bytes_max),
             Ledger(self._limits.queued_out_bytes_max),
-            UnderWay(),
+            PendingUpdates(),
             self._lost,
-            Strangers(loop, self._limits.strangers_percent / 100),
-            LongAnswers(loop),
+            FairQueue(loop, self._limits.strangers_percent / 100),
+            ChunkedResponses(loop),
             self._requests,
-            self._trail,
+            self._audit_log,
             self._request_log,
         )
         try:
@@ -121,9 +121,9 @@ class Server:
                 self._listeners[spec.name] = Listener(
                     spec,
                     admission=self._admission,
-                    make=self._shell,
+                    make=self._channel,
                     tls=self._tls,
-                    strangers=self._around.strangers,
+                    fair_queue=self._context.fair_queue,
                     logger=self._logger,
                 )
         except BaseException:
@@ -206,24 +206,24 @@ class Server:
 
     def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
         """Return the updates that wait, and their items, by operation."""
-        if self._around is None:
+        if self._context is None:
             return {}, {}
-        return self._around.updates.updates, self._around.updates.items
+        return self._context.updates.updates, self._context.updates.items
 
     @property
     def updates_under_way(self) -> int:
         """Return how many updates the authorizer or the topics have not completed."""
-        return len(self._around.updates) if self._around else 0
+        return len(self._context.updates) if self._context else 0
 
     @property
     def bytes_incoming(self) -> int:
         """Return how many bytes are received and not yet answered."""
-        return self._around.incoming.total if self._around else 0
+        return self._context.incoming.total if self._context else 0
 
     @property
     def bytes_outgoing(self) -> int:
         """Return how many bytes of answers peers have not taken."""
-        return self._around.outgoing.total if self._around else 0
+        return self._context.outgoing.total if self._context else 0
 
     async def drain(self, timeout_s: float) -> int:
         """Accept no more, answer what was received, wait for updates, close everything.
@@ -237,32 +237,32 @@ class Server:
         # Two turns of the loop read what the kernel has already received.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        for shell in list(self._shells):
-            shell.drain()
+        for channel in list(self._channels):
+            channel.drain()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._all_done()
         except TimeoutError:
             pass
-        left = list(self._shells)
-        for shell in left:
-            shell.abort("connection cut off: the server stops")
+        left = list(self._channels)
+        for channel in left:
+            channel.abort("connection cut off: the server stops")
         if left:
             await asyncio.sleep(0)
         return len(left)
 
     async def _all_done(self) -> None:
-        while self._shells:
+        while self._channels:
             self._empty.clear()
             await self._empty.wait()
-        assert self._around is not None
-        await self._around.updates.none()
+        assert self._context is not None
+        await self._context.updates.wait_for_none()
 
-    def _shell(
+    def _channel(
         self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
-    ) -> Shell:
+    ) -> Channel:
         """Make the two sides of a connection."""
-        assert self._around is not None, "bound before anything is accepted"
+        assert self._context is not None, "bound before anything is accepted"
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
             connection_id(accepted.getsockname(), address, 0, number),
@@ -282,29 +282,30 @@ class Server:
             limits=self._limits,
             counts=self.counts,
         )
-        shell = Shell(connection, self._around)
-        self._shells[shell] = spec
+        channel = Channel(connection, self._context)
+        self._channels[channel] = spec
         self._logger.debug("connection accepted", connection=peer.connection_id)
-        return shell
+        return channel
 
     def _tls(self, spec: ListenerSpec) -> SSLContext | None:
         """Return what the listener's next connection is encrypted with."""
         return self._offers[spec.name].tls
 
-    def _lost(self, shell: Shell) -> None:
-        self._admission.leave(self._shells.pop(shell), shell.connection.peer.host)
-        if not self._shells:
+    def _lost(self, channel: Accepted) -> None:
+        channel = cast("Channel", channel)
+        self._admission.leave(self._channels.pop(channel), channel.connection.peer.host)
+        if not self._channels:
             self._empty.set()
 
     def _sweep(self) -> None:
         """Close what has been idle for too long; come back."""
-        assert self._around is not None
+        assert self._context is not None
         idle_s = self._limits.idle_ms / 1000
-        deadline_s = self._around.clock() - idle_s
-        for shell in [one for one in self._shells if one.idle_since(deadline_s)]:
-            shell.abort("connection closed: idle for too long")
+        deadline_s = self._context.clock() - idle_s
+        for channel in [one for one in self._channels if one.idle_since(deadline_s)]:
+            channel.abort("connection closed: idle for too long")
         interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
-        self._sweeper = self._around.loop.call_later(interval_s, self._sweep)
+        self._sweeper = self._context.loop.call_later(interval_s, self._sweep)
 
 
 def resolved_overrides(limits: Limits) -> dict[str, int]:

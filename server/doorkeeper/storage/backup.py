@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from doorkeeper.storage import migrations
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.copying import Progress, copy_database
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, named
 from doorkeeper.storage.files import (
@@ -19,7 +19,9 @@ from doorkeeper.storage.files import (
     stamped,
     sync_folder,
 )
+from doorkeeper.storage.identity import IDENTITY_NAME, replace_pin
 from doorkeeper.storage.lock import DataLock
+from doorkeeper.storage.sqlite import pin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +82,12 @@ def restore(
     *,
     now_ms: Callable[[], int],
     progress: Progress | None = None,
+    identity_file: Path | None = None,
 ) -> Path | None:
     """Put a backup in the place of the store; return where the previous store lies, None if none.
+
+    The identity file names the restored store from then on. It is ``doorkeeper.identity`` in the
+    folder, unless given.
 
     Raises:
         StorageError: a server holds the store; the backup is damaged, no store of ours or from a
@@ -94,12 +100,16 @@ def restore(
     connection = connect_readonly(source)
     try:
         with named(source):
-            migrations.check_readable(connection, source)
+            version = migrations.check_readable(connection, source)
+            # A store of an older version has no id yet: its migration writes the file.
+            pin = pin_of(connection, source) if version == schema.VERSION else None
         check_integrity(connection, source)
         prepare_folder(data_dir)
         lock = DataLock.acquire(data_dir)
         try:
-            return _swap(connection, path, now_ms(), progress)
+            aside = _swap(connection, path, now_ms(), progress)
+            replace_pin(identity_file or data_dir / IDENTITY_NAME, pin)
+            return aside
         finally:
             lock.release()
     finally:
@@ -123,13 +133,13 @@ def _swap(
     return aside
 
 
-def _set_aside(path: Path, now_ms: int) -> Path:
+def _set_aside(path: Path, now_ms: int, label: str = "before-restore") -> Path:
     """Give the store a second name; what is left of its WAL moves along.
 
     The WAL must go: SQLite would read it into the restored database.
     """
     _fold_wal(path)
-    aside = stamped(path, "before-restore", now_ms)
+    aside = stamped(path, label, now_ms)
     for beside in companions(path):
         beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
     try:
@@ -145,3 +155,41 @@ def _fold_wal(path: Path) -> None:
         connect(path).close()
     except (StorageError, apsw.Error):
         return
+
+
+def remove_pin(data_dir: Path, identity_file: Path) -> None:
+    """Let the next opening take the store as it is then.
+
+    Raises:
+        StorageError: a server holds the store.
+
+    """
+    lock = DataLock.acquire(data_dir)
+    try:
+        replace_pin(identity_file, None)
+    finally:
+        lock.release()
+
+
+def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
+    """Make room for a new store; return where the previous one lies, None if there was none.
+
+    Raises:
+        StorageError: a server holds the store.
+
+    """
+    path = data_dir / DATABASE_NAME
+    prepare_folder(data_dir)
+    lock = DataLock.acquire(data_dir)
+    try:
+        replace_pin(identity_file, None)
+        if not path.exists():
+            for beside in companions(path):  # of a database that is gone
+                beside.replace(stamped(beside, "without-database", now_ms))
+            return None
+        aside = _set_aside(path, now_ms, "before-create")
+        path.unlink(missing_ok=True)
+        sync_folder(data_dir)
+        return aside
+    finally:
+        lock.release()

@@ -1,33 +1,12 @@
-"""The name of the cluster: a random uuid in Kafka's text form, made once and kept in the store."""
+"""The form of a cluster id: Kafka's text form of a uuid."""
 
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING
 
-from doorkeeper.storage.contract import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from doorkeeper.state.store import StorageError
 
 _FORM = re.compile(r"[A-Za-z0-9_-]{22}")
-
-
-def random_uuid(random_bytes: Callable[[int], bytes]) -> str:
-    """Return 22 characters of URL-safe base64: a version 4 uuid that does not begin with "-".
-
-    One that begins with a dash looks like an option on a command line.
-
-    Source: ``org.apache.kafka.common.Uuid.randomUuid``.
-    """
-    while True:
-        octets = bytearray(random_bytes(16))
-        octets[6] = octets[6] & 0x0F | 0x40
-        octets[8] = octets[8] & 0x3F | 0x80
-        text = urlsafe_b64encode(octets).decode().rstrip("=")
-        if not text.startswith("-"):
-            return text
 
 
 def check_form(cluster_id: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import check_integrity, named
 from doorkeeper.storage.files import open_private, remove_database, sync_file
 

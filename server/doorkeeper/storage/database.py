@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import companions, create_private, narrow
 from doorkeeper.storage.schema import check_ours
 
@@ -117,7 +117,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, apsw.IOError):
         code = getattr(error, "extendedresult", apsw.SQLITE_IOERR)
         return f"disk I/O error ({apsw.mapping_extended_result_codes.get(code, code)})"
-    text = str(error)
+    text = " ".join(str(error).split())
     return text.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
 
 

@@ -2,6 +2,7 @@
 
 data/                    0700 when it is made here; a folder that exists keeps its mode
   doorkeeper.db          the database, 0600; SQLite gives its -wal and -shm the same mode
+  doorkeeper.identity    which store this is, and what it acknowledged: see ``identity``
   doorkeeper.lock        held while a process has the store open; it names that process
 """
 
@@ -11,7 +12,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from pathlib import Path

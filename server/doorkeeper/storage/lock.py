@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.storage.contract import StorageError, StoreInUse
+from doorkeeper.state.store import StorageError, StoreInUse
 from doorkeeper.storage.files import LOCK_NAME, open_private
 
 if TYPE_CHECKING:

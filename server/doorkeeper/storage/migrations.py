@@ -1,57 +1,28 @@
-"""From one schema version to the next, and the making of a new store.
+"""The creation of a store, and the way of an older one to the schema version of this code.
 
-A new store is the tables of version 1 and then every migration, so that old and new stores cannot
-differ. A store of an older version is copied beside itself first; then all migrations that it
-lacks run in one transaction: a crash in the middle leaves it as it was.
+A store of an older version is copied beside itself first; then it is converted in one transaction:
+a crash in the middle leaves it as it was. A new kind of state needs no migration: see ``schema``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from doorkeeper.storage import schema
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage import old_layout, schema
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.files import stamped, sync_folder
+from doorkeeper.uuids import random_uuid
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import apsw
 
 
-class Migration(NamedTuple):
-    """A step to the schema ``version`` from the one before. ``apply`` runs in a transaction."""
-
-    version: int
-    apply: Callable[[apsw.Connection], None]
-
-
-def _dynamic_values(connection: apsw.Connection) -> None:
-    connection.execute(schema.VERSION_2)
-
-
-def _credentials_and_tokens(connection: apsw.Connection) -> None:
-    connection.execute(schema.VERSION_3)
-
-
-MIGRATIONS: tuple[Migration, ...] = (
-    Migration(2, _dynamic_values),
-    Migration(3, _credentials_and_tokens),
-)
-"""In order of their versions, from 2 on, without a gap."""
-
-
-def newest_version(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """Return the schema version that this code reads and writes."""
-    return migrations[-1].version if migrations else schema.FIRST_VERSION
-
-
-def check_readable(
-    connection: apsw.Connection, path: Path, migrations: tuple[Migration, ...] = MIGRATIONS
-) -> int:
+def check_readable(connection: apsw.Connection, path: Path) -> int:
     """Return the schema version of a store that this code can read or migrate.
 
     Raises:
@@ -61,11 +32,11 @@ def check_readable(
     if schema.is_new(connection):
         raise StorageError(f"{path}: the store is empty")
     schema.check_ours(connection, path)
-    found, newest = schema.version(connection), newest_version(migrations)
-    if found > newest:
+    found = schema.version(connection)
+    if found > schema.VERSION:
         raise StorageError(
             f"{path}: the store has schema version {found}, made by a newer Doorkeeper; version"
-            f" {__version__} reads schema versions up to {newest}"
+            f" {__version__} reads schema versions up to {schema.VERSION}"
         )
     return found
 
@@ -74,28 +45,31 @@ def create(
     connection: apsw.Connection,
     *,
     cluster_id: str,
+    salt_key: bytes,
+    random_bytes: Callable[[int], bytes],
     now_ms: int,
-    migrations: tuple[Migration, ...] = MIGRATIONS,
+    triggers: bool = True,
 ) -> None:
-    """Make the tables of a new store, in one transaction."""
+    """Create the tables of a new store, in one transaction.
+
+    Without ``triggers`` rows may be written to each table; the caller creates them afterwards.
+    """
     with connection:
-        connection.execute(schema.TABLES)
+        connection.execute(schema.META + schema.TABLES + (schema.TRIGGERS if triggers else ""))
         connection.pragma("application_id", schema.APPLICATION_ID)
         for key, value in (
             ("cluster_id", cluster_id),
+            ("store_id", random_uuid(random_bytes)),
+            ("salt_key", salt_key.hex()),
+            ("schema_version", schema.VERSION),
             ("created_by", __version__),
             ("created_ms", now_ms),
         ):
             schema.set_meta(connection, key, value)
-        _apply(connection, migrations, schema.FIRST_VERSION)
 
 
 def migrate(
-    connection: apsw.Connection,
-    path: Path,
-    *,
-    now_ms: int,
-    migrations: tuple[Migration, ...] = MIGRATIONS,
+    connection: apsw.Connection, path: Path, now_ms: int, random_bytes: Callable[[int], bytes]
 ) -> Path | None:
     """Bring an older store up to date; return where its copy lies, None if nothing was to do.
 
@@ -103,25 +77,22 @@ def migrate(
         StorageError: the store is newer than this code, or the copy failed.
 
     """
-    found = check_readable(connection, path, migrations)
-    if found == newest_version(migrations):
+    found = check_readable(connection, path)
+    if found == schema.VERSION:
         return None
     copy = stamped(path, f"v{found}-backup", now_ms)
     copy_database(connection, copy)
     sync_folder(path.parent)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _apply(connection, migrations, found)
+        old_layout.convert(connection)
+        if not schema.has_meta(connection, "salt_key"):
+            schema.set_meta(connection, "salt_key", random_bytes(32).hex())
+        schema.set_meta(connection, "store_id", random_uuid(random_bytes))
+        schema.set_meta(connection, "schema_version", schema.VERSION)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     return copy
-
-
-def _apply(connection: apsw.Connection, migrations: tuple[Migration, ...], found: int) -> None:
-    for migration in migrations:
-        if migration.version > found:
-            migration.apply(connection)
-    schema.set_meta(connection, "schema_version", newest_version(migrations))

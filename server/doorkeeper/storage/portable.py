@@ -1,8 +1,8 @@
 """What a store holds as rows that every store can read and take: the form between two stores.
 
-A row is a tuple in the order of ``COLUMNS``. Texts are as clients gave them, secrets of
-credentials are bytes. The embedded store knows of neither node nor batch: it reads them as None,
-and leaves them out.
+A row is a tuple in the order of ``COLUMNS``. The embedded store knows neither node nor batch: it
+reads them as None, and leaves them out. Rows of kinds that this version does not know are copied
+like all others.
 """
 
 from __future__ import annotations
@@ -13,62 +13,35 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-Cell = str | int | bytes | None
+Cell = str | int | None
 Row = tuple[Cell, ...]
 
+ITEM: Final = "item"
 LOG: Final = "change_log"
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "bindings": (
-        "binding_id",
-        "resource_type",
-        "name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "revision",
-    ),
-    "topics": ("name", "topic", "revision"),
-    "configs": ("broker", "key", "value", "revision"),
-    "credentials": (
-        "user",
-        "mechanism",
-        "salt",
-        "stored_key",
-        "server_key",
-        "iterations",
-        "revision",
-    ),
-    "tokens": ("token_id", "token", "revision"),
+    ITEM: ("kind", "key", "value", "secret", "revision"),
     LOG: (
         "revision",
         "item",
         "kind",
+        "key",
+        "value",
+        "deleted",
         "time_ms",
         "author_principal",
         "author_host",
         "author_listener",
         "author_client_id",
-        "binding_id",
-        "resource_type",
-        "name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "topic",
-        "config_key",
-        "config_value",
-        "mechanism",
-        "record",
         "node_id",
         "batch",
     ),
 }
-"""All tables, in the order in which they are written, and their columns."""
+"""The tables, in the order in which they are written, and their columns.
+
+``secret`` is null for a row without secret columns; the log has none. ``deleted`` is 0 or 1.
+``value`` is text: two stores give the same characters. ``batch`` is the text of a uuid.
+"""
 
 ONLY_SHARED: Final = 2
 """The last columns of the log, which the embedded store does not have."""
@@ -77,9 +50,13 @@ ROWS_AT_ONCE: Final = 5_000
 
 
 class Header(NamedTuple):
-    """What a store is, besides its rows. ``rows`` says how many each table has."""
+    """What a store is, besides its rows. ``rows`` says how many each table has.
+
+    A copy keeps the cluster id and the salt key; the target has a store id of its own.
+    """
 
     cluster_id: str
+    store_id: str
     salt_key: bytes
     revision: int
     rows: Mapping[str, int]
@@ -106,7 +83,7 @@ class Portable(ABC):
 
     @abstractmethod
     def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table in pieces; the log in its order, the others in any."""
+        """Read a table in pieces; the log in its order, the items in any."""
 
     @abstractmethod
     async def findings(self) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.backup import restore
-from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, named
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder, remove_database
 from doorkeeper.storage.lock import DataLock
@@ -21,21 +21,13 @@ from doorkeeper.storage.portable import (
     Portable,
     Row,
 )
+from doorkeeper.storage.sqlite import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     import apsw
-
-_TABLES: Final = {
-    "bindings": "bindings",
-    "topics": "topics",
-    "configs": "configs",
-    "credentials": "scram_credentials",
-    "tokens": "delegation_tokens",
-    LOG: "change_log",
-}
 
 
 class EmbeddedPortable(Portable):
@@ -50,16 +42,11 @@ class EmbeddedPortable(Portable):
         """Return what the store is."""
         with named(self._path):
             counts = {
-                table: int(self._value(f"SELECT count(*) FROM {name}"))  # noqa: S608 - ours
-                for table, name in _TABLES.items()
+                table: int(self._value(f"SELECT count(*) FROM {table}"))  # noqa: S608 - ours
+                for table in COLUMNS
             }
-            salt_key = str(schema.meta(self._connection, "salt_key"))
-            return Header(
-                str(schema.meta(self._connection, "cluster_id")),
-                bytes.fromhex(salt_key),
-                schema.last_revision(self._connection),
-                counts,
-            )
+            revision = schema.last_revision(self._connection)
+            return Header(*identity_of(self._connection), revision, counts)
 
     def _value(self, statement: str) -> int:
         found = self._connection.execute(statement).get
@@ -75,7 +62,7 @@ class EmbeddedPortable(Portable):
             columns, only_shared = columns[:-ONLY_SHARED], (None,) * ONLY_SHARED
             order = " ORDER BY revision, item"
         names = ", ".join(f'"{name}"' for name in columns)
-        statement = f"SELECT {names} FROM {_TABLES[table]}{order}"  # noqa: S608 - names of ours
+        statement = f"SELECT {names} FROM {table}{order}"  # noqa: S608 - names of ours
         with named(self._path):
             piece: list[Row] = []
             for row in self._connection.execute(statement):
@@ -110,7 +97,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
         connection = connect_readonly(path)
         try:
             found = migrations.check_readable(connection, path)
-            if found < migrations.newest_version():
+            if found < schema.VERSION:
                 raise StorageError(
                     f"{path}: the store has schema version {found}: migrate it first"
                     " (doorkeeper store migrate)"
@@ -137,6 +124,7 @@ async def write(
     *,
     now_ms: int,
     overwrite: bool,
+    identity_file: Path | None = None,
 ) -> str | None:
     """Make these rows the store in a folder; return where the previous store lies, None if none.
 
@@ -158,7 +146,7 @@ async def write(
     try:
         with named(partial):
             await _fill(partial, header, rows, now_ms)
-        aside = restore(partial, data_dir, now_ms=lambda: now_ms)
+        aside = restore(partial, data_dir, now_ms=lambda: now_ms, identity_file=identity_file)
     finally:
         remove_database(partial)
     return None if aside is None else str(aside)
@@ -167,25 +155,25 @@ async def write(
 async def _fill(
     path: Path, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]], now_ms: int
 ) -> None:
-    """Write all rows into a new database. Its triggers rest: the rows are what they would make."""
+    """Write all rows into a new database, without triggers: the rows are what they would write."""
     connection = connect(path)
     try:
         connection.pragma("synchronous", "off")  # the copy of it is synced
-        migrations.create(connection, cluster_id=header.cluster_id, now_ms=now_ms)
-        schema.set_meta(connection, "salt_key", header.salt_key.hex())
+        migrations.create(
+            connection,
+            cluster_id=header.cluster_id,
+            salt_key=header.salt_key,
+            random_bytes=os.urandom,
+            now_ms=now_ms,
+            triggers=False,
+        )
         with connection:
-            triggers = list(
-                connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-            )
-            for name, _ in triggers:
-                connection.execute(f"DROP TRIGGER {name}")
             for table, columns in COLUMNS.items():
                 number = len(columns) - (ONLY_SHARED if table == LOG else 0)
-                marks = ",".join("?" * number)
-                statement = f"INSERT INTO {_TABLES[table]} VALUES ({marks})"  # noqa: S608 - ours
+                names, marks = ",".join(columns[:number]), ",".join("?" * number)
+                statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - ours
                 async for piece in rows(table):
                     connection.executemany(statement, (row[:number] for row in piece))
-            for _, statement in triggers:
-                connection.execute(str(statement))
+            connection.execute(schema.TRIGGERS)
     finally:
         connection.close()

@@ -1,224 +1,89 @@
-"""The tables of the embedded store: schema version 1, and what versions 2 and 3 add.
+"""The tables of the embedded store, schema version 4: a layout that does not know the kinds.
 
 ``change_log`` is the only table that the server writes. Triggers carry each of its rows into
-the other tables inside the same statement, so the log and the tables cannot disagree, and one
-statement of many rows commits a whole group. That matters because each call into SQLite gives up
-Python's global lock and may wait 5 ms to get it back while the event loop is busy: a group of 256
-changes took 9 ms this way and 700 ms with a call for each row.
+``item`` inside the same statement, so the log and the items cannot disagree, and one statement of
+many rows commits a whole group. That matters because each call into SQLite gives up Python's
+global lock and may wait 5 ms to get it back while the event loop is busy: a group of 256 changes
+took 9 ms this way and 700 ms with a call for each row.
 
+    item         the rows of all kinds as they are now, and the revision that set each of them
     change_log   (revision, item): append-only, pruned from its old end, never empty again after
-                 the first change: its newest revision is the store's
-    bindings     the ACLs as they are now, and the revision that made each
-    topics       the topics made over the wire; ``topic`` is JSON, see ``rows``
-    configs      since version 2: dynamic values of keys, by broker (empty: all of them) and key
-    scram_credentials
-                 since version 3: salt, keys and iterations, by user and mechanism
-    delegation_tokens
-                 since version 3: tokens without what logs in with them
-    meta         cluster_id, salt_key, schema_version, created_by, created_ms
+                 the first change: its newest revision is the store's. ``deleted`` is 0 or 1; the
+                 row of a deletion has the value as it was, null where it is not known (deletions
+                 that schema versions before 4 wrote)
+    meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms
 
-A credential's salt and keys pass through the log and do not stay there: the trigger that carries
-them into ``scram_credentials`` empties the cell. What was replaced or deleted is nowhere, and who
-reads the log of changes learns of no password.
-
-Codes are Kafka's. Duplicate bindings are found in memory above; there is no index for them here.
+``key`` and ``value`` are those of ``doorkeeper.kinds``. Rows of kinds that this version does not
+know stay where they are. Secret columns pass through the log and do not stay there: a trigger
+empties the cell.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import apsw
 
-APPLICATION_ID = 0x446F6F72
+APPLICATION_ID: Final = 0x446F6F72
 """``Door``: in the file's header, so that ``file`` and we know whose database it is."""
 
-FIRST_VERSION = 1
+VERSION: Final = 4
 
-
-class LogKind(IntEnum):
-    """What a row of the change log says; the triggers below carry the same numbers."""
-
-    BINDING_CREATED = 1
-    BINDING_DELETED = 2
-    TOPIC_CREATED = 3
-    TOPIC_DELETED = 4
-    TOPIC_ALTERED = 5
-    CONFIG_SET = 6
-    CONFIG_DELETED = 7
-    CREDENTIAL_SET = 8
-    CREDENTIAL_DELETED = 9
-    TOKEN_SET = 10
-    TOKEN_DELETED = 11
-
-
-TABLES = """
+META: Final = """
 CREATE TABLE meta (
     key   TEXT NOT NULL PRIMARY KEY,
     value ANY  NOT NULL
 ) STRICT, WITHOUT ROWID;
+"""
 
-CREATE TABLE bindings (
-    binding_id      TEXT    NOT NULL PRIMARY KEY,
-    resource_type   INTEGER NOT NULL,
-    name            TEXT    NOT NULL,
-    pattern_type    INTEGER NOT NULL,
-    principal       TEXT    NOT NULL,
-    host            TEXT    NOT NULL,
-    operation       INTEGER NOT NULL,
-    permission_type INTEGER NOT NULL,
-    revision        INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE topics (
-    name     TEXT    NOT NULL PRIMARY KEY,
-    topic    TEXT    NOT NULL,
-    revision INTEGER NOT NULL
+TABLES: Final = """
+CREATE TABLE item (
+    kind     TEXT    NOT NULL,
+    key      TEXT    NOT NULL,
+    value    TEXT    NOT NULL,
+    secret   TEXT,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE change_log (
     revision         INTEGER NOT NULL,
     item             INTEGER NOT NULL,
-    kind             INTEGER NOT NULL,
+    kind             TEXT    NOT NULL,
+    key              TEXT    NOT NULL,
+    value            TEXT,
+    secret           TEXT,
+    deleted          INTEGER NOT NULL CHECK (deleted IN (0, 1)),
     time_ms          INTEGER NOT NULL,
     author_principal TEXT    NOT NULL,
     author_host      TEXT    NOT NULL,
     author_listener  TEXT    NOT NULL,
     author_client_id TEXT    NOT NULL,
-    binding_id       TEXT,
-    resource_type    INTEGER,
-    name             TEXT    NOT NULL,
-    pattern_type     INTEGER,
-    principal        TEXT,
-    host             TEXT,
-    operation        INTEGER,
-    permission_type  INTEGER,
-    topic            TEXT,
     PRIMARY KEY (revision, item)
 ) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER binding_created AFTER INSERT ON change_log
-WHEN new.kind = 1 BEGIN
-    INSERT INTO bindings VALUES (
-        new.binding_id, new.resource_type, new.name, new.pattern_type,
-        new.principal, new.host, new.operation, new.permission_type, new.revision
-    );
-END;
-
-CREATE TRIGGER binding_deleted AFTER INSERT ON change_log
-WHEN new.kind = 2 BEGIN
-    SELECT RAISE(ABORT, 'a binding to delete is not in the store')
-    WHERE NOT EXISTS (SELECT 1 FROM bindings WHERE binding_id = new.binding_id);
-    DELETE FROM bindings WHERE binding_id = new.binding_id;
-END;
-
-CREATE TRIGGER topic_created AFTER INSERT ON change_log
-WHEN new.kind = 3 BEGIN
-    INSERT INTO topics VALUES (new.name, new.topic, new.revision);
-END;
-
-CREATE TRIGGER topic_deleted AFTER INSERT ON change_log
-WHEN new.kind = 4 BEGIN
-    SELECT RAISE(ABORT, 'a topic to delete is not in the store')
-    WHERE NOT EXISTS (SELECT 1 FROM topics WHERE name = new.name);
-    DELETE FROM topics WHERE name = new.name;
-END;
 """
 
-VERSION_2 = """
-CREATE TABLE configs (
-    broker   TEXT    NOT NULL,
-    key      TEXT    NOT NULL,
-    value    TEXT    NOT NULL,
-    revision INTEGER NOT NULL,
-    PRIMARY KEY (broker, key)
-) STRICT, WITHOUT ROWID;
-
-ALTER TABLE change_log ADD COLUMN config_key TEXT;
-ALTER TABLE change_log ADD COLUMN config_value TEXT;
-
-CREATE TRIGGER topic_altered AFTER INSERT ON change_log
-WHEN new.kind = 5 BEGIN
-    SELECT RAISE(ABORT, 'a topic to alter is not in the store')
-    WHERE NOT EXISTS (SELECT 1 FROM topics WHERE name = new.name);
-    UPDATE topics SET topic = new.topic, revision = new.revision WHERE name = new.name;
+TRIGGERS: Final = """
+CREATE TRIGGER item_set AFTER INSERT ON change_log
+WHEN new.deleted = 0 BEGIN
+    INSERT OR REPLACE INTO item VALUES (new.kind, new.key, new.value, new.secret, new.revision);
 END;
 
-CREATE TRIGGER config_set AFTER INSERT ON change_log
-WHEN new.kind = 6 BEGIN
-    INSERT OR REPLACE INTO configs
-    VALUES (new.name, new.config_key, new.config_value, new.revision);
+CREATE TRIGGER item_deleted AFTER INSERT ON change_log
+WHEN new.deleted = 1 BEGIN
+    SELECT RAISE(ABORT, 'a row to delete is not in the store')
+    WHERE NOT EXISTS (SELECT 1 FROM item WHERE kind = new.kind AND key = new.key);
+    DELETE FROM item WHERE kind = new.kind AND key = new.key;
 END;
 
-CREATE TRIGGER config_deleted AFTER INSERT ON change_log
-WHEN new.kind = 7 BEGIN
-    SELECT RAISE(ABORT, 'a value to delete is not in the store')
-    WHERE NOT EXISTS (
-        SELECT 1 FROM configs WHERE broker = new.name AND key = new.config_key
-    );
-    DELETE FROM configs WHERE broker = new.name AND key = new.config_key;
-END;
-"""
-
-VERSION_3 = """
-CREATE TABLE scram_credentials (
-    user       TEXT    NOT NULL,
-    mechanism  TEXT    NOT NULL,
-    salt       BLOB    NOT NULL,
-    stored_key BLOB    NOT NULL,
-    server_key BLOB    NOT NULL,
-    iterations INTEGER NOT NULL,
-    revision   INTEGER NOT NULL,
-    PRIMARY KEY (user, mechanism)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE delegation_tokens (
-    token_id TEXT    NOT NULL PRIMARY KEY,
-    token    TEXT    NOT NULL,
-    revision INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-ALTER TABLE change_log ADD COLUMN mechanism TEXT;
-ALTER TABLE change_log ADD COLUMN record TEXT;
-
-CREATE TRIGGER credential_set AFTER INSERT ON change_log
-WHEN new.kind = 8 BEGIN
-    INSERT OR REPLACE INTO scram_credentials VALUES (
-        new.name, new.mechanism,
-        unhex(new.record ->> 'salt'),
-        unhex(new.record ->> 'stored_key'),
-        unhex(new.record ->> 'server_key'),
-        new.record ->> 'iterations',
-        new.revision
-    );
-    UPDATE change_log SET record = NULL WHERE revision = new.revision AND item = new.item;
-END;
-
-CREATE TRIGGER credential_deleted AFTER INSERT ON change_log
-WHEN new.kind = 9 BEGIN
-    SELECT RAISE(ABORT, 'a credential to delete is not in the store')
-    WHERE NOT EXISTS (
-        SELECT 1 FROM scram_credentials WHERE user = new.name AND mechanism = new.mechanism
-    );
-    DELETE FROM scram_credentials WHERE user = new.name AND mechanism = new.mechanism;
-END;
-
-CREATE TRIGGER token_set AFTER INSERT ON change_log
-WHEN new.kind = 10 BEGIN
-    INSERT OR REPLACE INTO delegation_tokens VALUES (new.name, new.record, new.revision);
-END;
-
-CREATE TRIGGER token_deleted AFTER INSERT ON change_log
-WHEN new.kind = 11 BEGIN
-    SELECT RAISE(ABORT, 'a token to delete is not in the store')
-    WHERE NOT EXISTS (SELECT 1 FROM delegation_tokens WHERE token_id = new.name);
-    DELETE FROM delegation_tokens WHERE token_id = new.name;
+CREATE TRIGGER secret_not_logged AFTER INSERT ON change_log
+WHEN new.secret NOT NULL BEGIN
+    UPDATE change_log SET secret = NULL WHERE revision = new.revision AND item = new.item;
 END;
 """
 

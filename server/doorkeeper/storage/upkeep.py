@@ -64,37 +64,46 @@ class Upkeep:
     def __init__(
         self, connection: apsw.Connection, *, now_ms: Callable[[], int], retention_days: int
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._now_ms = now_ms
         self._retention_days = retention_days
-        self._pages_checkpointed = 0
+        self.pages = 0
+        """How many pages had been written when the WAL was checkpointed last."""
         self._pruned_ms: int | None = None
         self._log: FilteringBoundLogger = structlog.get_logger(__name__)
 
-    def after_commit(self) -> None:
-        """Checkpoint when enough pages went to the WAL.
+    def due(self, *, is_idle: bool) -> Callable[[], bool] | None:
+        """Return the work that is due: it says whether there may be more to do at once.
+
+        Pruning is due only while nothing waits to be written.
+        """
+        written = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+        if abs(written - self.pages) >= CHECKPOINT_PAGES:
+            self.pages = written
+            return self._checkpoint
+        if self._retention_days < 0 or not is_idle:
+            return None
+        now_ms = self._now_ms()
+        if self._pruned_ms is not None and abs(now_ms - self._pruned_ms) < PRUNE_INTERVAL_MS:
+            return None
+        return self._prune
+
+    def _checkpoint(self) -> bool:
+        """Checkpoint, as far as readers allow it.
 
         One that fails (a full disk) loses nothing, since the WAL keeps all; the next one is tried
         after as many pages again.
         """
-        written = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
-        if written - self._pages_checkpointed < CHECKPOINT_PAGES:
-            return
-        self._pages_checkpointed = written
         try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:
             self._warn("store_checkpoint_failed", error)
+        return False
 
-    def when_idle(self) -> bool:
-        """Prune one batch when it is due; say whether there may be more to prune at once."""
-        if self._retention_days < 0:
-            return False
+    def _prune(self) -> bool:
         now_ms = self._now_ms()
-        if self._pruned_ms is not None and abs(now_ms - self._pruned_ms) < PRUNE_INTERVAL_MS:
-            return False
         try:
-            if prune(self._connection, before_ms=now_ms - self._retention_days * _DAY_MS):
+            if prune(self.connection, before_ms=now_ms - self._retention_days * _DAY_MS):
                 return True
         except apsw.Error as error:
             self._warn("store_prune_failed", error)
@@ -102,4 +111,4 @@ class Upkeep:
         return False
 
     def _warn(self, event: str, error: apsw.Error) -> None:
-        self._log.warning(event, file=self._connection.filename, error=reason(error))
+        self._log.warning(event, file=self.connection.filename, error=reason(error))

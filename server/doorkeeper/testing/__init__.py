@@ -22,7 +22,7 @@ _NEEDED_TO_START = (
     "doorkeeper.testing.faulty_connection",
     "doorkeeper.testing.log",
     "doorkeeper.testing.loop_thread",
-    "doorkeeper.testing.memory_store",
+    "doorkeeper.state.memory",
     "encodings.idna",
 )
 """Imported with the class, so that the first server of a process starts as fast as the next."""

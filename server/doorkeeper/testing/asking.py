@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import PatternType, Principal, ResourcePattern
-from doorkeeper.authorizer.contract import (
-    Action,
-    AuthorizableRequestContext,
-    AuthorizationResult,
-)
+from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
     from doorkeeper.acl.decision import Question

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.authn.credentials import ScramCredential
-    from doorkeeper.storage.contract import Change, CredentialKey, StoredTopic
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredCredential, StoredTopic
     from doorkeeper.testing.options import Groups, Topics
 
 T = TypeVar("T")
@@ -153,35 +153,34 @@ def keys_of(
     return {**keys, **made.properties}
 
 
-def initial_change(
-    made: Configuration, credentials: Iterable[tuple[CredentialKey, ScramCredential]]
-) -> Change:
-    """Return what a store holds in the beginning."""
-    from doorkeeper.authorizer.binding_ids import BindingIds  # noqa: PLC0415
-    from doorkeeper.storage.contract import Author, Change, StoredBinding  # noqa: PLC0415
+def initial_change(made: Configuration, credentials: Iterable[StoredCredential]) -> Change:
+    """Return the change that makes an empty store the one that a server begins with."""
+    from doorkeeper.authorizer.plans import BindingIds  # noqa: PLC0415
+    from doorkeeper.kinds.acls import StoredBinding  # noqa: PLC0415
+    from doorkeeper.kinds.change import edit  # noqa: PLC0415
+    from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415
 
     new_id = BindingIds()
-    return Change(
-        author=Author("", "", "", "doorkeeper.testing"),
-        bindings_added=tuple(
-            StoredBinding(new_id(), each) for each in dict.fromkeys(made.bindings)
-        ),
-        topics_added=tuple(_stored_topics(made)),
-        credentials_set=tuple(credentials),
-    )
+    bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(made.bindings)]
+    return {
+        **edit(ACL, set=bindings),
+        **edit(TOPIC, set=_stored_topics(made)),
+        **edit(CREDENTIAL, set=credentials),
+    }
 
 
-def credentials_of(made: Configuration) -> list[tuple[CredentialKey, ScramCredential]]:
+def credentials_of(made: Configuration) -> list[StoredCredential]:
     """Return the SCRAM credentials of all users: a few milliseconds for each of them."""
     if not made.authenticates:
         return []
     from doorkeeper.authn.credentials import DIGESTS, credential_of  # noqa: PLC0415
-    from doorkeeper.storage.contract import CredentialKey  # noqa: PLC0415
+    from doorkeeper.kinds.declared import StoredCredential  # noqa: PLC0415
 
     return [
-        (
-            CredentialKey(user, mechanism),
-            credential_of(mechanism, password, _SCRAM_ITERATIONS, os.urandom(16)),
+        StoredCredential(
+            user,
+            mechanism,
+            *credential_of(mechanism, password, _SCRAM_ITERATIONS, os.urandom(16)),
         )
         for user, password in made.users.items()
         for mechanism in made.mechanisms
@@ -193,7 +192,7 @@ def _stored_topics(made: Configuration) -> list[StoredTopic]:
     if not made.topics:
         return []
     from doorkeeper.catalog.loading import parsed  # noqa: PLC0415  it imports YAML
-    from doorkeeper.storage.contract import StoredTopic  # noqa: PLC0415
+    from doorkeeper.kinds.declared import StoredTopic  # noqa: PLC0415
 
     catalog = parsed({"topics": made.topics}, "topics of the test")
     return [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.connection import Body
     from doorkeeper.errors import ApiError
-    from doorkeeper.exchange import Advance, Lengthy, Peer, Update
+    from doorkeeper.exchange import Advance, ChunkedResponse, Peer, PendingUpdate
     from doorkeeper.session import Action
     from doorkeeper.testing.faults import Faults
     from doorkeeper_wire.headers import RequestHeader
@@ -60,15 +60,17 @@ class FaultyConnection(Connection):
             return super().authenticated(pending, step, now_s)
         return self._resumed(lambda: pending.proceed(now_s))
 
-    def finish(self, update: Update, results: Sequence[Any]) -> bytes | Closed:
+    def complete(
+        self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
+    ) -> bytes | Closed:
         """Answer an update, unless its answer is to be lost."""
-        answer = super().finish(update, results)
-        return DROPPED if self._loses(update.header) else answer
+        answer = super().complete(pending, values, error)
+        return DROPPED if error is None and self._loses(pending.header) else answer
 
-    def lengthened(self, lengthy: Lengthy, body: bytes | Exception) -> bytes | Closed:
-        """Answer what was made in pieces, unless that is to be lost."""
-        answer = super().lengthened(lengthy, body)
-        return DROPPED if self._loses(lengthy.header) else answer
+    def complete_chunked(self, chunked: ChunkedResponse, body: bytes | Exception) -> bytes | Closed:
+        """Answer with a body that was built in chunks, unless the answer is to be lost."""
+        answer = super().complete_chunked(chunked, body)
+        return DROPPED if self._loses(chunked.header) else answer
 
     def _serve(self, header: RequestHeader, body: Body) -> Advance:
         serve = super()._serve

@@ -51,7 +51,7 @@ _IMPORTED: Final = (
     # What its start imports then:
     "concurrent.futures.thread",
     "doorkeeper.authn.plain",
-    "doorkeeper.authn.scram",
+    "doorkeeper.authn.scram_provider",
     "encodings.idna",
     "encodings.latin_1",
     "uvloop",

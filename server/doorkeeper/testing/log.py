@@ -20,6 +20,21 @@ _LEVELS = {5: logging.DEBUG}
 """Python has no level below DEBUG that anybody knows by name."""
 
 
+class _Threshold:
+    """The level from which on a logger writes, as the test sets it at any time."""
+
+    __slots__ = ("_logger",)
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    @property
+    def level(self) -> int:
+        """Return the level; at DEBUG the finest detail is written too."""
+        level = max(self._logger.getEffectiveLevel(), logging.root.manager.disable + 1)
+        return min(_LEVELS) if level <= logging.DEBUG else level
+
+
 class TestLogger:
     """Logs an event and its fields as one line."""
 
@@ -28,6 +43,7 @@ class TestLogger:
     def __init__(self, name: str) -> None:
         """Log under this name."""
         self._logger = logging.getLogger(name)
+        self.threshold = _Threshold(self._logger)
 
     def enabled(self, level: int) -> bool:
         """Say whether an event of this level would be logged."""

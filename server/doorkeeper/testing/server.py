@@ -10,7 +10,6 @@ store is in memory. What it logs are records of Python's ``logging``.
 from __future__ import annotations
 
 import os
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from doorkeeper.app.offline import OfflineAcls
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change
     from doorkeeper.logs.pipeline import Logs
-    from doorkeeper.storage.contract import Change
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.faults import Faults
     from doorkeeper.testing.loop_thread import LoopThread
@@ -201,15 +200,14 @@ class DoorkeeperServer(AnyServer):
 
 async def _opened(settings: Settings, initial: Change, faults: Faults) -> Assembly:
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
-    from doorkeeper.storage.cluster_id import random_uuid  # noqa: PLC0415
+    from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
     from doorkeeper.testing.log import TestLogs  # noqa: PLC0415
-    from doorkeeper.testing.memory_store import MemoryStore  # noqa: PLC0415
+    from doorkeeper.uuids import random_uuid  # noqa: PLC0415
 
     assembly = Assembly(
         settings,
         cast("Logs", TestLogs()),
-        lambda: time.time_ns() // NS_PER_MS,
         store=MemoryStore(initial, cluster_id=random_uuid(os.urandom), salt_key=os.urandom(32)),
         connect=partial(FaultyConnection, faults=faults),
     )

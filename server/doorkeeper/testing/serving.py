@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -17,9 +18,10 @@ from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import loaded_of
 from doorkeeper.connection import Connection
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.embedded import EmbeddedStore
-from doorkeeper.storage.writing_once import write_once
+from doorkeeper.kinds.change import Author, Origin
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.sqlite import SqliteStore
 from doorkeeper.testing.configuration import CONTROL, credentials_of, initial_change
 from doorkeeper.testing.distant_faults import obey
 from doorkeeper.testing.faults import Faults
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.exchange import Peer
+    from doorkeeper.kinds.change import Change
     from doorkeeper.testing.configuration import Configuration
 
 _FAILED: Final = 1
 _NS_PER_MS: Final = 1_000_000
+_ORIGIN: Final = Origin(Author("", "", "", "doorkeeper.testing"))
 
 
 def serve(
@@ -72,15 +76,19 @@ def serve(
 
 def _fill(data: Path, beginning: Configuration) -> None:
     change = initial_change(beginning, credentials_of(beginning))
-    if not change:
-        return
-    store = EmbeddedStore.open(
-        data, now_ms=lambda: time.time_ns() // _NS_PER_MS, random_bytes=os.urandom
+    if change:
+        asyncio.run(_store(data, change))
+
+
+async def _store(data: Path, change: Change) -> None:
+    log = StateLog(
+        SqliteStore.open(data, now_ms=lambda: time.time_ns() // _NS_PER_MS, random_bytes=os.urandom)
     )
     try:
-        write_once(store, change)
+        log.start()
+        await log.submit(lambda _state: change, _ORIGIN)
     finally:
-        store.close()
+        await log.aclose()
 
 
 def _faulty(control: socket.socket) -> Callable[..., Connection]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import extended, load
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Policy, Question, explain
 from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclBindingFilter
 from doorkeeper.acl.search import find
-from doorkeeper.acl.snapshot import EMPTY, Snapshot
+from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
 from testkit import acl_worlds as some
 from testkit import reference
 
@@ -39,12 +39,14 @@ def test_changes_lead_where_loading_would(
         if create:
             new = [(f"{number:011}{place:011}", each) for place, each in enumerate(touched)]
             singly = snapshot.with_added(new)
-            snapshot = extended(snapshot, new)
+            snapshot = apply_edits(snapshot, new)
             assert shape(snapshot) == shape(singly)
             for binding_id, binding in new:
                 model.setdefault(binding, binding_id)
         else:
-            snapshot = snapshot.without(touched)
+            singly = snapshot.without(touched)
+            snapshot = apply_edits(snapshot, (), [("", each) for each in touched])
+            assert shape(snapshot) == shape(singly)
             for binding in touched:
                 model.pop(binding, None)
 
@@ -76,7 +78,10 @@ def test_a_snapshot_never_changes(before: list[AclBinding], touched: list[AclBin
 @given(some.worlds)
 def test_deleting_everything_leaves_nothing(world: list[AclBinding]) -> None:
     """No empty group, cell or length stays behind."""
-    assert shape(load(some.numbered(world)).without(world)) == shape(EMPTY)
+    snapshot = load(some.numbered(world))
+
+    assert shape(snapshot.without(world)) == shape(EMPTY)
+    assert shape(apply_edits(snapshot, (), some.numbered(world))) == shape(EMPTY)
 
 
 @settings(max_examples=500, deadline=None)

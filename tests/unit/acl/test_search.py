@@ -13,7 +13,7 @@ from doorkeeper.acl.model import (
     PatternType,
     ResourceType,
 )
-from doorkeeper.acl.search import find
+from doorkeeper.acl.search import SLICE, find, find_each
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 
 A = allow("alice", READ, topic("orders"))
@@ -50,3 +50,46 @@ TOPIC, MATCH = ResourceType.TOPIC, PatternType.MATCH
 def test_filters_find(asked: AclBindingFilter, found: list[AclBinding]) -> None:
     """Exactly these, sorted."""
     assert find(SNAPSHOT, asked) == found
+
+
+def steps_of(filters: list[AclBindingFilter]) -> int:
+    steps = 0
+    for _ in find_each(MANY, filters, 10_000):
+        steps += 1
+    return steps
+
+
+MANY = load(
+    (
+        str(number),
+        allow(f"user-{number % 7}", READ, topic(f"t{number}"), host=f"10.0.0.{number % 100}"),
+    )
+    for number in range(20 * SLICE)
+)
+
+
+def test_many_filters_cost_one_walk() -> None:
+    """However many compare the same fields of all ACLs: as many slices as for one of them."""
+    hosts = [wanted(host=f"10.0.1.{number}") for number in range(40)]
+
+    assert steps_of(hosts) == steps_of(hosts[:1]) == pytest.approx(20, abs=1)
+    theirs = [wanted(principal="User:user-1", host=f"10.0.1.{number}") for number in range(40)]
+    assert steps_of(theirs) == pytest.approx(3, abs=1)
+
+
+def test_named_filters_visit_what_they_name() -> None:
+    """A hundred of them look at a hundred ACLs, not at all."""
+    names = [wanted(name=f"t{number}") for number in range(100)]
+
+    assert steps_of(names) <= 2
+
+
+def test_finding_ends_when_it_is_too_much() -> None:
+    """The walk goes no further than one slice beyond."""
+    work = find_each(MANY, [wanted(principal=None)] * 2, SLICE)
+    next(work)
+
+    with pytest.raises(StopIteration) as end:
+        next(work)
+
+    assert end.value.value is None

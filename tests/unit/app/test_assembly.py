@@ -68,7 +68,7 @@ async def test_what_the_store_holds_is_there(tmp_path: Path) -> None:
     """ACLs, topics and the cluster's id come from the store."""
     await fill(tmp_path / "data", adding(1, 2, 3))
     store = open_store(tmp_path / "data")
-    cluster_id = store.cluster_id
+    cluster_id = store.identity.cluster_id
     store.close()
 
     async with assembly(tmp_path, STANDARD) as server:

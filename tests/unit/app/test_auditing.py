@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from doorkeeper.config.audit import AuditSettings
 from testkit.acl import READ, request_of, to, topic
 from testkit.authorizers import CollectedAudit
 from testkit.edge import HandAuthorizer
+from testkit.plugins import InMemory
 from testkit.trails import Log, Meter, lines_in
 
 if TYPE_CHECKING:
@@ -94,3 +95,25 @@ def test_where_audit_lines_go(tmp_path: Path) -> None:
     assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
     with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
         audit_sink(tmp_path / "none" / "x", usual, log, files.append)  # type: ignore[arg-type]
+
+
+async def test_only_what_is_kept_elsewhere_is_reported() -> None:
+    """The changes of the standard authorizer are in the state log, which the audit log follows."""
+
+    class Reports:
+        records_decisions = False
+
+        def explain_by(self, basis: object) -> None:
+            """Nothing is explained here."""
+
+        def updated(self, items: object, results: object, context: object) -> None:
+            """Nothing is updated here."""
+
+    trail: Any = Reports()
+    standard = GuardedAuthorizer(StandardAuthorizer())
+    plug_in = GuardedAuthorizer(InMemory())
+    for guarded in (standard, plug_in):
+        watch(trail, guarded, guarded.inner)
+
+    assert standard.on_update is None
+    assert plug_in.on_update == trail.updated

@@ -12,7 +12,9 @@ from doorkeeper.app.authorizing import authorizer_of, placed, refused_start, ser
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from testkit.authorizers import CollectedAudit, HeldStore
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
+from testkit.authorizers import CollectedAudit
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class FailsToStart(StandardAuthorizer):
 
 
 def made(text: str) -> Authorizer | None:
-    return authorizer_of(settings_of(text).entries, HeldStore(), CollectedAudit())
+    return authorizer_of(settings_of(text).entries, StateLog(MemoryStore()), CollectedAudit())
 
 
 def test_none_is_an_answer() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from doorkeeper.app.checking import catalog_file_of, checked, problems_of, with_others
 from doorkeeper.app.errors import StartError
+from doorkeeper.config.entry import Entry
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
-from doorkeeper.config.properties import Entry
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:

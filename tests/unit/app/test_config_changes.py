@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.config_changes import change_between
+from doorkeeper.app.config_changes import differences_of, plan_configs
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.dynamic_values import DynamicValues
-from doorkeeper.storage.contract import ConfigKey
+from doorkeeper.kinds.change import SERVER, edit
+from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.kinds.table import Table
+from doorkeeper.state.log import StateLog
 from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
-from testkit.stores import AUTHOR, query
+from testkit.state_logs import Database, ScriptedStore, turns
+from testkit.stores import config, query
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from doorkeeper.kinds.declared import StoredConfig
     from testkit.reconfigured import Running
 
 MOOD = "com.example.mood"
@@ -41,12 +48,13 @@ async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> No
         assert await server.alter("", ("super.users", DELETE, None)) == [None]
         assert super_users(server) == {"User:file"}
 
-    log = "SELECT kind, name, config_key, config_value, author_principal FROM change_log"
+    log = "SELECT kind, key, deleted, author_principal FROM change_log"
+    of_cluster, of_node = '["","super.users"]', '["1","super.users"]'
     assert query(tmp_path / "data", log) == [
-        (6, "", "super.users", "User:cluster", "User:admin"),
-        (6, "1", "super.users", "User:node", "User:admin"),
-        (7, "1", "super.users", None, "User:admin"),
-        (7, "", "super.users", None, "User:admin"),
+        ("config", of_cluster, 0, "User:admin"),
+        ("config", of_node, 0, "User:admin"),
+        ("config", of_node, 1, "User:admin"),
+        ("config", of_cluster, 1, "User:admin"),
     ]
 
 
@@ -73,7 +81,7 @@ async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
 
         assert super_users(server) == {"User:file"}
         assert server.assembly.node.settings.max_connections == 2**31 - 1
-    assert query(tmp_path / "data", "SELECT * FROM configs") == []
+    assert query(tmp_path / "data", "SELECT * FROM item") == []
 
 
 async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
@@ -113,7 +121,7 @@ async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Pat
         assert await server.alter("1", (MOOD, SET, "false exit")) == ["-1: None"]
 
         assert server.assembly.node.settings.originals[MOOD] == "good"
-    assert query(tmp_path / "data", "SELECT value FROM configs") == [("good",)]
+    assert query(tmp_path / "data", "SELECT value FROM item") == [('["good"]',)]
 
 
 async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:
@@ -146,12 +154,96 @@ async def test_listeners_and_unknown_keys_have_values_too(tmp_path: Path) -> Non
         assert server.assembly.node.settings.originals["com.example.key"] == "x"
 
 
-def test_the_store_is_told_differences_only() -> None:
+def test_only_differences_are_stored() -> None:
     """Set, replaced and deleted, of the node and of the cluster."""
-    before = DynamicValues({"a": "1", "b": "2"}, {"c": "3"})
+    before = DynamicValues({"a": "1", "b": "2"}, {"c": "3", "gone": "4"})
     after = DynamicValues({"a": "1", "b": "9"}, {"d": "4"})
+    rows: Table[StoredConfig] = Table(2)
+    rows = rows.changed([config("a", "1", "7"), config("b", "2", "7"), config("c", "3")], ())
 
-    change = change_between(before, after, 7, AUTHOR)
+    change = plan_configs(rows, differences_of(before, after), 7)
 
-    assert change.configs_set == ((ConfigKey("7", "b"), "9"), (ConfigKey("", "d"), "4"))
-    assert change.configs_deleted == (ConfigKey("", "c"),)
+    assert change == edit(
+        CONFIG, set=[config("b", "9", "7"), config("d", "4")], deleted=[config("c", "3")]
+    )
+
+
+async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:
+    """Those of the cluster and those that another node gives this one; not those of a third."""
+    database = Database()
+    async with (
+        running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
+        another_node(database) as other,
+    ):
+        rows = [config("max.connections", "7"), config("max.connections", "9", "3")]
+        await give(other, database, *rows, config("com.example.key", "x", "1"))
+        await until(lambda: server.assembly.node.settings.max_connections == 7)
+        assert server.assembly.node.settings.originals["com.example.key"] == "x"
+
+        gone = edit(CONFIG, deleted=[config("max.connections", "7")])
+        await other.submit(lambda _state: gone, SERVER)
+        await database.ring()
+        await until(lambda: server.assembly.node.settings.max_connections == 2**31 - 1)
+        events = server.events()
+
+    keys = [event for event in events if "keys changed by another node" in event]
+    assert len(keys) == 2
+
+
+async def test_a_value_of_another_node_that_does_not_fit_has_no_effect(tmp_path: Path) -> None:
+    """It is logged; the next one is used all the same."""
+    database = Database()
+    async with (
+        running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
+        another_node(database) as other,
+    ):
+        await give(other, database, config("super.users", "alice"))
+        await until(lambda: len(server.assembly.log.state.configs) == 1)
+        await turns()
+        async with server.assembly.config_changes.turn:
+            assert super_users(server) == frozenset()
+        await give(other, database, config("max.connections", "7"))
+        await until(lambda: server.assembly.node.settings.max_connections == 7)
+        events = server.events()
+
+    assert events.count("values that another node was given have no effect here") == 1
+    assert events[-1] == "keys changed by another node"
+
+
+async def test_a_state_that_is_read_anew_is_used(tmp_path: Path) -> None:
+    """Where the log of changes was pruned, values are compared with those in use."""
+    database = Database()
+    async with (
+        running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
+        another_node(database) as other,
+    ):
+        await other.submit(lambda _state: edit(CONFIG, set=[config("x.y", "1")]), SERVER)
+        row = config("max.connections", "7")
+        await other.submit(lambda _state: edit(CONFIG, set=[row]), SERVER)
+        del database.logged[0]
+        await database.ring()
+
+        await until(lambda: server.assembly.node.settings.max_connections == 7)
+
+
+@asynccontextmanager
+async def another_node(database: Database) -> AsyncIterator[StateLog]:
+    log = StateLog(ScriptedStore(database, 5))
+    await log.start()
+    try:
+        yield log
+    finally:
+        await log.aclose()
+
+
+async def give(log: StateLog, database: Database, *rows: StoredConfig) -> None:
+    """Store values, and have the other nodes look."""
+    await log.submit(lambda _state: edit(CONFIG, set=rows), SERVER)
+    await database.ring()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what the loop and its threads come to."""
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - what is looked at has no event
+            await asyncio.sleep(0)

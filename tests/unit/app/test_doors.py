@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.net.spec import Offers
+    from doorkeeper.net.options import Offers
 
 TWO = """
 listeners=OPEN://localhost:9092,SASL://localhost:9093

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import structlog
-
 from doorkeeper import registry
-from doorkeeper.app.credential_changes import CredentialChanges
 from doorkeeper.app.live_node import LiveNode
-from doorkeeper.app.topic_changes import TopicChanges
-from doorkeeper.node import Broker, Member
-from doorkeeper.scram_users import ScramUsers
-from doorkeeper.topics import Topics
-from testkit.authorizers import HeldStore
+from doorkeeper.cluster import Broker, Member
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
 from testkit.nodes import HandTokens, a_group
 from testkit.settings import settings_of
 from testkit.stores import credential
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from doorkeeper.config.settings import Settings
 
 TEXT = """
@@ -32,24 +29,20 @@ listener.security.protocol.map=ALL:PLAINTEXT,FIXED:PLAINTEXT
 """
 
 
-def node_of(settings: Settings, random_bytes: Callable[[int], bytes] = bytes) -> LiveNode:
-    changes = TopicChanges(
-        Topics(), HeldStore(), asyncio.get_running_loop(), on_failure=lambda error: None
-    )
-    credential_changes = CredentialChanges(
-        ScramUsers([credential("alice")]),
-        HeldStore(),
-        asyncio.get_running_loop(),
-        structlog.get_logger("doorkeeper.server"),
-    )
+def log_of() -> StateLog:
+    return StateLog(MemoryStore(edit(CREDENTIAL, set=[credential("alice")]), cluster_id="c" * 22))
+
+
+def node_of(
+    settings: Settings,
+    random_bytes: Callable[[int], bytes] = bytes,
+    log: StateLog | None = None,
+) -> LiveNode:
     return LiveNode(
         settings=settings,
-        cluster_id="c" * 22,
+        log=log_of() if log is None else log,
         authorizer=None,
-        topic_changes=changes,
-        credential_changes=credential_changes,
         tokens=HandTokens(),
-        groups={},
         random_bytes=random_bytes,
     )
 
@@ -106,8 +99,9 @@ async def test_all_nodes_that_live_are_listed() -> None:
 
 async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
     """One node shows the groups of the catalog; when it is gone, the next one does."""
-    node = node_of(settings_of(TEXT))
-    node.use_groups({"g": a_group("g")})
+    log = log_of()
+    log.amend(groups={"g": a_group("g")})
+    node = node_of(settings_of(TEXT), log=log)
 
     node.use_others(OTHERS)
     assert (node.controller_id, node.coordinator_id) == (3, 3)
@@ -153,6 +147,23 @@ async def test_settings_are_replaced() -> None:
     node.replace_settings(new)
 
     assert node.settings is new
+
+
+async def test_whatever_changes_is_another_version() -> None:
+    """Settings, addresses and other nodes too, which the log's state does not hold."""
+    settings = settings_of(TEXT)
+    node = node_of(settings)
+    versions = [node.version]
+
+    node.replace_settings(settings_of("num.partitions=3"))
+    versions.append(node.version)
+    node.advertise(settings.listeners[0], 31000, "host.example")
+    versions.append(node.version)
+    node.use_others(OTHERS)
+    versions.append(node.version)
+
+    assert len(set(map(id, versions))) == 4
+    assert node.version is node.version
 
 
 async def test_ids_of_topics_are_random_uuids() -> None:

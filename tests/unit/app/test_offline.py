@@ -14,10 +14,11 @@ from doorkeeper.app.offline import OfflineAcls, run_offline
 from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.storage.contract import Change, ConfigKey
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
-from testkit.stores import AUTHOR, adding, binding, fill, open_store
+from testkit.stores import adding, binding, config, fill, open_store
 from testkit.trails import lines_in
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) ->
 
 def test_dynamic_values_count(tmp_path: Path) -> None:
     """The authorizer is configured as the server would: the store's values over the file's."""
-    change = Change(author=AUTHOR, configs_set=((ConfigKey("1", "plugin.way"), "raise"),))
+    change = edit(CONFIG, set=[config("plugin.way", "raise", "1")])
     asyncio.run(fill(tmp_path / "data", change))
 
     with pytest.raises(StartError, match="does not start: the policy server is away"):

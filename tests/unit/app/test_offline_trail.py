@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.offline_trail import OfflineTrail, recorded_store, trail_logs
+from doorkeeper.app.offline_trail import OfflineTrail, offline_log, submit, trail_logs
 from doorkeeper.audit.files import TrailFolder
 from doorkeeper.audit.names import open_name
 from doorkeeper.config.audit import AuditSettings
-from doorkeeper.storage.writing_once import written
+from doorkeeper.kinds.change import SERVER
 from testkit.settings import settings_of
 from testkit.stores import adding, numbers_in, open_store
 from testkit.trails import Disk, line_of, lines_in
@@ -35,8 +35,8 @@ def at(folder: Path, text: str = "") -> Settings:
 
 async def change(settings: Settings, number: int) -> None:
     """Add an ACL as a command does."""
-    async with recorded_store(settings, make_store=True) as (store, trail), trail.recording():
-        await written(store, adding(number))
+    async with offline_log(settings, make_store=True) as (log, trail):
+        await submit(log, trail, lambda _state: adding(number), SERVER)
 
 
 async def test_numbers_go_on(tmp_path: Path) -> None:
@@ -55,15 +55,14 @@ async def test_numbers_go_on(tmp_path: Path) -> None:
 
 
 async def test_without_a_folder_there_is_none(tmp_path: Path) -> None:
-    """Nothing stands before the store, and nothing is waited for."""
-    trail, store = OfflineTrail(AuditSettings(), 1), open_store(tmp_path)
-
+    """Nothing is recorded, and nothing is waited for."""
+    await change(settings_of(f"doorkeeper.data.dir={tmp_path / 'data'}\n"), 1)
+    trail = OfflineTrail(AuditSettings(), 1)
     async with trail.recording():
-        assert trail.around(store) is store
+        trail.reported([], [])
     trail.close()
 
-    assert not trail.is_open
-    store.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 async def test_the_folder_of_a_server_that_runs(tmp_path: Path) -> None:
@@ -92,6 +91,7 @@ async def test_a_full_disk_refuses_a_change(
 ) -> None:
     """With strict nothing is changed where there is no room, as by the server; the error tells it,
     and the log does not repeat it."""
+    open_store(tmp_path / "data").close()
     Disk(monkeypatch).no_room = True
     settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
 
@@ -111,9 +111,10 @@ async def test_a_disk_that_fills_under_way(tmp_path: Path, monkeypatch: pytest.M
 
     async def change_while_it_fills() -> None:
         settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
-        async with recorded_store(settings, make_store=True) as (store, trail), trail.recording():
+        async with offline_log(settings, make_store=True) as (log, trail), trail.recording():
             disk.full = True
-            await written(store, adding(1))
+            await log.start()
+            await log.submit(lambda _state: adding(1), SERVER)
 
     monkeypatch.setattr(TrailFolder, "free_reserve", lambda folder: False)
     with pytest.raises(StartError) as caught:
@@ -157,9 +158,8 @@ async def test_it_is_synced_before_the_command_goes_on(
 
     monkeypatch.setattr("doorkeeper.audit.writer.os.fdatasync", syncing)
     settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
-    async with recorded_store(settings, make_store=True) as (store, trail):
-        async with trail.recording():
-            await written(store, adding(1))
+    async with offline_log(settings, make_store=True) as (log, trail):
+        await submit(log, trail, lambda _state: adding(1), SERVER)
         found = list(synced)
 
     assert found == [1]

@@ -9,7 +9,8 @@ import pytest
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.offline_users import offline_users
 from doorkeeper.authn.credentials import credential_of
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
+from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
 from testkit.stores import open_store, query
 from testkit.trails import lines_in
@@ -32,13 +33,13 @@ def test_a_password_is_kept_as_kafka_keeps_it(tmp_path: Path) -> None:
         users.put("alice", BOTH, "alice-s\u00e9cret")
 
     store = open_store(tmp_path)
-    made = dict(store.credentials())
+    rows = list(store.rows(CREDENTIAL))
     store.close()
-    assert {key.mechanism: found.iterations for key, found in made.items()} == BOTH
-    assert len({found.salt for found in made.values()}) == 2
-    for (_, mechanism), found in made.items():
-        expected = credential_of(mechanism, "alice-s\u00e9cret", found.iterations, found.salt)
-        assert found == expected
+    assert {row.mechanism: row.iterations for row in rows} == BOTH
+    assert len({row.salt for row in rows}) == 2
+    for row in rows:
+        made = credential_of(row.mechanism, "alice-s\u00e9cret", row.iterations, row.salt)
+        assert row == StoredCredential("alice", row.mechanism, *made)
 
 
 def test_what_is_put_is_found_and_deleted(tmp_path: Path) -> None:

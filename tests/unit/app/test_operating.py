@@ -29,6 +29,9 @@ class World:
 
     def __init__(self) -> None:
         self.sight_now = StoreSight(True, 4, 4)
+        self.store = self
+        self.unavailable: str | None = None
+        self.is_lost = False
         self.is_loaded, self.is_draining = True, False
         self.authorizer: Any = object()
 
@@ -39,7 +42,7 @@ class World:
         return Parts(
             edge or cast("Any", self),
             Limits(),
-            self,
+            cast("Any", self),
             cast("Any", None),
             self.authorizer,
             loaded=lambda: self.is_loaded,
@@ -87,13 +90,36 @@ def test_without_an_authorizer_there_is_nothing_to_load() -> None:
     assert world.verdicts()["acls"] == (True, "no authorizer")
 
 
-def test_a_store_that_is_away_is_tolerated_for_a_time() -> None:
-    """Decisions go on from the snapshot; what is wrong is told at once, and counts when old."""
+def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
+    """What is wrong is told at once, and counts when what the node knows is too old."""
     world = World()
+    world.unavailable = "no route to host"
     world.sight_now = StoreSight(reachable=False, revision=4, head_revision=6, age_s=59.9)
-    assert world.verdicts()["store"] == (True, "not reachable; revision 4 of 6, 59.9 s old")
+    assert world.verdicts()["store"] == (
+        True,
+        "not reachable: no route to host; revision 4 of 6, 59.9 s old",
+    )
 
     world.sight_now = world.sight_now._replace(age_s=60.1)
+
+    assert world.wrong() == ["store"]
+
+
+def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
+    """It does not come back by itself: the reason is told, and the node is not ready."""
+    world = World()
+    world.unavailable, world.is_lost = "data/doorkeeper.db was removed", True
+
+    assert world.verdicts()["store"] == (
+        False,
+        "not reachable: data/doorkeeper.db was removed; revision 4 of 4, 0.0 s old",
+    )
+
+
+def test_a_shared_store_that_was_replaced_is_not_tolerated() -> None:
+    """Waiting does not bring back what the node has acknowledged: it is not ready at once."""
+    world = World()
+    world.unavailable, world.is_lost = "it is another store", True
 
     assert world.wrong() == ["store"]
 

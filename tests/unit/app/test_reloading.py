@@ -16,7 +16,7 @@ from doorkeeper.config.loading import load
 from testkit import watched_mechanism
 from testkit.conversation_cases import hand
 from testkit.logs import ReadableLogs, readable_logs
-from testkit.stores import NOW_MS
+from testkit.stores import NOW_MS, open_store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -59,6 +59,7 @@ async def running(folder: Path, text: str) -> AsyncIterator[Running]:
     """Run a server with this text at the end of its file."""
     file = folder / "server.properties"
     file.write_text(f"{BASE}doorkeeper.data.dir={folder / 'data'}\n{text}")
+    open_store(folder / "data").close()
     with readable_logs(folder / "log") as log:
         async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
             await assembly.start()

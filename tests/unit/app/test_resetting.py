@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.resetting import forget
-from doorkeeper.storage.contract import Change, ConfigKey, StorageError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
-from testkit.stores import AUTHOR, adding, fill, numbers_in, open_store, query
+from testkit.stores import adding, config, fill, numbers_in, open_store, query
 from testkit.trails import lines_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
+
+    from doorkeeper.kinds.declared import StoredConfig
 
 
 @pytest.fixture
@@ -22,20 +26,18 @@ def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-OF_CLUSTER, OF_NODE = ConfigKey("", "super.users"), ConfigKey("1", "super.users")
-OTHER = ConfigKey("1", "max.connections")
-VALUES = Change(
-    author=AUTHOR, configs_set=tuple((key, "x") for key in (OF_CLUSTER, OF_NODE, OTHER))
-)
+OF_CLUSTER, OF_NODE = config("super.users", "x"), config("super.users", "x", "1")
+OTHER = config("max.connections", "x", "1")
+VALUES = edit(CONFIG, set=[OF_CLUSTER, OF_NODE, OTHER])
 
 
-def forgotten(data_dir: Path, names: Collection[str] | None) -> list[ConfigKey]:
+def forgotten(data_dir: Path, names: Collection[str] | None) -> list[StoredConfig]:
     return forget(settings_of(f"doorkeeper.data.dir={data_dir}\n"), names)
 
 
-def kept(data_dir: Path) -> list[ConfigKey]:
+def kept(data_dir: Path) -> list[StoredConfig]:
     store = open_store(data_dir)
-    found = [key for key, _ in store.configs()]
+    found = list(store.rows(CONFIG))
     store.close()
     return found
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.store_moves import check, copy, migrate
-from doorkeeper.app.store_places import place_named
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.migrations import MIGRATIONS, newest_version
+from doorkeeper.app.store_places import folder, place_named
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.schema import VERSION
 from testkit.counted import counted_calls
+from testkit.old_stores import create_old_store
 from testkit.portables import CHANGES, fill_fully
 from testkit.postgres import OWNER
-from testkit.stores import NOW_MS, adding, fill, numbers_in, open_store, query, removing
+from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,16 +41,16 @@ async def copied(source: Place, target: Place, *, overwrite: bool = False) -> He
 async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
     """Made, brought up to date, or left as it is; a dry run only says so."""
     new, old = tmp_path / "new", tmp_path / "old"
-    open_store(old, migrations=MIGRATIONS[:1]).close()
+    create_old_store(old, 2)
 
-    assert (await migrate(new, now_ms=now_ms, dry_run=True))[:2] == (0, newest_version())
+    assert (await migrate(folder(new), now_ms=now_ms, dry_run=True))[:2] == (0, VERSION)
     assert not new.exists()
-    assert (await migrate(new, now_ms=now_ms, dry_run=False))[:2] == (0, newest_version())
-    assert (await migrate(old, now_ms=now_ms, dry_run=True))[:2] == (2, newest_version())
-    assert (await migrate(old, now_ms=now_ms, dry_run=False))[:2] == (2, newest_version())
+    assert (await migrate(folder(new), now_ms=now_ms, dry_run=False))[:2] == (0, VERSION)
+    assert (await migrate(folder(old), now_ms=now_ms, dry_run=True))[:2] == (2, VERSION)
+    assert (await migrate(folder(old), now_ms=now_ms, dry_run=False))[:2] == (2, VERSION)
     for place in (old, new):
-        done = await migrate(place, now_ms=now_ms, dry_run=True)
-        assert (done.before, done.after) == (newest_version(), newest_version())
+        done = await migrate(folder(place), now_ms=now_ms, dry_run=True)
+        assert (done.before, done.after) == (VERSION, VERSION)
 
 
 async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
@@ -57,10 +58,12 @@ async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     await fill_fully(source)
 
-    header = await copied(source, target)
+    header = await copied(folder(source), folder(target))
 
-    for place in (source, target):
-        assert await check(place) == (header, [])
+    for place in (folder(source), folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
 
 
 async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
@@ -69,7 +72,9 @@ async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
     urls = [place_named(f"postgresql://{user}@h/d") for user in ("a", "b")]
 
     with pytest.raises(StorageError, match="this is the source itself"):
-        await copied(tmp_path / "data", tmp_path / "x" / ".." / "data", overwrite=True)
+        await copied(
+            folder(tmp_path / "data"), folder(tmp_path / "x" / ".." / "data"), overwrite=True
+        )
     with pytest.raises(StorageError, match="this is the source itself"):
         await copied(*urls, overwrite=True)
 
@@ -85,7 +90,7 @@ async def test_a_shared_store_is_migrated(database: Database) -> None:
     done = await migrate(place, now_ms=now_ms, dry_run=False)
 
     assert plan == done
-    assert "CREATE TABLE doorkeeper.acl" in plan.statements
+    assert "CREATE TABLE doorkeeper.item" in plan.statements
     assert (await check(place))[1] == []
     assert (await migrate(place, now_ms=now_ms, dry_run=False)).statements == ""
 
@@ -116,11 +121,13 @@ async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> No
     await fill_more(source)
     shared = place_named(database.url())
 
-    header = await copied(source, shared)
-    assert await copied(shared, target) == header
+    header = await copied(folder(source), shared)
+    back = await copied(shared, folder(target))
+    assert back._replace(store_id=header.store_id) == header
 
-    for place in (shared, target):
-        assert await check(place) == (header, [])
+    for place in (shared, folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
     assert numbers_in(target) == numbers_in(source)
     logs = [
         query(each, "SELECT * FROM change_log ORDER BY revision, item") for each in (source, target)
@@ -142,8 +149,8 @@ async def test_each_acl_costs_the_same(database: Database, tmp_path: Path, numbe
     shared = place_named(database.url())
 
     with counted_calls() as calls:
-        await copied(source, shared)
-        await copied(shared, target)
+        await copied(folder(source), shared)
+        await copied(shared, folder(target))
 
     assert calls.count / number < CALLS_MAX
 
@@ -158,7 +165,7 @@ async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path)
     """A server that came and wrote while the store was copied makes the copy an old one."""
     shared = place_named(database.url())
     await fill(tmp_path / "source", adding(1))
-    await copied(tmp_path / "source", shared)
+    await copied(folder(tmp_path / "source"), shared)
 
     def write_meanwhile(step: str) -> None:
         if step == "compare":
@@ -166,7 +173,11 @@ async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path)
 
     with pytest.raises(StorageError, match="was changed while it was copied"):
         await copy(
-            shared, tmp_path / "target", overwrite=False, now_ms=NOW_MS, progress=write_meanwhile
+            shared,
+            folder(tmp_path / "target"),
+            overwrite=False,
+            now_ms=NOW_MS,
+            progress=write_meanwhile,
         )
 
 
@@ -175,7 +186,7 @@ async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) ->
     """What is wrong in a database is found by the same check."""
     shared = place_named(database.url())
     await fill_fully(tmp_path / "source")
-    await copied(tmp_path / "source", shared)
-    database.execute("DELETE FROM doorkeeper.topic")
+    await copied(folder(tmp_path / "source"), shared)
+    database.execute("DELETE FROM doorkeeper.item WHERE kind = 'topic'")
 
-    assert (await check(shared))[1] == ["topics: 'b' is not there; revision 3 set it"]
+    assert (await check(shared))[1] == ["topic: 'b' is not there; revision 3 set it"]

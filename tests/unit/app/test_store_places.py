@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.app.store_places import place_named, place_of, reading, shown
+from doorkeeper.app.store_places import DataFolder, folder, place_named, place_of, reading
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.shared_store import SharedStore
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from testkit.portables import fill_fully
 from testkit.settings import settings_of
 
@@ -19,15 +19,17 @@ def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("doorkeeper.data.dir=/var/lib/doorkeeper\n")
 
-    assert place_named(str(tmp_path)) == tmp_path
-    assert place_named(str(file)) == Path("/var/lib/doorkeeper")
+    assert place_named(str(tmp_path)) == folder(tmp_path)
+    assert place_named(str(file)) == folder(Path("/var/lib/doorkeeper"))
     url = place_named("postgresql://u:pw@h/d")
     assert isinstance(url, SharedStore)
-    assert shown(url) == "postgresql://h/d"
+    assert url.shown == "postgresql://h/d"
     file.write_text("node.id=7\ndoorkeeper.store=postgresql://u@h/d\n")
     assert place_named(str(file)) == place_named("postgresql://u@h/d")
-    assert place_of(settings_of("doorkeeper.data.dir=x")) == Path("x")
-    assert shown(tmp_path) == str(tmp_path)
+    assert place_of(settings_of("doorkeeper.data.dir=x")) == folder(Path("x"))
+    given = settings_of("doorkeeper.data.dir=x\ndoorkeeper.store.identity.file=y")
+    assert place_of(given) == DataFolder(Path("x"), Path("y"))
+    assert folder(tmp_path).shown == str(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["mysql://h/d", "postgresql://h", "postgresql://u:pw@/d"])
@@ -43,7 +45,7 @@ async def test_an_embedded_store_is_read(tmp_path: Path) -> None:
     """A folder is opened without a server."""
     await fill_fully(tmp_path / "data")
 
-    async with reading(tmp_path / "data", alone=True) as store:
+    async with reading(folder(tmp_path / "data"), alone=True) as store:
         assert (await store.header()).revision == 4
 
 

@@ -10,9 +10,10 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.stored_acls import policy_of, stored_acls
-from doorkeeper.storage.contract import Change, ConfigKey
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
 from testkit.settings import settings_of
-from testkit.stores import AUTHOR, adding, binding, fill, open_store
+from testkit.stores import adding, binding, config, fill, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 IN_MEMORY = "testkit.plugins.InMemory"
-DYNAMIC = Change(author=AUTHOR, configs_set=((ConfigKey("", "super.users"), "User:dynamic"),))
+DYNAMIC = edit(CONFIG, set=[config("super.users", "User:dynamic")])
 
 
 def settings(folder: Path, name: str, text: str = "") -> Settings:

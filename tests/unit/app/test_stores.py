@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
-from doorkeeper.app.stores import opened_store
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.embedded import EmbeddedStore
+from doorkeeper.app.stores import identity_file_of, opened_store
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.sqlite import SqliteStore
+from testkit.edge import Log
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from testkit.postgres import Database
 
 
@@ -23,7 +24,7 @@ async def test_without_a_word_it_is_embedded(tmp_path: Path) -> None:
     store = await opened_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))
     await store.aclose()
 
-    assert isinstance(store, EmbeddedStore)
+    assert isinstance(store, SqliteStore)
     assert (tmp_path / "doorkeeper.db").exists()
 
 
@@ -35,6 +36,49 @@ async def test_it_is_not_made_where_it_should_be_there(tmp_path: Path) -> None:
         await opened_store(settings, make_store=False)
 
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
+    """An operator sees that a start began an empty cluster; another start says nothing."""
+    settings, log = settings_of(f"doorkeeper.data.dir={tmp_path}\n"), Log()
+
+    await (await opened_store(settings, logger=log)).aclose()
+    store = await opened_store(settings, logger=log)
+    await store.aclose()
+
+    fields = {"file": str(tmp_path / "doorkeeper.db"), "cluster_id": store.identity.cluster_id}
+    assert log.lines == [("info", "store created", fields)]
+
+
+async def test_a_command_logs_no_creation(tmp_path: Path) -> None:
+    """Without a logger nothing is said."""
+    with capture_logs() as lines:
+        await (await opened_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))).aclose()
+
+    assert lines == []
+
+
+async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Path) -> None:
+    """Only the command creates it."""
+    settings = settings_of(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.store.create=false\n")
+
+    for make_store in (True, False):
+        with pytest.raises(StorageError, match="doorkeeper store create does"):
+            await opened_store(settings, make_store=make_store)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_the_identity_is_pinned() -> None:
+    """In the data folder, unless a key says otherwise; a shared store needs one that is given."""
+    shared = "node.id=7\ndoorkeeper.store=postgresql://u@h/d\n"
+
+    assert identity_file_of(settings_of("")) == Path("data/doorkeeper.identity")
+    given = settings_of("doorkeeper.store.identity.file=/x/y\n")
+    assert identity_file_of(given) == Path("/x/y")
+    assert identity_file_of(settings_of(shared)) is None
+    with_folder = settings_of(f"{shared}doorkeeper.data.dir=d\n")
+    assert identity_file_of(with_folder) == Path("d/doorkeeper.node-7.identity")
 
 
 async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
@@ -57,6 +101,6 @@ async def test_a_shared_store_is_that_of_all_who_name_it(database: Database) -> 
     one = await opened_store(settings_of(text + "node.id=1\n"))
     two = await opened_store(settings_of(text + "node.id=2\n"))
 
-    assert (one.cluster_id, one.salt_key) == (two.cluster_id, two.salt_key)
+    assert one.identity == two.identity
     await one.aclose()
     await two.aclose()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.turns import in_turns
-from doorkeeper.net.long_answers import TURN_S
+from doorkeeper.state.log import SLICE_S
 
 if TYPE_CHECKING:
     from doorkeeper.pieces import Pieces
@@ -26,7 +26,7 @@ class Work:
     def pieces(self) -> Pieces[str]:
         try:
             for _ in range(self._count):
-                self.now_s += TURN_S / 4
+                self.now_s += SLICE_S / 4
                 self.done += 1
                 yield
         finally:

@@ -15,7 +15,7 @@ from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Queue
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.authorizer.guard import Told
+from doorkeeper.authorizer.guard import RecordedDecision
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, HandLoop, Meter, Time, options
 
@@ -62,7 +62,7 @@ class World:
     def decide(self, user: str, *actions: Action, allowed: bool = True, number: int = 7) -> None:
         context = request_of(user)._replace(correlation_id=number)
         result = ALLOWED if allowed else DENIED
-        self.merging.decided(context, actions, [result] * len(actions))
+        self.merging.on_decision(context, actions, [result] * len(actions))
 
     def events(self) -> list[Any]:
         """Return the events of what has been handed over."""
@@ -113,8 +113,8 @@ def test_what_makes_a_difference(tmp_path: Path) -> None:
         READ._replace(log_if_denied=False),
     ]
     for change in changes:
-        w.merging.decided(context._replace(**change), [READ], [ALLOWED])
-    w.merging.decided(context, actions, [ALLOWED] * len(actions))
+        w.merging.on_decision(context._replace(**change), [READ], [ALLOWED])
+    w.merging.on_decision(context, actions, [ALLOWED] * len(actions))
 
     w.merging.hand_over()
 
@@ -264,16 +264,16 @@ def id_of(number: int) -> bytes:
     return number.to_bytes(4, signed=True)
 
 
-def test_decisions_that_are_told_again(tmp_path: Path) -> None:
+def test_decisions_that_are_repeated(tmp_path: Path) -> None:
     """They count as new ones: while their entries are counted, and when they are no longer."""
     w = World(tmp_path)
     quiet = READ._replace(log_if_allowed=False)
-    told = Told((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
+    recorded = RecordedDecision((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
     w.decide("bob", READ, number=1)
     for number in (2, 3):
-        w.merging.told_again(told, id_of(number))
+        w.merging.on_repeat(recorded, id_of(number))
     w.merging.hand_over()
-    w.merging.told_again(told, id_of(-4))
+    w.merging.on_repeat(recorded, id_of(-4))
     w.merging.hand_over()
 
     events = w.events()
@@ -339,11 +339,11 @@ def test_lists_that_change_are_others(tmp_path: Path) -> None:
     w.merging.basis = None
     actions, results = [READ], [ALLOWED]
     context = request_of("bob")
-    w.merging.decided(context, actions, results)
+    w.merging.on_decision(context, actions, results)
     results[0] = DENIED
-    w.merging.decided(context, actions, results)
+    w.merging.on_decision(context, actions, results)
     actions[0] = READ._replace(resource=topic("bills"))
-    w.merging.decided(context, actions, results)
+    w.merging.on_decision(context, actions, results)
 
     w.merging.hand_over()
 
@@ -359,12 +359,16 @@ def test_the_memory_of_answers_tells_the_time_of_the_loop(tmp_path: Path) -> Non
     """It adds to the count itself, with the time of its turn; the later of both is the last."""
     w = World(tmp_path)
     start_ns = w.time.ns
-    told = w.merging.decided(request_of("bob"), [READ], [ALLOWED])
-    assert told is not None
-    w.merging.told_again(told, id_of(2))
+    recorded = w.merging.on_decision(request_of("bob"), [READ], [ALLOWED])
+    assert recorded is not None
+    w.merging.on_repeat(recorded, id_of(2))
     w.time.sleep(0.2)
     w.loop.now_s += 0.2
-    told.count, told.last_s, told.last_correlation_id = told.count + 1, w.loop.time(), id_of(3)
+    recorded.count, recorded.last_s, recorded.last_correlation_id = (
+        recorded.count + 1,
+        w.loop.time(),
+        id_of(3),
+    )
     w.time.sleep(0.5)
     w.loop.now_s += 0.5
     w.loop.fire()
@@ -372,20 +376,20 @@ def test_the_memory_of_answers_tells_the_time_of_the_loop(tmp_path: Path) -> Non
     (event,) = cast("list[Decision]", w.events())
     assert (event.count, event.last_correlation_id) == (3, 3)
     assert event.last_ns - start_ns == pytest.approx(200_000_000, abs=1000)
-    assert (told.count, told.last_s) == (0, 0.0)
+    assert (recorded.count, recorded.last_s) == (0, 0.0)
 
 
-def test_what_is_not_recorded_is_not_told_again(tmp_path: Path) -> None:
+def test_what_is_not_recorded_is_not_repeated(tmp_path: Path) -> None:
     """Else what was decided is returned, the same object while it stays the same."""
     w = World(tmp_path, decisions=Recorded.DENIED)
     context = request_of("bob")
 
-    assert w.merging.decided(context, [READ], [ALLOWED]) is None
-    told = w.merging.decided(context, [READ], [DENIED])
-    assert told is not None
-    assert w.merging.decided(context._replace(correlation_id=9), [READ], [DENIED]) is told
+    assert w.merging.on_decision(context, [READ], [ALLOWED]) is None
+    recorded = w.merging.on_decision(context, [READ], [DENIED])
+    assert recorded is not None
+    assert w.merging.on_decision(context._replace(correlation_id=9), [READ], [DENIED]) is recorded
     w.basis.policy = Policy(super_users=frozenset({"User:eve"}))
-    assert w.merging.decided(context, [READ], [DENIED]) is not told
+    assert w.merging.on_decision(context, [READ], [DENIED]) is not recorded
 
 
 def test_no_room_for_another_state(tmp_path: Path) -> None:
@@ -393,23 +397,23 @@ def test_no_room_for_another_state(tmp_path: Path) -> None:
     w = World(tmp_path, entries_max=1, queue=0)
     w.decide("bob", READ)
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
-    told = Told((request_of("bob"), [READ], [ALLOWED]))
+    recorded = RecordedDecision((request_of("bob"), [READ], [ALLOWED]))
 
-    w.merging.told_again(told, id_of(1))
-    w.merging.told_again(told, id_of(2))
+    w.merging.on_repeat(recorded, id_of(1))
+    w.merging.on_repeat(recorded, id_of(2))
     w.decide("bob", READ)
 
     assert w.meter.counts["dropped"] == 3
 
 
-def test_told_again_without_room(tmp_path: Path) -> None:
+def test_a_repetition_without_room(tmp_path: Path) -> None:
     """Those for which there is no room are dropped, and asked for again the next time."""
     w = World(tmp_path, entries_max=1, queue=0)
-    told = Told((request_of("bob"), [READ], [ALLOWED]))
+    recorded = RecordedDecision((request_of("bob"), [READ], [ALLOWED]))
     w.decide("eve", READ)
 
-    w.merging.told_again(told, id_of(1))
-    w.merging.told_again(told, id_of(2))
+    w.merging.on_repeat(recorded, id_of(1))
+    w.merging.on_repeat(recorded, id_of(2))
 
     assert w.meter.counts["dropped"] == 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from doorkeeper.audit.queue import Item, Loss, Queue
+from testkit.trails import Waiter
 
 
 def item(ts_ns: int = 1, events: int = 1, *, is_change: bool = False) -> Item:
@@ -15,15 +16,15 @@ def test_items_come_out_in_order() -> None:
     """All that was put is taken at once, in order, with who waits; then there is nothing."""
     queue = Queue(10)
     first, second = item(1), item(2)
-    told: list[str | None] = []
+    waiter = Waiter([]).future
 
     assert queue.put(first)
     assert queue.put(second)
-    queue.when_written(told.append)
+    queue.when_written(waiter)
     batch = queue.take(0)
 
     assert batch.items == [first, second]
-    assert batch.waiting == [told.append]
+    assert batch.waiting == [waiter]
     assert not batch.closing
     assert queue.take(0) == ([], [], None, False)
 
@@ -57,7 +58,8 @@ def test_losses_are_added_up() -> None:
 def test_a_thread_that_waits_is_woken() -> None:
     """An item, a waiter and the end each wake the thread."""
     queue = Queue(10)
-    for act in (lambda: queue.put(item()), lambda: queue.when_written(lambda _: None), queue.close):
+    waiter = Waiter([]).future
+    for act in (lambda: queue.put(item()), lambda: queue.when_written(waiter), queue.close):
         taken: list[object] = []
         thread = threading.Thread(target=lambda: taken.append(queue.take(30)))  # noqa: B023
         thread.start()

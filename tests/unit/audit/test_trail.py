@@ -13,9 +13,11 @@ from doorkeeper.audit.names import open_name
 from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.audit.trail import Trail
 from doorkeeper.authorizer.contract import AclCreateResult, Action, AuthorizationResult
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.node import CreateAcls, RequestContext
-from doorkeeper.storage.contract import Asker, Change, StoredBinding
+from doorkeeper.errors import ErrorCode
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Committed, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.log import origin_of
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
 
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 BINDING = allow("bob", AclOperation.READ, ORDERS)
-CHANGE = Change(
-    author=Asker.of(request_of("root")), bindings_added=(StoredBinding("id-1", BINDING),)
+CHANGE = Committed(
+    1, edit(ACL, set=[StoredBinding("id-1", BINDING)]), origin_of(request_of("root"))
 )
 
 
@@ -39,23 +41,17 @@ def opened(folder: Path, **changes: Any) -> Trail:
     )
 
 
-async def recorded(trail: Trail) -> ApiError | None:
-    done: asyncio.Future[ApiError | None] = asyncio.get_running_loop().create_future()
-    trail.when_recorded(done.set_result)
-    return await done
-
-
 async def test_a_life(tmp_path: Path) -> None:
     """From start to stop everything that is told is a line, numbered without gaps."""
     trail = opened(tmp_path)
     trail.started(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
-    trail.watches(None, keeps_elsewhere=False)
-    trail.decided(
+    trail.on_decision(
         request_of("bob"), [Action(AclOperation.READ, ORDERS)], [AuthorizationResult.DENIED]
     )
     trail.logged_in(LOGIN)
-    trail.changed(CHANGE, 1)
-    trail.changed(Change(author=CHANGE.author), 1)
+    trail.committed(CHANGE)
+    trail.committed(CHANGE._replace(change={}))
+    trail.committed(CHANGE._replace(origin=None))
     trail.reloaded(None)
     trail.reloaded("a wrong key")
     trail.close()
@@ -72,7 +68,7 @@ async def test_a_life(tmp_path: Path) -> None:
 async def test_a_command_writes_without_serving(tmp_path: Path) -> None:
     """Who does not serve does not end either: there is only what it changed."""
     trail = opened(tmp_path)
-    trail.changed(CHANGE, 1)
+    trail.committed(CHANGE)
     trail.close(serves=False)
     opened(tmp_path).close(serves=False)
 
@@ -83,10 +79,10 @@ async def test_a_change_is_recorded(tmp_path: Path) -> None:
     """Until a change is in the file it is not recorded; then nothing is waited for."""
     trail = opened(tmp_path, sync=Sync.STRICT)
     found = [trail.is_recorded]
-    trail.changed(CHANGE, 1)
+    trail.committed(CHANGE)
     found.append(trail.is_recorded)
 
-    assert await recorded(trail) is None
+    assert await trail.recorded() is None
 
     assert [*found, trail.is_recorded] == [True, False, True]
     assert [event["revision"] for event in lines_in(tmp_path)] == [1]
@@ -102,8 +98,8 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     answers = []
     for trail in (strict, usual):
         assert trail.refusal() is None
-        trail.changed(CHANGE, 1)
-        answers.append((await recorded(trail), trail.refusal()))
+        trail.committed(CHANGE)
+        answers.append((await trail.recorded(), trail.refusal()))
 
     (failed, refused), fine = answers
     assert failed is not None
@@ -130,10 +126,8 @@ async def test_the_bare_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     told = []
     for disk.full in (False, True):
         disk.no_room = disk.full
-        done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        trail.changed(CHANGE, 1)
-        trail.when_written(done.set_result)
-        told.append((await done, trail.is_recorded))
+        trail.committed(CHANGE)
+        told.append((await trail.written(), trail.is_recorded))
 
     assert told == [(None, True), ("No space left on device", False)]
     disk.full = disk.no_room = False
@@ -152,13 +146,9 @@ async def test_what_a_killed_server_left_comes_first(tmp_path: Path) -> None:
 
 
 async def test_changes_of_a_plug_in(tmp_path: Path) -> None:
-    """What a plug-in reports is recorded only where its ACLs are not in the store."""
+    """What a plug-in reports is recorded without ids and revision."""
     trail = opened(tmp_path)
-    outcome = CreateAcls(bindings=(BINDING,), finish=None)  # type: ignore[arg-type]
-    asked = RequestContext(request_of("root"), "", False)
-    for elsewhere in (False, True):
-        trail.watches(None, keeps_elsewhere=elsewhere)
-        trail.updated(outcome, [AclCreateResult()], asked)
+    trail.updated([BINDING], [AclCreateResult()], request_of("root"))
     trail.close()
 
     change, _ = lines_in(tmp_path)

@@ -12,7 +12,7 @@ from doorkeeper.audit.names import open_name, whole_name
 from doorkeeper.audit.options import Sync
 from doorkeeper.audit.queue import Item, Queue
 from doorkeeper.audit.writer import RETRY_S, Writer
-from testkit.trails import Disk, HandLoop, Log, Meter, Time, lines_in, options
+from testkit.trails import Disk, HandLoop, Log, Meter, Time, Waiter, lines_in, options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class World:
 
     def turn(self) -> None:
         """Take what waits and work it off, as the thread does."""
-        self.queue.when_written(self.told.append)
+        self.queue.when_written(Waiter(self.told).future)
         self.idle()
 
     def idle(self) -> None:
@@ -314,7 +314,7 @@ def test_the_thread(world: Make) -> None:
 
     w.queue.put(Item(1, broken))
     w.put("a")
-    w.queue.when_written(w.told.append)
+    w.queue.when_written(Waiter(w.told).future)
     w.queue.close()
 
     assert w.writer.join(10)

@@ -14,13 +14,8 @@ from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure,
 from doorkeeper.authn.credentials import DIGESTS, ScramCredential, TokenLogin
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.authn.scram import (
-    TOKENS_KEPT_MAX,
-    Decoys,
-    ScramProvider,
-    Tokens,
-    accounts_of,
-)
+from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, Tokens, accounts_of
+from doorkeeper.authn.scram_provider import ScramProvider
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored
 

@@ -1,4 +1,4 @@
-"""Whatever a plug-in gives for later is a future of the loop."""
+"""Waiting for what plug-ins return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.authorizer.awaiting import as_future, forget
+from doorkeeper.authorizer.awaiting import as_future, forget, results_of
+from doorkeeper.authorizer.contract import AclCreateResult, completed
+from doorkeeper.authorizer.returned import is_create_result
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.results import Results
 
 
 async def result_of(awaitable: Any) -> Any:
@@ -105,3 +109,161 @@ async def test_forgotten_failures_are_nobodys_surprise() -> None:
 
     del failed, later, given_up, future
     gc.collect()
+
+
+# --- the items of an update
+
+OK = AclCreateResult()
+
+
+async def results(*awaitables: Any, timeout_s: float = 20.0) -> Results:
+    return await results_of(awaitables, AclCreateResult, is_create_result, timeout_s)
+
+
+def codes(found: Results) -> list[int]:
+    return [each.error.code if each.error else 0 for each in found.values]
+
+
+def failed(error: BaseException) -> asyncio.Future[AclCreateResult]:
+    future: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+    future.set_exception(error)
+    return future
+
+
+async def test_no_items_have_no_results() -> None:
+    """An update without items has nothing to wait for."""
+    assert await results() == Results([], [], 0)
+
+
+async def test_results_come_in_order_whatever_completes_first() -> None:
+    """Items completed backwards, by loop, thread and coroutine, are answered in order."""
+    loop = asyncio.get_running_loop()
+    first, second = loop.create_future(), loop.create_future()
+    third: concurrent.futures.Future[AclCreateResult] = concurrent.futures.Future()
+
+    async def fourth() -> AclCreateResult:
+        return AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST))
+
+    waiting = asyncio.ensure_future(results(first, second, third, fourth()))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(third.set_result, AclCreateResult(ApiError(ErrorCode.NOT_CONTROLLER)))
+    second.set_result(OK)
+    assert not waiting.done()
+    first.set_result(AclCreateResult(ApiError(ErrorCode.POLICY_VIOLATION)))
+
+    assert codes(await waiting) == [44, 0, 41, 42]
+
+
+async def test_an_item_that_raises_is_an_error_of_ours() -> None:
+    """-1 for that item alone, and the exception is kept; an ApiError is its own answer."""
+    refused = ApiError(ErrorCode.INVALID_REQUEST, "no")
+    boom = RuntimeError("boom")
+    cancelled: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+
+    found = await results(completed(OK), failed(boom), failed(refused), cancelled)
+
+    assert codes(found) == [0, -1, 42, -1]
+    assert found.errors[0] is boom
+    assert len(found.errors) == 2
+
+
+async def test_what_is_no_awaitable_is_an_error_of_ours() -> None:
+    """A plug-in that returns something else gets -1 for that item."""
+    found = await results(completed(OK), 17)
+
+    assert codes(found) == [0, -1]
+    assert isinstance(found.errors[0], TypeError)
+
+
+async def test_a_result_of_another_type_is_an_error_of_ours() -> None:
+    """-1 for that item alone; what was found is kept."""
+    found = await results(completed(OK), completed(None), completed(True))
+
+    assert codes(found) == [0, -1, -1]
+    assert [str(error) for error in found.errors] == [
+        "found None as the result of an item",
+        "found True as the result of an item",
+    ]
+
+
+async def test_items_that_take_too_long_are_timed_out() -> None:
+    """After the time, those that are complete have their results, the others 7; all in order."""
+    never: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+
+    found = await results(never, completed(OK), never, timeout_s=0.0)
+
+    assert codes(found) == [7, 0, 7]
+    assert (found.errors, found.timed_out) == ([], 2)
+    never.set_exception(RuntimeError("late"))
+    del never
+    await asyncio.sleep(0)
+    gc.collect()  # a late failure that nothing asked for would be reported here
+
+
+async def test_one_commit_of_many_items_is_quick() -> None:
+    """Only one item at a time has a callback of ours."""
+    loop = asyncio.get_running_loop()
+    futures = [loop.create_future() for _ in range(10_000)]
+    waiting = asyncio.ensure_future(results(*futures))
+    await asyncio.sleep(0)
+
+    assert sum(bool(future._callbacks) for future in futures) == 1
+    for future in futures:
+        future.set_result(OK)
+
+    assert sum(codes(await waiting)) == 0
+
+
+async def test_items_that_share_a_future_share_its_fate() -> None:
+    """Each has its result in its place, and each that fails counts."""
+    loop = asyncio.get_running_loop()
+    shared, broken = completed(OK), failed(ValueError("broken"))
+    late: asyncio.Future[AclCreateResult] = loop.create_future()
+
+    found = await results(shared, shared, broken, broken, shared, late, late, timeout_s=0.0)
+
+    assert codes(found) == [0, 0, -1, -1, 0, 7, 7]
+    assert [str(error) for error in found.errors] == ["broken", "broken"]
+    assert found.timed_out == 2
+
+
+async def test_a_shared_future_is_looked_at_once() -> None:
+    """However many items have it: the type of its result is checked once."""
+    checked: list[object] = []
+    shared = completed(OK)
+
+    def accepts(result: object) -> bool:
+        checked.append(result)
+        return True
+
+    found = await results_of([shared] * 1_000, AclCreateResult, accepts, 20.0)
+
+    assert list(found.values) == [OK] * 1_000
+    assert checked == [OK]
+
+
+async def test_a_coroutine_given_twice_is_awaited_once() -> None:
+    """Its second item fails: only futures can be shared."""
+
+    async def created() -> AclCreateResult:
+        return OK
+
+    twice = created()
+
+    assert codes(await results(twice, twice)) == [0, -1]
+
+
+async def test_what_waits_is_looked_at_now_and_then() -> None:
+    """A future that calls nothing back is noticed, like one that another thread completes."""
+
+    class Silent(asyncio.Future[Any]):
+        def add_done_callback(self, *_: Any, **__: Any) -> None: ...
+
+    future = Silent()
+    waiting = asyncio.ensure_future(results(future, completed(OK)))
+    await asyncio.sleep(0)
+    future.set_result(OK)
+
+    async with asyncio.timeout(10):
+        assert codes(await waiting) == [0, 0]

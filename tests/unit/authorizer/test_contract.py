@@ -14,7 +14,6 @@ from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
-    AuthorizableRequestContext,
     AuthorizationResult,
     Authorizer,
     AuthorizerServerInfo,
@@ -25,6 +24,8 @@ from testkit.acl import READ, WRITE, allow, group, request_of, topic
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
+
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 
 class Plugin(Authorizer):

@@ -20,13 +20,14 @@ from doorkeeper.authorizer.contract import (
     AclDeleteResult,
     Action,
     AuthorizationResult,
+    Authorizer,
     completed,
 )
-from doorkeeper.authorizer.guard import GuardedAuthorizer, Told, name_of
+from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
+from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
-from testkit.authorizers import SERVER, CollectedAudit, started
-from testkit.edge import HandAuthorizer
+from testkit.authorizers import SERVER, CollectedAudit, HeldStore, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,13 +39,18 @@ TWO = [Action(READ, ORDERS), Action(DESCRIBE, ORDERS)]
 BINDING = allow("alice", READ, ORDERS)
 
 
-class Plugin(HandAuthorizer):
+class Plugin(Authorizer):
     """Does in each method what the test says."""
 
     def __init__(self, does: Callable[..., Any]) -> None:
-        super().__init__(does)
         self.does = does
         self.closed = 0
+
+    def start(self, _info: Any) -> Any:
+        return {}
+
+    def create_acls(self, *asked: Any) -> Any:
+        return self.does(*asked)
 
     def authorize(self, *asked: Any) -> Any:
         return self.does(*asked)
@@ -300,15 +306,15 @@ async def test_the_rest_is_handed_on() -> None:
     assert name_of(guard) == name_of(guard.inner) == f"{__name__}.Plugin"
 
 
-async def test_what_a_plug_in_decides_from_is_not_known() -> None:
-    """Only of the standard authorizer it is, and not where each decision is recorded."""
+async def test_only_the_standard_authorizer_has_a_version() -> None:
+    """And not where decisions are recorded that cannot be repeated."""
     standard = GuardedAuthorizer(await started())
     recorded = GuardedAuthorizer(await started())
-    recorded.decided = lambda *_: None
+    recorded.on_decision = lambda *_: None
 
-    assert GuardedAuthorizer(Plugin(lambda: None)).decided_from() is None
-    assert standard.decided_from() is not None
-    assert recorded.decided_from() is None
+    assert GuardedAuthorizer(Plugin(lambda: None)).version() is None
+    assert standard.version() is not None
+    assert recorded.version() is None
 
 
 async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
@@ -322,32 +328,31 @@ async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
     assert GuardedAuthorizer(Plugin(lambda: None)).traces == 0
 
 
-async def test_decisions_are_told_and_told_again() -> None:
-    """Who keeps a record is told of each answer, which is held while somebody wants to tell it
-    again; where that can be done it is known what it is decided from."""
+async def test_decisions_are_recorded() -> None:
+    """Each answer is, and is kept while a response is recorded; what can be repeated is cached."""
     guarded = GuardedAuthorizer(await started())
     found: list[object] = []
-    said: list[Told] = []
+    kept: list[RecordedDecision] = []
 
-    def decided(*once: Any) -> Told:
-        found.append(once)
-        said.append(Told(once))
-        return said[-1]
+    def on_decision(*decisions: Any) -> RecordedDecision:
+        found.append(decisions)
+        kept.append(RecordedDecision(decisions))
+        return kept[-1]
 
-    guarded.decided = decided
-    guarded.told_again = lambda told, id_bytes: found.append((told, id_bytes))
-    guarded.told = []
+    guarded.on_decision = on_decision
+    guarded.on_repeat = lambda recorded, id_bytes: found.append((recorded, id_bytes))
+    guarded.recorded = []
     context, actions = request_of("root"), [Action(READ, topic("a"))]
 
     results = guarded.authorize(context, actions)
-    guarded.decided = lambda *_: None
+    guarded.on_decision = lambda *_: None
     guarded.authorize(context, actions)
 
     assert found == [(context, actions, results)]
-    assert guarded.told == said
-    (told,) = said
-    assert (told.context, told.actions, told.results) == (context, actions, results)
-    assert guarded.decided_from() is not None
+    assert guarded.recorded == kept
+    (recorded,) = kept
+    assert (recorded.context, recorded.actions, recorded.results) == (context, actions, results)
+    assert guarded.version() is not None
 
 
 @pytest.mark.parametrize("name", ["x" * 32_768, "a\udcff"])
@@ -360,7 +365,7 @@ async def test_what_no_answer_could_carry_is_not_created(name: str) -> None:
         return [completed(AclCreateResult()) for _ in bindings]
 
     plugin = Plugin(lambda *_: [])
-    plugin.create_acls = create  # type: ignore[method-assign,assignment]
+    plugin.create_acls = create  # type: ignore[method-assign]
     other = allow("bob", READ, ORDERS)
     bindings = [BINDING, allow("alice", READ, topic(name)), other]
 
@@ -384,3 +389,99 @@ async def test_results_beside_a_refused_one_are_counted() -> None:
 
         with pytest.raises(AuthorizerFault, match=f"found {count} awaitables; expected are 1"):
             GuardedAuthorizer(plugin).create_acls(None, bindings)
+
+
+async def test_changes_of_the_standard_authorizer_have_results() -> None:
+    """In order; what no answer could carry is refused, and the rest is created."""
+    guard = GuardedAuthorizer(await started())
+    other = allow("bob", READ, ORDERS)
+    too_long = allow("alice", READ, topic("x" * 32_768))
+
+    created = await guard.create(ALICE, [BINDING, too_long, other], 20.0)
+    deleted = await guard.delete(None, [ANY_BINDING, ANY_BINDING], 20.0)
+
+    assert [each.error and each.error.code for each in created.values] == [
+        None,
+        ErrorCode.INVALID_REQUEST,
+        None,
+    ]
+    assert [[row.binding for row in each.bindings] for each in deleted.values] == [
+        [BINDING, other]
+    ] * 2
+    assert (created.errors, created.timed_out) == (deleted.errors, deleted.timed_out) == ((), 0)
+
+
+async def test_changes_of_the_standard_authorizer_run_in_the_task_that_asks() -> None:
+    """One coroutine for the whole change: neither a task nor a future for an item."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+    before = asyncio.all_tasks()
+    creating = asyncio.ensure_future(GuardedAuthorizer(authorizer).create(ALICE, [BINDING], 20.0))
+
+    await store.begun()
+
+    assert asyncio.all_tasks() - before == {creating}
+    await store.deliver()
+    assert (await creating).values == [AclCreateResult()]
+
+
+async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
+    """Every item counts; it may become durable all the same, and the next change goes on."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+    guard = GuardedAuthorizer(authorizer)
+
+    late = await guard.create(ALICE, [BINDING, BINDING], 0.0)
+    creating = asyncio.ensure_future(guard.create(ALICE, [BINDING], 20.0))
+    await store.deliver()
+    created = await creating
+
+    assert [each.error.code for each in late.values] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    assert (late.timed_out, late.errors) == (2, ())
+    assert created.values == [AclCreateResult()]
+    assert list(store.durable) == [BINDING]
+
+
+async def test_changes_of_a_plug_in_are_waited_for() -> None:
+    """Each result is checked: a fault of an item is -1, and what was raised is kept."""
+    error = OSError("gone")
+
+    async def fails() -> AclDeleteResult:
+        raise error
+
+    deleted = await guarded(lambda *_: [completed(AclDeleteResult()), fails()]).delete(
+        ALICE, [ANY_BINDING] * 2, 20.0
+    )
+    created = await guarded(lambda *_: [completed(None)]).create(ALICE, [BINDING], 20.0)
+
+    assert deleted.values[0] == AclDeleteResult()
+    assert deleted.values[1].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert deleted.errors == [error]
+    assert created.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method() -> None:
+    """What it overrides counts."""
+
+    class Frozen(StandardAuthorizer):
+        def create_acls(self, _context: Any, bindings: Any) -> Any:
+            refused = AclCreateResult(ApiError(ErrorCode.POLICY_VIOLATION, "frozen"))
+            return [completed(refused) for _ in bindings]
+
+    authorizer = Frozen()
+    await asyncio.gather(*authorizer.start(SERVER).values())
+    guard = GuardedAuthorizer(authorizer)
+
+    created = await guard.create(ALICE, [BINDING], 20.0)
+    deleted = await guard.delete(ALICE, [ANY_BINDING], 20.0)
+
+    assert created.values[0].error.code is ErrorCode.POLICY_VIOLATION
+    assert deleted.values == [AclDeleteResult()]
+    guard.close()
+
+
+@pytest.mark.parametrize("what", ["create", "delete"])
+async def test_a_change_that_raises_fails_as_a_whole(what: str) -> None:
+    """As each call of a plug-in does."""
+    with pytest.raises(AuthorizerFault, match="Plugin failed in"):
+        await getattr(guarded(raises(OSError("gone"))), what)(ALICE, [BINDING], 20.0)

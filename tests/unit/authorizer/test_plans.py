@@ -1,34 +1,40 @@
-"""What requests would change."""
+"""Plans of changes of ACLs, the ids of new ones, and hints about them."""
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from collections.abc import Generator
 from itertools import count
 from typing import TYPE_CHECKING
 
+import pytest
+
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclOperation
-from doorkeeper.acl.snapshot import EMPTY
-from doorkeeper.authorizer.plans import (
-    Creation,
-    Deletion,
-    creation_refusals,
-    deletion_refusals,
-    plan_creation,
-    plan_deletion,
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
 )
-from doorkeeper.errors import ErrorCode
-from doorkeeper.storage.contract import StoredBinding
-from testkit.acl import PREFIXED, READ, allow, topic, wanted
+from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Change, Edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.pieces import finished
+from doorkeeper.state.state import EMPTY
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acl.model import AclBindingFilter
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.state.state import State
 
 A, B = allow("alice", READ, topic("a")), allow("bob", READ, topic("a", PREFIXED))
-BAD = AclBinding(A.pattern, A.entry._replace(principal="nobody"))
-STATE = load([("id-a", A), ("id-b", B)])
+STATE = EMPTY._replace(acls=load([("id-a", A), ("id-b", B)]))
 
 
 def many(number: int) -> list[AclBinding]:
@@ -36,13 +42,22 @@ def many(number: int) -> list[AclBinding]:
 
 
 def creation(
-    state: Snapshot, bindings: Sequence[AclBinding], new_id: Callable[[], str]
-) -> Creation:
-    return plan_creation(state, bindings, creation_refusals(bindings), new_id)
+    state: State, bindings: Sequence[AclBinding], new_id: Callable[[], str]
+) -> tuple[StoredBinding, ...]:
+    plan = plan_creation(bindings, new_id, state)
+    change: Change = finished(plan) if isinstance(plan, Generator) else plan
+    edit = change.get(ACL, Edit())
+    assert not edit.deleted
+    return edit.set
 
 
-def deletion(state: Snapshot, filters: Sequence[AclBindingFilter]) -> Deletion:
-    return plan_deletion(state, filters, deletion_refusals(filters))
+def deletion(
+    state: State, filters: Sequence[AclBindingFilter]
+) -> tuple[list[Sequence[AclBinding]], tuple[StoredBinding, ...]]:
+    matches: list[Sequence[AclBinding]] = []
+    edit = finished(plan_deletion(filters, matches, state)).get(ACL, Edit())
+    assert not edit.set
+    return matches, edit.deleted
 
 
 def ids() -> str:
@@ -50,42 +65,49 @@ def ids() -> str:
 
 
 def test_only_what_is_new_is_added() -> None:
-    """What exists and what is repeated is accepted too; what is bad is refused alone."""
+    """What exists and what is repeated is accepted too."""
     numbers = count()
     c = allow("carol", READ, topic("c"))
 
-    plan = creation(STATE, [A, c, BAD, c], lambda: f"new-{next(numbers)}")
+    added = creation(STATE, [A, c, c], lambda: f"new-{next(numbers)}")
 
-    assert plan.added == (StoredBinding("new-0", c),)
-    assert [refusal is None for refusal in plan.refusals] == [True, True, False, True]
+    assert added == (StoredBinding("new-0", c),)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_long_creation_is_planned_in_slices(times: int) -> None:
+    """With the same result, also where everything is repeated."""
+    plan = plan_creation(many(1_000) * times, ids, STATE)
+
+    assert isinstance(plan, Generator)
+    slices = 1
+    change: Change = {}
+    try:
+        while True:
+            next(plan)
+            slices += 1
+    except StopIteration as end:
+        change = end.value
+    assert [row.binding for row in change[ACL].set] == many(1_000)
+    assert slices > 8
 
 
 def test_ten_thousand_may_be_created_and_not_one_more() -> None:
-    """Existing and repeated ones do not count; over it every item gets the same refusal."""
+    """Existing and repeated ones do not count; over it the whole request is refused."""
     allowed = creation(STATE, [A, B, *many(10_000), *many(5)], ids)
-    refused = creation(STATE, [A, BAD, *many(10_001)], ids)
 
-    assert len(allowed.added) == 10_000
-    assert set(allowed.refusals) == {None}
-    assert refused.added == ()
-    assert len(refused.refusals) == 10_003
-    assert {each and each.code for each in refused.refusals} == {ErrorCode.POLICY_VIOLATION}
+    assert len(allowed) == 10_000
+    with pytest.raises(ApiError) as caught:
+        creation(STATE, [A, *many(10_001)], ids)
+    assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
 def test_overlapping_filters_both_report_and_remove_once() -> None:
     """They are matched against the same state."""
-    plan = deletion(STATE, [ANY_BINDING, wanted(principal="User:bob")])
+    matches, deleted = deletion(STATE, [ANY_BINDING, wanted(principal="User:bob")])
 
-    assert plan.matches == ((A, B), (B,))
-    assert plan.removed == (StoredBinding("id-a", A), StoredBinding("id-b", B))
-
-
-def test_a_bad_filter_fails_alone() -> None:
-    """The others go on."""
-    plan = deletion(STATE, [wanted(operation=AclOperation.UNKNOWN), wanted(name="a")])
-
-    assert [each and each.message for each in plan.refusals] == ["Unknown entryFilter.", None]
-    assert plan.matches == ((), (A, B))
+    assert matches == [[A, B], [B]]
+    assert deleted == (StoredBinding("id-a", A), StoredBinding("id-b", B))
 
 
 def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
@@ -93,16 +115,135 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
     full = load((str(place), each) for place, each in enumerate(many(10_000)))
     over = full.with_added([("over", A)])
 
-    allowed = deletion(full, [ANY_BINDING, wanted(principal="User:alice")])
-    refused = deletion(over, [wanted(name="none"), ANY_BINDING])
+    _, deleted = deletion(EMPTY._replace(acls=full), [ANY_BINDING, wanted(principal="User:alice")])
 
-    assert len(allowed.removed) == 10_000
-    assert refused.removed == ()
-    assert refused.matches == ((), ())
-    assert [each and each.code for each in refused.refusals] == [ErrorCode.INVALID_REQUEST] * 2
+    assert len(deleted) == 10_000
+    with pytest.raises(ApiError) as caught:
+        deletion(EMPTY._replace(acls=over), [wanted(name="none"), ANY_BINDING])
+    assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 
 def test_nothing_asked_changes_nothing() -> None:
-    """An empty request has an empty plan."""
-    assert creation(EMPTY, [], ids).added == ()
-    assert deletion(EMPTY, []).removed == ()
+    """An empty request has an empty change."""
+    assert creation(EMPTY, [], ids) == ()
+    assert deletion(EMPTY, []) == ([], ())
+    assert deletion(EMPTY, [ANY_BINDING]) == ([[]], ())
+
+
+# --- ids
+
+
+def test_ids_have_22_characters_and_differ() -> None:
+    """URL-safe base64, not beginning with a hyphen, whatever is drawn."""
+    new_id = BindingIds()
+    found = {new_id() for _ in range(500)} | {BindingIds()() for _ in range(500)}
+
+    assert len(found) == 1000
+    assert {len(each) for each in found} == {22}
+    assert all(each.replace("-", "a").replace("_", "a").isalnum() for each in found)
+    assert not any(each.startswith("-") for each in found)
+
+
+def test_what_is_made_together_shares_its_beginning() -> None:
+    """Ten thousand ids, the most that one request makes, lie side by side in a store."""
+    new_id = BindingIds(lambda size: b"\x12" * size)
+
+    found = [new_id() for _ in range(10_000)]
+
+    assert len(set(found)) == 10_000
+    assert len({each[:18] for each in found}) == 1
+
+
+def test_a_number_whose_text_begins_with_a_hyphen_is_drawn_again() -> None:
+    """As one that was counted to, and as the first one."""
+    drawn = iter([b"\xfb" * 16, b"\xf8" + bytes(15), b"\x01" * 16])
+    new_id = BindingIds(lambda _: next(drawn))
+
+    assert new_id() == "AQEBAQEBAQEBAQEBAQEBAg"
+
+
+def test_behind_the_highest_number_comes_zero() -> None:
+    """The counter does not outgrow its bytes."""
+    new_id = BindingIds(lambda size: b"\xff" * size)
+
+    assert new_id() == "A" * 22
+
+
+def test_ids_count_up_across_bytes() -> None:
+    """Each is the text of the number after the one before, also where a byte overflows."""
+    first = int.from_bytes(b"\x12" * 14 + b"\x34\xfe")
+    new_id = BindingIds(lambda _: first.to_bytes(16))
+
+    numbers = range(first + 1, first + 600)
+    assert [new_id() for _ in numbers] == [
+        urlsafe_b64encode(number.to_bytes(16)).decode()[:22] for number in numbers
+    ]
+
+
+# --- hints
+
+CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LITERAL)
+GROUP_OPERATIONS = (
+    "the operations of GROUP are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
+)
+
+
+def hints_of(bindings: Sequence[AclBinding]) -> list[str]:
+    return hints(StoredBinding(ids(), each) for each in bindings)
+
+
+@pytest.mark.parametrize(
+    ("binding", "hint"),
+    [
+        (
+            deny("alice", WRITE, group("g")),
+            (
+                f"the ACL DENY WRITE for User:alice on GROUP:LITERAL:g has no effect:"
+                f" {GROUP_OPERATIONS}"
+            ),
+        ),
+        (
+            allow("alice", WRITE, group("g")),
+            (
+                f"the ACL ALLOW WRITE for User:alice on GROUP:LITERAL:g allows DESCRIBE only:"
+                f" {GROUP_OPERATIONS}"
+            ),
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told(binding: AclBinding, hint: str) -> None:
+    """In one line: the ACL, what is left of it, and what would fit."""
+    assert hints_of([binding]) == [hint]
+
+
+def test_what_fits_is_passed_over() -> None:
+    """ALL fits everywhere."""
+    fitting = [
+        allow("a", READ, topic("t")),
+        deny("a", AclOperation.ALL, CLUSTER),
+        allow("a", AclOperation.IDEMPOTENT_WRITE, CLUSTER),
+    ]
+
+    assert hints_of([*fitting, allow("a", AclOperation.CREATE_TOKENS, topic("t"))]) == [
+        (
+            "the ACL ALLOW CREATE_TOKENS for User:a on TOPIC:LITERAL:t has no effect: the"
+            " operations of"
+            " TOPIC are READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS,"
+            " ALTER_CONFIGS"
+        )
+    ]
+
+
+def test_a_user_without_a_type_is_told() -> None:
+    """As the documented --user-principal "owner1" names it: nothing is ever asked about that."""
+    tokens = AclOperation.CREATE_TOKENS
+    by_name = allow("requester", tokens, user("owner1"))
+    prefixed = ResourcePattern(ResourceType.USER, "own", PatternType.PREFIXED)
+    whole = [allow("requester", tokens, user(name)) for name in ("User:owner1", "*")]
+
+    assert hints_of([by_name, *whole, allow("requester", tokens, prefixed)]) == [
+        (
+            "the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1 has no effect: a"
+            " user is asked about by its whole principal, as User:owner1"
+        )
+    ]

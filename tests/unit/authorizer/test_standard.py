@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from itertools import pairwise
 
@@ -9,7 +10,6 @@ import pytest
 
 from doorkeeper.acl.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acl.model import ANY_BINDING, AclOperation, PatternType, Principal, ResourceType
-from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
@@ -20,7 +20,10 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ErrorCode
-from doorkeeper.storage.contract import Author
+from doorkeeper.kinds.change import Author
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.memory import MemoryStore
+from doorkeeper.state.store import StorageError
 from testkit.acl import (
     DESCRIBE,
     PREFIXED,
@@ -34,7 +37,7 @@ from testkit.acl import (
     topic,
     wanted,
 )
-from testkit.authorizers import CollectedAudit, HeldStore, started
+from testkit.authorizers import SERVER, CollectedAudit, HeldStore, settled, started
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 A, B = allow("alice", READ, topic("a", PREFIXED)), deny("alice", READ, topic("ab"))
@@ -164,75 +167,209 @@ async def test_a_decision_can_be_explained() -> None:
     assert audit.lines == []
 
 
-async def test_without_a_store_changes_are_seen_at_once() -> None:
-    """And every awaitable is completed."""
+async def test_without_a_store_the_acls_live_in_memory() -> None:
+    """Items are answered in order; what is refused fails alone."""
     authorizer = await started()
     bad = A._replace(pattern=topic(""))
 
-    created = authorizer.create_acls(request_of("root"), [A, bad, B])
-    assert all(each.done() for each in created)
-    deleted = authorizer.delete_acls(
-        request_of("root"), [wanted(name="ab"), wanted(ResourceType.UNKNOWN), ANY_BINDING]
+    created = await asyncio.gather(*authorizer.create_acls(request_of("root"), [A, bad, B]))
+    assert authorizer.acls(ANY_BINDING) == [A, B]
+    deleted = await asyncio.gather(
+        *authorizer.delete_acls(
+            request_of("root"), [wanted(name="ab"), wanted(ResourceType.UNKNOWN), ANY_BINDING]
+        )
     )
 
-    assert created[0].result() == created[2].result() == AclCreateResult()
-    refusal = created[1].result().error
+    assert created[0] == created[2] == AclCreateResult()
+    refusal = created[1].error
     assert refusal is not None
     assert refusal.message == "Resource name should not be empty"
-    assert deleted[0].result() == AclDeleteResult(bindings=(AclBindingDeleteResult(B),))
-    unknown = deleted[1].result().error
+    assert deleted[0] == AclDeleteResult(bindings=(AclBindingDeleteResult(B),))
+    unknown = deleted[1].error
     assert unknown is not None
     assert unknown.code is ErrorCode.INVALID_REQUEST
-    assert [each.binding for each in deleted[2].result().bindings] == [A, B]
+    assert [each.binding for each in deleted[2].bindings] == [A, B]
     assert authorizer.acl_count() == 0
 
 
-async def test_a_change_tells_who_made_it() -> None:
+async def test_accepted_items_share_one_future() -> None:
+    """They have one fate; one that is refused has its own."""
+    authorizer = await started()
+
+    first, bad, second = authorizer.create_acls(None, [A, A._replace(pattern=topic("")), B])
+
+    assert first is second
+    assert bad is not first
+    assert await first == AclCreateResult()
+    assert (await bad).error is not None
+
+
+async def test_a_change_has_its_author() -> None:
     """Principal, address, listener and client id of the request; removals carry their ids."""
-    store = HeldStore()
+    store = MemoryStore()
     authorizer = await started(store=store)
     root = request_of("root", host="10.0.0.9")
-    authorizer.create_acls(root, [A])
-    store.deliver()
-    authorizer.delete_acls(root, [ANY_BINDING])
+    await authorizer.create_acls(root, [A])[0]
+    await authorizer.delete_acls(root, [ANY_BINDING])[0]
 
-    created, deleted = store.changes
+    created, deleted = store.entries
 
     assert (
-        created.author
-        == deleted.author
-        == Author(
-            principal="User:root", host="10.0.0.9", listener="PLAINTEXT", client_id="client-1"
-        )
+        created.author == deleted.author == Author("User:root", "10.0.0.9", "PLAINTEXT", "client-1")
     )
-    assert deleted.bindings_removed == created.bindings_added
-    store.deliver()
+    assert deleted.change[ACL].deleted == created.change[ACL].set
 
 
 async def test_after_closing_nothing_changes() -> None:
-    """What was on its way is still delivered."""
+    """A change that was submitted before is still delivered."""
     store = HeldStore()
     authorizer = await started(store=store)
     results = authorizer.create_acls(request_of("root"), [A])
+    await store.begun()
 
     authorizer.close()
     refused = await authorizer.create_acls(request_of("root"), [B])[0]
-    store.deliver()
+    await store.deliver()
 
     assert refused.error is not None
     assert refused.error.code is ErrorCode.NOT_CONTROLLER
     assert await results[0] == AclCreateResult()
 
 
-async def test_an_acl_without_effect_is_stored_and_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_change_is_visible_when_it_is_durable_and_then_as_a_whole() -> None:
+    """Its items are answered then."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+    results = authorizer.create_acls(None, [A, B])
+    await store.begun()
+
+    assert authorizer.acls(ANY_BINDING) == []
+    assert not results[0].done()
+    await store.deliver()
+
+    assert authorizer.acls(ANY_BINDING) == [A, B]
+    assert [await each for each in results] == [AclCreateResult()] * 2
+
+
+async def test_several_requests_are_in_flight_in_order() -> None:
+    """Each is planned on those before it: a duplicate adds nothing, a deletion finds them."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+
+    first = authorizer.create_acls(None, [A])
+    await store.begun()
+    again = authorizer.create_acls(None, [A, B])
+    deleted = authorizer.delete_acls(None, [ANY_BINDING])
+    await settled()
+    assert not again[0].done()
+    await store.deliver()
+    assert await first[0] == AclCreateResult()
+    await store.deliver()
+
+    assert [await each for each in again] == [AclCreateResult()] * 2
+    assert [each.binding for each in (await deleted[0]).bindings] == [A, B]
+    assert store.durable == {}
+    assert [change[ACL].set and change[ACL].set[0].binding for change in store.changes] == [
+        A,
+        B,
+        (),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (
+            StorageError("disk full"),
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            ("The ACLs are as they were: the server could not store the change. Its log says why."),
+        ),
+    ],
+)
+async def test_a_change_that_is_not_stored_changes_nothing(
+    error: StorageError, code: ErrorCode, text: str
+) -> None:
+    """Accepted items have the storage error, a refused one keeps its own; the next change works."""
+    store = HeldStore()
+    authorizer = await started(A, store=store)
+    bad = A._replace(pattern=topic(""))
+    created = authorizer.create_acls(None, [A, bad])
+    await store.fail(error)
+    failed, refused = await asyncio.gather(*created)
+    again = authorizer.create_acls(None, [A])
+    await store.deliver()
+    deleted = authorizer.delete_acls(None, [ANY_BINDING, wanted(ResourceType.UNKNOWN)])
+    await store.fail(error)
+    kept, unknown = await asyncio.gather(*deleted)
+
+    for problem in (failed.error, kept.error):
+        assert problem is not None
+        assert (problem.code, problem.message) == (code, text)
+    assert kept.bindings == ()
+    for problem in (refused.error, unknown.error):
+        assert problem is not None
+        assert problem.code is ErrorCode.INVALID_REQUEST
+    assert await again[0] == AclCreateResult()
+    assert authorizer.acls(ANY_BINDING) == [A]
+
+
+async def test_refused_items_need_no_store() -> None:
+    """Where nothing is accepted the log is not asked."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+    bad = A._replace(pattern=topic(""))
+    held = authorizer.create_acls(None, [A])
+    await store.begun()
+
+    created = await authorizer.create_acls(None, [bad])[0]
+    deleted = await authorizer.delete_acls(None, [wanted(ResourceType.UNKNOWN)])[0]
+
+    assert created.error is not None
+    assert deleted.error is not None
+    await store.deliver()
+    assert await held[0] == AclCreateResult()
+
+
+async def test_over_the_limit_every_item_is_refused() -> None:
+    """Also those that were refused already."""
+    authorizer = await started()
+    bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(10_001)]
+
+    created = await authorizer.commit_creation(None, [A._replace(pattern=topic("")), *bindings])
+    await authorizer.commit_creation(None, bindings[:5_001])
+    await authorizer.commit_creation(None, bindings[5_000:])
+    deleted = await authorizer.commit_deletion(None, [wanted(name="none"), ANY_BINDING])
+
+    assert {each.error and each.error.code for each in created} == {ErrorCode.POLICY_VIOLATION}
+    assert [each.error and each.error.code for each in deleted] == [ErrorCode.INVALID_REQUEST] * 2
+    assert authorizer.acl_count() == 10_001
+
+
+async def test_a_cancelled_item_is_left_alone() -> None:
+    """The change stands."""
+    store = HeldStore()
+    authorizer = await started(store=store)
+    (created,) = authorizer.create_acls(None, [A])
+    await store.begun()
+
+    created.cancel()
+    await store.deliver()
+
+    assert authorizer.acls(ANY_BINDING) == [A]
+
+
+async def test_an_acl_without_effect_is_stored_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """On the logger of ours, once it is durable."""
     store = HeldStore()
     authorizer = await started(store=store)
     strange = allow("alice", AclOperation.CREATE_TOKENS, topic("a"))
     with caplog.at_level(logging.INFO, "doorkeeper.authorizer"):
         authorizer.create_acls(request_of("root"), [strange, A])
+        await store.begun()
         assert caplog.records == []
-        store.deliver()
+        await store.deliver()
 
     assert authorizer.acls(ANY_BINDING) == [strange, A]
     (record,) = caplog.records
@@ -290,7 +427,7 @@ async def test_some_cannot_be_asked_of_filters(
         authorizer.authorize_by_resource_type(request_of("alice"), operation, resource_type)
 
 
-def test_one_that_was_only_made_describes_nothing() -> None:
+async def test_one_that_was_only_made_describes_nothing() -> None:
     """Before the start there are no ACLs."""
     authorizer = StandardAuthorizer()
 
@@ -326,48 +463,54 @@ async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) 
         heard.authorized_operations(request_of(user), [topic("or", PREFIXED)])
 
 
-async def test_what_nobody_asked_for_is_the_servers_doing() -> None:
-    """A change without a request has the server itself as its author."""
-    store = HeldStore()
+async def test_a_change_without_a_request_is_the_servers() -> None:
+    """Its author is the server itself."""
+    store = MemoryStore()
     authorizer = await started(store=store)
 
-    authorizer.create_acls(None, [A])
-    store.deliver()
-    authorizer.delete_acls(None, [wanted()])
+    await authorizer.create_acls(None, [A])[0]
+    await authorizer.delete_acls(None, [wanted()])[0]
 
-    assert [change.author.principal for change in store.changes] == ["Server:doorkeeper"] * 2
+    assert [entry.author.principal for entry in store.entries] == ["Server:doorkeeper"] * 2
 
 
-async def test_what_is_decided_from_changes_with_acls_policy_and_levels() -> None:
-    """As long as it stays, nothing that is asked again can be answered otherwise."""
+async def test_the_version_changes_with_acls_policy_and_levels() -> None:
+    """While it is the same, the same question has the same answer."""
     audit = CollectedAudit(INFO)
     authorizer = await started(audit=audit)
-    seen = [authorizer.decided_from()]
-    assert authorizer.decided_from() == seen[0]
+    seen = [authorizer.version()]
+    again = authorizer.version()
+    assert again is not None
+    assert seen[0] is not None
+    assert again[0] is seen[0][0]
+    assert again == seen[0]
 
-    authorizer.create_acls(None, [B])
-    seen.append(authorizer.decided_from())
+    await authorizer.create_acls(None, [B])[0]
+    seen.append(authorizer.version())
     authorizer.reconfigure({"super.users": "User:alice"})
-    seen.append(authorizer.decided_from())
-    audit.level = 30
-    seen.append(authorizer.decided_from())
+    seen.append(authorizer.version())
+    audit.threshold.level = 30
+    seen.append(authorizer.version())
 
-    assert None not in seen
-    assert all(one != other for one, other in pairwise(seen))
+    for one, other in pairwise(seen):
+        assert one is not None
+        assert other is not None
+        assert one[0] is not other[0] or one[1:] != other[1:]
 
 
-async def test_nothing_is_decided_from_what_cannot_be_told() -> None:
-    """Before the ACLs are loaded, where each decision is written, and of a class of another's."""
+async def test_answers_that_may_not_be_cached_have_no_version() -> None:
+    """Before the ACLs are loaded, where each decision is written, and of a subclass."""
 
     class Other(StandardAuthorizer):
         pass
 
     other = Other(audit=CollectedAudit(100))
-    other._loaded(EMPTY)
+    await asyncio.gather(*other.start(SERVER).values())
 
-    assert StandardAuthorizer(audit=CollectedAudit(100)).decided_from() is None
-    assert (await started(audit=CollectedAudit(DEBUG))).decided_from() is None
-    assert other.decided_from() is None
+    assert StandardAuthorizer(audit=CollectedAudit(100)).version() is None
+    assert (await started(audit=CollectedAudit(DEBUG))).version() is None
+    assert other.version() is None
+    other.close()
 
 
 async def test_written_lines_are_counted() -> None:
@@ -377,3 +520,25 @@ async def test_written_lines_are_counted() -> None:
     authorizer.authorize(request_of("alice"), [to(READ, topic("a")), to(READ, topic("b"))])
 
     assert authorizer.traces == 1
+
+
+async def test_a_state_that_is_too_old_allows_nothing() -> None:
+    """But to super users, who need no ACLs; also where no ACL is found, and with an audit line."""
+    audit, alice = CollectedAudit(), request_of("alice")
+    authorizer = await started(A, audit=audit)
+    authorizer.reconfigure({"super.users": "User:root", "allow.everyone.if.no.acl.found": "true"})
+    actions = [to(READ, topic("aa")), to(READ, topic("elsewhere"))]
+    allowed = authorizer.authorize(alice, actions)
+
+    authorizer._log.amend(stale=True)
+
+    assert allowed == [ALLOWED, ALLOWED]
+    audit.lines.clear()
+    assert authorizer.authorize(alice, actions) == [DENIED, DENIED]
+    assert [line.endswith("based on rule DefaultDeny") for _, line in audit.lines] == [True, True]
+    assert authorizer.authorize(request_of("root"), actions) == [ALLOWED, ALLOWED]
+    assert authorizer.authorized_operations(alice, [topic("aa")]) == [0]
+    by_type = authorizer.authorize_by_resource_type(alice, READ, ResourceType.TOPIC)
+    assert by_type is DENIED
+    authorizer._log.amend(stale=False)
+    assert authorizer.authorize(alice, actions) == allowed

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from testkit.stores import open_store
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
+from testkit.stores import config, fill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,13 +154,18 @@ def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
 
 
 def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
-    """A store without values is fine too."""
-    open_store(tmp_path / "data").close()
+    """Each key, and where it was set; a store without values is fine too."""
+    values = [config("super.users", "x"), config("max.connections", "x", "1")]
+    asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=values)))
     override = f"doorkeeper.data.dir={tmp_path / 'data'}"
+    reset = ["config", "reset", "--all", "--override", override]
 
-    result = CliRunner().invoke(doorkeeper, ["config", "reset", "--all", "--override", override])
+    first, second = (CliRunner().invoke(doorkeeper, reset) for _ in range(2))
 
-    assert (result.exit_code, result.output) == (0, "nothing to forget\n")
+    assert first.output == (
+        "forgotten: super.users of the cluster\nforgotten: max.connections of broker 1\n"
+    )
+    assert (second.exit_code, second.output) == (0, "nothing to forget\n")
 
 
 def test_login_modules_are_never_shown(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""``doorkeeper store backup`` and ``restore``."""
+"""``doorkeeper store create``, ``accept``, ``backup`` and ``restore``."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
@@ -70,3 +71,74 @@ def test_a_running_server_keeps_its_store(tmp_path: Path) -> None:
     assert "in use" in result.stderr
     assert result.stderr.count("\n") == 1
     store.close()
+
+
+def test_a_store_is_created_once(tmp_path: Path) -> None:
+    """The first time; later only --new begins an empty cluster, and keeps what was there."""
+    data = tmp_path / "data"
+
+    first = run("store", "create", "--data-dir", data)
+    refused = run("store", "create", "--data-dir", data)
+    again = run("store", "create", "--new", "--data-dir", data)
+
+    assert first.output == f"{data}: an empty store\n"
+    assert refused.exit_code == 1
+    assert "there is or was a store" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert again.exit_code == 0
+    assert f"the previous one is {data / 'doorkeeper.db.before-create-'}" in again.output
+
+
+def test_a_lost_store_is_begun_anew(tmp_path: Path) -> None:
+    """The server refuses the folder until --new is asked for."""
+    data = tmp_path / "data"
+    asyncio.run(fill(data, adding(1)))
+    (data / "doorkeeper.db").unlink()
+
+    assert run("store", "create", "--data-dir", data).exit_code == 1
+    assert run("store", "create", "--new", "--data-dir", data).exit_code == 0
+
+    assert numbers_in(data) == []
+
+
+def test_a_store_is_accepted(tmp_path: Path) -> None:
+    """An older copy is refused by the server until then; the text says what was accepted."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    asyncio.run(fill(data, adding(1)))
+    copy.write_bytes((data / "doorkeeper.db").read_bytes())
+    asyncio.run(fill(data, adding(2)))
+    (data / "doorkeeper.db").write_bytes(copy.read_bytes())
+
+    result = run("store", "accept", "--data-dir", data)
+
+    assert result.output.startswith(f"{data}: accepted: store ")
+    assert result.output.endswith(" at revision 1\n")
+    assert numbers_in(data) == [1]
+
+
+def test_what_is_not_there_is_not_accepted(tmp_path: Path) -> None:
+    """Neither a folder without a store, nor one that a server uses."""
+    missing = run("store", "accept", "--data-dir", tmp_path / "data")
+    store = open_store(tmp_path / "data")
+    in_use = run("store", "accept", "--data-dir", tmp_path / "data")
+
+    assert "there is no store to accept" in missing.stderr
+    assert "in use" in in_use.stderr
+    assert missing.exit_code == in_use.exit_code == 1
+    store.close()
+    open_store(tmp_path / "data").close()
+
+
+def test_the_identity_file_may_lie_elsewhere(tmp_path: Path) -> None:
+    """The configuration says where: each command uses it."""
+    data, identity = tmp_path / "data", tmp_path / "identity"
+    file = tmp_path / "server.properties"
+    file.write_text(f"doorkeeper.data.dir={data}\ndoorkeeper.store.identity.file={identity}\n")
+
+    for words in (("create",), ("backup", tmp_path / "copy"), ("restore", tmp_path / "copy")):
+        assert run("store", *words, "--config", file).exit_code == 0
+    identity.unlink()
+    assert run("store", "accept", "--config", file).exit_code == 0
+
+    assert identity.exists()
+    assert not (data / "doorkeeper.identity").exists()

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.declared import CREDENTIAL
 from testkit.stores import open_store
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def test_a_new_password_keeps_mechanisms_and_iterations(run: Run, tmp_path: Path
 
     def stored() -> dict[str, tuple[int, bytes]]:
         store = open_store(tmp_path / "data")
-        found = {key.mechanism: (row.iterations, row.salt) for key, row in store.credentials()}
+        found = {row.mechanism: (row.iterations, row.salt) for row in store.rows(CREDENTIAL)}
         store.close()
         return found
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.cli.wire_users import WireUsers
-from doorkeeper.client.admin import Altered
 from doorkeeper.client.errors import ClientError
-from doorkeeper.client.scram import ScramDeletion, ScramPassword
+from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:

@@ -33,6 +33,9 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsResponse,
+)
 from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
 from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer
@@ -110,6 +113,17 @@ async def test_a_refusal_of_the_whole_request_is_raised() -> None:
             await client.describe_acls()
 
     assert raised.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+async def test_a_refused_list_of_users_is_raised() -> None:
+    """With the stock text where the server has none."""
+    refused = DescribeUserScramCredentialsResponse(error_code=31, error_message=None)
+    async with (
+        ScriptedServer(DescribeUserScramCredentials=lambda _: refused) as server,
+        admin(server) as client,
+    ):
+        with pytest.raises(ApiFailure, match="CLUSTER_AUTHORIZATION_FAILED: Cluster authorization"):
+            await client.scram_credentials()
 
 
 async def test_each_creation_has_its_result() -> None:

@@ -1,8 +1,8 @@
 """Values by their places, with Kafka's order of prefixes."""
 
+from doorkeeper.config.entry import Entry
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.properties import Entry
 
 
 def given_of(**texts: str) -> Given:

@@ -1,9 +1,9 @@
 """The levels of loggers."""
 
+from doorkeeper.config.entry import Entry
 from doorkeeper.config.given import Given, Place
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.levels import levels_of
-from doorkeeper.config.properties import Entry
 
 KEY = KEYS["doorkeeper.log.levels"]
 

@@ -171,3 +171,21 @@ def test_files_of_tls_are_by_name(tmp_path: Path) -> None:
         "sslcert": "crt",
         "sslkey": "key",
     }
+
+
+def test_the_lease_ends_after_three_seconds_or_as_given() -> None:
+    """A limit that a busy node would reach is refused."""
+    key = "doorkeeper.store.lease.timeout.ms"
+    url = "postgresql://u@h/d"
+
+    assert store_of(url).lease_timeout_ms == 3_000
+    assert store_of(url, f"{key}=500").lease_timeout_ms == 500
+    assert key in problems_with(url, f"{key}=99")
+
+
+def test_the_state_has_no_greatest_age_unless_one_is_given() -> None:
+    """-1 is no limit."""
+    key = "doorkeeper.store.max.age.ms"
+
+    assert settings_of("").store_max_age_ms == -1
+    assert settings_of(f"{key}=60000").store_max_age_ms == 60_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.handlers.alter_configs import API
-from doorkeeper.node import Alteration, AlterConfigs, AlteredResource
+from doorkeeper.node import Alteration, AlteredResource, Update
 from doorkeeper_wire.messages.alter_configs import (
     AlterableConfig,
     AlterConfigsRequest,
     AlterConfigsResource,
 )
-from testkit.nodes import answer, node_of, on_the_wire, outcome
+from testkit.nodes import answer, arguments, node_of, on_the_wire, outcome
 
 
 def asking(kind: int, name: str, **configs: str | None) -> AlterConfigsRequest:
@@ -29,8 +29,8 @@ async def test_what_is_named_replaces_all(version: int) -> None:
 
     made = outcome(API, asking(4, "1", max_connections="5"), node, version)
 
-    assert isinstance(made, AlterConfigs)
-    (resource,) = made.resources
+    assert isinstance(made, Update)
+    (resource,) = arguments(made)[1]
     assert resource == AlteredResource(
         is_topic=False,
         name="1",
@@ -38,7 +38,7 @@ async def test_what_is_named_replaces_all(version: int) -> None:
         replaces=True,
     )
     assert resource.given_of(node.settings.dynamic) == {}
-    (row,) = on_the_wire(made.finish([None]), version).responses
+    (row,) = on_the_wire(made.respond([None]), version).responses
     assert (row.error_code, row.resource_type, row.resource_name) == (0, 4, "1")
 
 

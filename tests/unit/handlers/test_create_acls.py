@@ -11,10 +11,10 @@ from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.codes import UnknownElements
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_acls import API
-from doorkeeper.node import CreateAcls
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from testkit.acl import READ, allow, topic
-from testkit.nodes import CLUSTER, answer, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, answer, arguments, node_of, on_the_wire, outcome
 
 GOOD: dict[str, Any] = {
     "resource_type": 2,
@@ -105,13 +105,13 @@ async def test_bad_names_refuse_their_own_row() -> None:
 
     made = outcome(API, request, node, 3)
 
-    assert isinstance(made, CreateAcls)
-    assert [binding.pattern.resource_type for binding in made.bindings] == [
+    assert isinstance(made, Update)
+    assert [binding.pattern.resource_type for binding in arguments(made)[1]] == [
         ResourceType.TOPIC,
         ResourceType.CLUSTER,
     ]
     only_name = (42, "The only valid name for the CLUSTER resource is kafka-cluster")
-    assert rows_of(made.finish([AclCreateResult(), AclCreateResult()])) == [
+    assert rows_of(made.respond([AclCreateResult(), AclCreateResult()])) == [
         (0, ""),
         only_name,
         only_name,
@@ -129,7 +129,7 @@ async def test_rows_keep_the_order_of_the_request() -> None:
 
     refusal = AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST, "no"))
     broken = AclCreateResult(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "internal"))
-    assert rows_of(made.finish([refusal, AclCreateResult(), broken])) == [
+    assert rows_of(made.respond([refusal, AclCreateResult(), broken])) == [
         (42, "no"),
         (42, "Invalid empty resource name"),
         (0, ""),
@@ -143,7 +143,7 @@ async def test_codes_that_kafka_does_not_know_are_the_authorizers_affair() -> No
 
     made = outcome(API, asking({"resource_type": 99, "operation": -5}), node, 3)
 
-    (binding,) = made.bindings
+    (binding,) = arguments(made)[1]
     assert binding.pattern.resource_type is ResourceType.UNKNOWN
     assert binding.entry.operation is AclOperation.UNKNOWN
 
@@ -155,9 +155,9 @@ async def test_every_version_makes_the_same_binding(version: int) -> None:
 
     made = outcome(API, asking({}, {"operation": 15}), node, version)
 
-    assert made.bindings == (
+    assert tuple(arguments(made)[1]) == (
         allow("alice", READ, topic("orders")),
         allow("alice", AclOperation.TWO_PHASE_COMMIT, topic("orders")),
     )
     results = [AclCreateResult(), AclCreateResult()]
-    assert rows_of(made.finish(results), version) == [(0, ""), (0, "")]
+    assert rows_of(made.respond(results), version) == [(0, ""), (0, "")]

@@ -10,7 +10,7 @@ from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
 from doorkeeper.delegation_tokens import NewToken
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
-from doorkeeper.node import ChangeToken
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.create_delegation_token import (
     CreatableRenewers,
     CreateDelegationTokenRequest,
@@ -27,7 +27,7 @@ from testkit.delegation_tokens import (
     context_of,
     signed,
 )
-from testkit.nodes import node_of, on_the_wire
+from testkit.nodes import arguments, node_of, on_the_wire
 
 VERSIONS = range(4)
 
@@ -55,8 +55,8 @@ async def test_a_caller_gets_a_token_of_its_own(version: int) -> None:
     """It needs no permission."""
     made = asked(API, wanting(CAROL, max_lifetime_ms=77), await node_of(), version)
 
-    assert isinstance(made, ChangeToken)
-    assert made.wish == NewToken(ALICE, ALICE, (CAROL,), 77)
+    assert isinstance(made, Update)
+    assert arguments(made)[0] == NewToken(ALICE, ALICE, (CAROL,), 77)
 
 
 async def test_a_token_for_somebody_else_needs_a_permission() -> None:
@@ -67,7 +67,7 @@ async def test_a_token_for_somebody_else_needs_a_permission() -> None:
     made = asked(API, for_(ALICE, CAROL), granted, 3, BOB)
     refused = asked(API, for_(ALICE, CAROL), by_name, 3, BOB)
 
-    assert made.wish == NewToken(ALICE, BOB, (CAROL,), 0)
+    assert arguments(made)[0] == NewToken(ALICE, BOB, (CAROL,), 0)
     assert refused == CreateDelegationTokenResponse(
         error_code=65,
         principal_type="User",
@@ -86,7 +86,7 @@ async def test_no_name_is_the_callers_own(owner_name: str | None) -> None:
     """Whatever type is given beside it."""
     request = wanting(owner_principal_type="Group", owner_principal_name=owner_name)
 
-    assert asked(API, request, await node_of(), 3).wish.owner == ALICE
+    assert arguments(asked(API, request, await node_of(), 3))[0].owner == ALICE
 
 
 async def test_a_name_without_a_type_fails() -> None:
@@ -145,8 +145,8 @@ async def test_the_token_is_told(version: int) -> None:
     """With its HMAC; from version 3 on with who asked for it."""
     made = asked(API, wanting(), await node_of(), version)
 
-    answer = on_the_wire(made.finish([signed(TOKEN)]), version)
-    failed = on_the_wire(made.finish([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x")]), version)
+    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
+    failed = on_the_wire(made.respond([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x")]), version)
 
     assert (answer.error_code, answer.token_id) == (0, TOKEN.token_id)
     assert answer.hmac == signed(TOKEN).hmac
@@ -176,4 +176,4 @@ async def test_names_that_no_answer_carries_are_refused(version: int) -> None:
         with pytest.raises(ApiError) as caught:
             API.handle(request, context, node)
         assert caught.value.code is ErrorCode.INVALID_REQUEST
-    assert isinstance(asked(API, wanting(longest), node, version), ChangeToken)
+    assert isinstance(asked(API, wanting(longest), node, version), Update)

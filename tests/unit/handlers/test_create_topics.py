@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_topics import API
-from doorkeeper.node import ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper.topic_configs import effective
 from doorkeeper_wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -18,7 +18,15 @@ from doorkeeper_wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from testkit.acl import allow, topic
-from testkit.nodes import CLUSTER, a_topic, answer, node_of, on_the_wire, outcome
+from testkit.nodes import (
+    CLUSTER,
+    a_topic,
+    answer,
+    arguments,
+    node_of,
+    on_the_wire,
+    outcome,
+)
 
 CREATE, DESCRIBE_CONFIGS = AclOperation.CREATE, AclOperation.DESCRIBE_CONFIGS
 
@@ -53,12 +61,12 @@ async def test_a_topic_is_stored_with_what_was_given() -> None:
 
     made = outcome(API, asking(wanting("orders", 3, retention__ms=" 5 ")), node, 7)
 
-    assert isinstance(made, ChangeTopics)
+    assert isinstance(made, Update)
     assert made.wait
-    (stored,) = made.created
+    (stored,) = arguments(made)[1]
     assert (stored.name, stored.partitions, stored.replication_factor) == ("orders", 3, 1)
     assert stored.configs == {"retention.ms": " 5 "}
-    (row,) = on_the_wire(made.finish([None]), 7).topics
+    (row,) = on_the_wire(made.respond([None]), 7).topics
     assert (row.name, row.error_code, row.error_message) == ("orders", 0, None)
     assert row.topic_id == stored.topic_id
     assert (row.num_partitions, row.replication_factor) == (3, 1)
@@ -78,7 +86,7 @@ async def test_versions_tell_more_and_more(version: int) -> None:
 
     made = outcome(API, asking(wanting("a"), wanting("a b")), node, version)
 
-    good, bad = on_the_wire(made.finish([None]), version).topics
+    good, bad = on_the_wire(made.respond([None]), version).topics
     assert (good.name, bad.name) == ("a", "a b")
     assert bool(bad.error_message) == (version >= 1)
     assert good.num_partitions == (1 if version >= 5 else -1)
@@ -92,7 +100,7 @@ async def test_minus_one_asks_for_the_defaults() -> None:
 
     made = outcome(API, asking(wanting("a", -1, -1)), node, 7)
 
-    assert (made.created[0].partitions, made.created[0].replication_factor) == (7, 1)
+    assert (arguments(made)[1][0].partitions, arguments(made)[1][0].replication_factor) == (7, 1)
 
 
 async def test_validate_only_makes_nothing() -> None:
@@ -111,7 +119,7 @@ async def test_create_on_the_cluster_is_enough() -> None:
 
     made = outcome(API, asking(wanting("a")), node, 7, user="alice")
 
-    assert [each.name for each in made.created] == ["a"]
+    assert [each.name for each in arguments(made)[1]] == ["a"]
     assert node.lines() == [
         "DEBUG Allowed CREATE Cluster:LITERAL:kafka-cluster 1",
         "TRACE Denied DESCRIBE_CONFIGS Topic:LITERAL:a 1",
@@ -124,7 +132,7 @@ async def test_create_on_the_topic_is_enough() -> None:
 
     made = outcome(API, asking(wanting("a"), wanting("b")), node, 7, user="alice")
 
-    assert rows_of(made.finish([None])) == [("b", 0, None), ("a", 29, "Authorization failed.")]
+    assert rows_of(made.respond([None])) == [("b", 0, None), ("a", 29, "Authorization failed.")]
     assert node.lines()[:3] == [
         "TRACE Denied CREATE Cluster:LITERAL:kafka-cluster 1",
         "INFO Denied CREATE Topic:LITERAL:a 1",
@@ -138,7 +146,7 @@ async def test_settings_need_describe_configs() -> None:
 
     made = outcome(API, asking(wanting("a")), node, 7, user="alice")
 
-    (row,) = on_the_wire(made.finish([None]), 7).topics
+    (row,) = on_the_wire(made.respond([None]), 7).topics
     assert (row.error_code, row.topic_config_error_code) == (0, 29)
     assert (row.num_partitions, row.replication_factor, row.configs) == (-1, -1, ())
 
@@ -149,7 +157,7 @@ async def test_doubled_names_are_refused_once() -> None:
 
     made = outcome(API, asking(wanting("d"), wanting("a"), wanting("d")), node, 7)
 
-    assert rows_of(made.finish([None])) == [("a", 0, None), ("d", 42, "Duplicate topic name.")]
+    assert rows_of(made.respond([None])) == [("a", 0, None), ("d", 42, "Duplicate topic name.")]
     assert not [line for line in node.lines() if "Topic:LITERAL:d" in line]
 
 
@@ -190,7 +198,7 @@ async def test_replicas_may_be_assigned_by_hand() -> None:
 
     made = outcome(API, asking(assigned), node, 7)
 
-    assert (made.created[0].partitions, made.created[0].replication_factor) == (2, 1)
+    assert (arguments(made)[1][0].partitions, arguments(made)[1][0].replication_factor) == (2, 1)
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
@@ -240,7 +248,7 @@ async def test_9999_partitions_are_not_too_much() -> None:
     """A topic's own record makes the ten thousandth."""
     node = await node_of()
 
-    assert outcome(API, asking(wanting("a", 9_999)), node, 7).created[0].partitions == 9_999
+    assert arguments(outcome(API, asking(wanting("a", 9_999)), node, 7))[1][0].partitions == 9_999
 
 
 async def test_what_became_of_the_change_stands_in_the_rows() -> None:
@@ -248,6 +256,6 @@ async def test_what_became_of_the_change_stands_in_the_rows() -> None:
     node = await node_of()
     made = outcome(API, asking(wanting("a b"), wanting("a"), wanting("b")), node, 7)
 
-    finished = made.finish([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full"), None])
+    finished = made.respond([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full"), None])
 
     assert [row[:2] for row in rows_of(finished)] == [("a b", 17), ("a", 56), ("b", 0)]

@@ -11,14 +11,14 @@ from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResu
 from doorkeeper.codes import UnknownElements
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_acls import API
-from doorkeeper.node import DeleteAcls
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsMatchingAcl,
     DeleteAclsRequest,
 )
 from testkit.acl import READ, allow, topic, wanted
-from testkit.nodes import CLUSTER, answer, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, answer, arguments, node_of, on_the_wire, outcome
 
 ANYTHING: dict[str, Any] = {
     "resource_type_filter": 1,
@@ -78,8 +78,8 @@ async def test_filters_reach_the_authorizer_in_order() -> None:
     made = outcome(API, asking({}, {"resource_type_filter": 99, "resource_name_filter": "a"}),
                    node, 3)  # fmt: skip
 
-    assert isinstance(made, DeleteAcls)
-    assert made.filters == (wanted(), wanted(ResourceType.UNKNOWN, "a"))
+    assert isinstance(made, Update)
+    assert arguments(made)[1] == [wanted(), wanted(ResourceType.UNKNOWN, "a")]
 
 
 async def test_version_0_means_literal_patterns() -> None:
@@ -88,7 +88,7 @@ async def test_version_0_means_literal_patterns() -> None:
 
     made = outcome(API, asking({"pattern_type_filter": 3}), node, 0)
 
-    assert made.filters[0].pattern.pattern_type is PatternType.LITERAL
+    assert arguments(made)[1][0].pattern.pattern_type is PatternType.LITERAL
 
 
 async def test_each_filter_is_answered_alone() -> None:
@@ -97,7 +97,7 @@ async def test_each_filter_is_answered_alone() -> None:
     made = outcome(API, asking({}, {}, {}), node, 3)
     binding = allow("alice", READ, topic("orders"))
 
-    response = made.finish(
+    response = made.respond(
         [
             AclDeleteResult(bindings=(AclBindingDeleteResult(binding),)),
             AclDeleteResult(ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")),

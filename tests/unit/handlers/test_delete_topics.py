@@ -9,10 +9,19 @@ import pytest
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_topics import API
-from doorkeeper.node import ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from testkit.acl import DESCRIBE, allow, topic
-from testkit.nodes import CLUSTER, ANode, a_topic, answer, node_of, on_the_wire, outcome
+from testkit.nodes import (
+    CLUSTER,
+    ANode,
+    a_topic,
+    answer,
+    arguments,
+    node_of,
+    on_the_wire,
+    outcome,
+)
 
 DELETE = AclOperation.DELETE
 UNKNOWN_TOPIC = "This server does not host this topic-partition."
@@ -52,9 +61,9 @@ async def test_topics_are_deleted_by_name_and_by_id() -> None:
 
     made = outcome(API, asking("orders", INVOICES.topic_id), node, 6)
 
-    assert isinstance(made, ChangeTopics)
-    assert sorted(made.deleted) == ["invoices", "orders"]
-    assert rows_of(made.finish([None, None])) == [
+    assert isinstance(made, Update)
+    assert sorted(arguments(made)[1]) == ["invoices", "orders"]
+    assert rows_of(made.respond([None, None])) == [
         ("invoices", INVOICES.topic_id, 0, None),
         ("orders", ORDERS.topic_id, 0, None),
     ]
@@ -68,8 +77,8 @@ async def test_older_versions_know_names_only(version: int) -> None:
 
     made = outcome(API, request, node, version)
 
-    assert made.deleted == ("orders",)
-    rows = [(row[0], row[2], row[3]) for row in rows_of(made.finish([None]), version)]
+    assert arguments(made)[1] == ["orders"]
+    rows = [(row[0], row[2], row[3]) for row in rows_of(made.respond([None]), version)]
     assert rows == [("nope", 3, UNKNOWN_TOPIC if version == 5 else None), ("orders", 0, None)]
 
 
@@ -117,7 +126,9 @@ async def test_delete_on_the_cluster_is_enough() -> None:
     """Asked quietly; then nobody is asked about topics."""
     node = await world(allow("alice", DELETE, CLUSTER))
 
-    assert outcome(API, asking("orders"), node, 6, user="alice").deleted == ("orders",)
+    assert arguments(outcome(API, asking("orders"), node, 6, user="alice"))[1] == [
+        "orders",
+    ]
     assert node.lines() == ["DEBUG Allowed DELETE Cluster:LITERAL:kafka-cluster 1"]
 
 
@@ -125,7 +136,9 @@ async def test_delete_on_the_topic_is_enough() -> None:
     """It implies DESCRIBE; both are asked for each distinct topic."""
     node = await world(allow("alice", DELETE, topic("orders")))
 
-    assert outcome(API, asking("orders"), node, 6, user="alice").deleted == ("orders",)
+    assert arguments(outcome(API, asking("orders"), node, 6, user="alice"))[1] == [
+        "orders",
+    ]
     assert node.lines() == [
         "TRACE Denied DELETE Cluster:LITERAL:kafka-cluster 1",
         "DEBUG Allowed DESCRIBE Topic:LITERAL:orders 1",
@@ -166,8 +179,8 @@ async def test_a_topic_of_the_catalog_stays() -> None:
 
     made = outcome(API, asking("declared", "orders"), node, 6)
 
-    assert made.deleted == ("orders",)
-    first, second = rows_of(made.finish([None]))
+    assert arguments(made)[1] == ["orders"]
+    first, second = rows_of(made.respond([None]))
     assert first[2:] == (44, "Topic 'declared' cannot be deleted: it is declared in /etc/c.yaml.")
     assert second[2:] == (0, None)
 
@@ -214,6 +227,6 @@ async def test_what_became_of_the_change_stands_in_the_rows() -> None:
     node = await world()
     made = outcome(API, asking("orders", "invoices"), node, 6)
 
-    finished = made.finish([ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), None])
+    finished = made.respond([ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), None])
 
     assert [row[2:] for row in rows_of(finished)] == [(3, UNKNOWN_TOPIC), (0, None)]

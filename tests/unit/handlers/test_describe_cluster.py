@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.cluster import Broker
 from doorkeeper.handlers.describe_cluster import API
-from doorkeeper.node import Broker
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
 from testkit.acl import allow
 from testkit.nodes import CLUSTER, CLUSTER_ID, answer, node_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.cluster import Broker
 from doorkeeper.handlers.find_coordinator import API
-from doorkeeper.node import Broker
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from testkit.acl import DESCRIBE, allow, group
 from testkit.nodes import CLUSTER, answer, node_of

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.cluster import Broker
 from doorkeeper.handlers.metadata import API
-from doorkeeper.node import Broker, ChangeTopics
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -22,6 +23,7 @@ from testkit.nodes import (
     ANode,
     a_topic,
     answer,
+    arguments,
     node_of,
     on_the_wire,
     outcome,
@@ -263,10 +265,10 @@ async def test_a_missing_topic_is_created_and_answered_as_missing() -> None:
 
     made = outcome(API, asking("new", "a b", "orders", allow_auto_topic_creation=True), node, 4)
 
-    assert isinstance(made, ChangeTopics)
+    assert isinstance(made, Update)
     assert not made.wait
-    assert [(each.name, each.partitions) for each in made.created] == [("new", 4)]
-    assert codes(on_the_wire(made.finish([]), 4)) == [("orders", 0), ("a b", 17), ("new", 3)]
+    assert [(each.name, each.partitions) for each in arguments(made)[1]] == [("new", 4)]
+    assert codes(on_the_wire(made.respond([]), 4)) == [("orders", 0), ("a b", 17), ("new", 3)]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ async def test_creating_needs_create(binding: Any, created: list[str]) -> None:
     made = outcome(API, request, node, 9, user="alice")
 
     if created:
-        assert [each.name for each in made.created] == created
+        assert [each.name for each in arguments(made)[1]] == created
     else:
         assert codes(on_the_wire(made, 9)) == [("new", 29)]
         assert node.lines()[1:] == [

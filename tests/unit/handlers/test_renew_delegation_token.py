@@ -9,10 +9,10 @@ import pytest
 from doorkeeper.delegation_tokens import Renewal
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.renew_delegation_token import API
-from doorkeeper.node import ChangeToken
+from doorkeeper.node import Update
 from doorkeeper_wire.messages.renew_delegation_token import RenewDelegationTokenRequest
 from testkit.delegation_tokens import BOB, NOT_ALLOWED, TOKEN, asked, signed
-from testkit.nodes import node_of, on_the_wire
+from testkit.nodes import arguments, node_of, on_the_wire
 
 VERSIONS = range(3)
 REQUEST = RenewDelegationTokenRequest(hmac=b"hmac", renew_period_ms=-1)
@@ -23,9 +23,9 @@ async def test_the_wish_is_handed_on(version: int) -> None:
     """With the caller: the shell knows the tokens."""
     made = asked(API, REQUEST, await node_of(), version, BOB)
 
-    assert isinstance(made, ChangeToken)
-    assert made.wish == Renewal(b"hmac", -1, BOB)
-    answer = on_the_wire(made.finish([signed(TOKEN)]), version)
+    assert isinstance(made, Update)
+    assert arguments(made)[0] == Renewal(b"hmac", -1, BOB)
+    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
     assert (answer.error_code, answer.expiry_timestamp_ms) == (0, TOKEN.expiry_ms)
 
 
@@ -34,7 +34,7 @@ async def test_a_refusal_has_no_time(code: int) -> None:
     """A broker's controller leaves it at 0."""
     made = asked(API, REQUEST, await node_of(), 2)
 
-    answer = on_the_wire(made.finish([ApiError(ErrorCode(code))]), 2)
+    answer = on_the_wire(made.respond([ApiError(ErrorCode(code))]), 2)
 
     assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
 

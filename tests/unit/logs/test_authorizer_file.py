@@ -14,6 +14,7 @@ from doorkeeper.acl.model import PatternType
 from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.logs.authorizer_file import AuthorizerFile, hour_of, rendered
+from doorkeeper.logs.thresholds import Threshold
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class World:
     def __init__(self, folder: Path, queued_bytes_max: int = 1 << 20) -> None:
         self.path = folder / "kafka-authorizer.log"
         self.now_ns = AT_NS
-        self.level = 20
+        self.threshold = Threshold(20)
         self.errors: list[OSError] = []
         self.file = AuthorizerFile(
             self.path,
@@ -77,9 +78,6 @@ class World:
             failed=self.errors.append,
             queued_bytes_max=queued_bytes_max,
         )
-
-    def enabled(self, level: int) -> bool:
-        return level >= self.level
 
     def close(self) -> None:
         self.file.close(10)
@@ -118,7 +116,7 @@ def test_levels(tmp_path: Path) -> None:
     """Only levels that the logger writes are in the file; allowed ones come with DEBUG."""
     w = World(tmp_path)
     w.file.write(10, "allowed")
-    w.level = 10
+    w.threshold.level = 10
     w.file.write(10, "allowed later")
     w.file.write(20, "denied")
     w.close()
@@ -128,7 +126,6 @@ def test_levels(tmp_path: Path) -> None:
         "INFO denied (kafka.authorizer.logger)",
     ]
     assert w.path.stat().st_mode & 0o777 == 0o600
-    assert w.file.enabled(10)
 
 
 def test_a_file_for_each_hour(tmp_path: Path) -> None:

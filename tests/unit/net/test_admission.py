@@ -6,7 +6,7 @@ import asyncio
 
 from doorkeeper.limits import Limits
 from doorkeeper.net.admission import Admission
-from doorkeeper.net.spec import ListenerSpec
+from doorkeeper.net.options import ListenerSpec
 
 A = ListenerSpec(
     name="A", security_protocol="PLAINTEXT", host="localhost", port=0, max_connections=2

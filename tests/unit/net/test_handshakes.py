@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import Principal
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.net.shell import Shell
+    from doorkeeper.net.channel import Channel
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
@@ -53,14 +53,14 @@ def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
             for number in range(3):
                 await client.call(describe("x" * 30_000, number), DescribeAclsResponse, 3)
 
-            (shell,) = running.server._shells
-            context = shell.connection._session._context
+            (channel,) = running.server._channels
+            context = channel.connection.session._context
             assert context.peer_certificates == (
                 world().alice.der,
                 world().authority.own.der,
             )
             assert (context.security_protocol, context.listener_name) == ("SSL", "DOOR")
-            assert shell.connection._session.principal.name == (
+            assert channel.connection.session.principal.name == (
                 "CN=alice,OU=ServiceUsers,O=Example\\, Inc,C=DE"
             )
 
@@ -75,8 +75,8 @@ def test_a_client_without_a_certificate_is_anonymous(kind: str, tmp_path: Path) 
         async with edge(door(tmp_path, ssl_client_auth="requested")) as running:
             client = await connected(running, client_context())
             await client.call(versions(), ApiVersionsResponse, 3)
-            (shell,) = running.server._shells
-            assert shell.connection._session.principal.name == "ANONYMOUS"
+            (channel,) = running.server._channels
+            assert channel.connection.session.principal.name == "ANONYMOUS"
 
     run(kind, main())
 
@@ -246,9 +246,9 @@ def test_a_stop_before_a_handshake_begins(
     begin = Handshakes.begin
 
     def begin_and_stop(
-        handshakes: Handshakes, context: ssl.SSLContext, accepted: socket.socket, shell: Shell
+        handshakes: Handshakes, context: ssl.SSLContext, accepted: socket.socket, channel: Channel
     ) -> None:
-        begin(handshakes, context, accepted, shell)
+        begin(handshakes, context, accepted, channel)
         (task,) = handshakes._running
         task.cancel()
 

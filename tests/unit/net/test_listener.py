@@ -10,8 +10,8 @@ import pytest
 
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
+from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.strangers import Strangers
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, Log, edge, run, until, versions
 
@@ -27,9 +27,9 @@ def test_sockets_are_set_as_a_broker_sets_them(kind: str) -> None:
         async with edge() as running:
             client = await running.client()
             await client.call(versions(), ApiVersionsResponse, 3)
-            (shell,) = running.server._shells
-            assert shell._transport is not None
-            accepted = shell._transport.get_extra_info("socket")
+            (channel,) = running.server._channels
+            assert channel._transport is not None
+            accepted = channel._transport.get_extra_info("socket")
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
@@ -114,7 +114,7 @@ def test_a_stop_before_a_connection_is_made(kind: str, monkeypatch: pytest.Monke
     async def main() -> None:
         async with edge() as running:
             turns: list[Callable[[], None]] = []
-            monkeypatch.setattr(Strangers, "wait", lambda self, host, work: turns.append(work))
+            monkeypatch.setattr(FairQueue, "put", lambda self, host, work: turns.append(work))
             client = await running.client()
             await until(lambda: len(turns) == 1)
             counted = running.server.connections
@@ -131,7 +131,7 @@ def test_a_stop_before_a_connection_is_made(kind: str, monkeypatch: pytest.Monke
 async def test_accepting_is_not_delayed_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits in the kernel's short backlog, however many connections are to be made."""
     async with edge(limits=Limits(backlog=1)) as running:
-        monkeypatch.setattr(Strangers, "wait", lambda self, host, work: None)
+        monkeypatch.setattr(FairQueue, "put", lambda self, host, work: None)
         clients = [await running.client() for _ in range(20)]
 
         await until(lambda: running.server.connections == 20)

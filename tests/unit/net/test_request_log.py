@@ -7,52 +7,52 @@ from typing import Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.net.request_log import RequestLog, error_names
+from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.net.request_log import DEBUG, RequestLog, error_names
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+from testkit.channels import World
 from testkit.edge import HandAuthorizer, create, describe, until, versions
-from testkit.shells import World
 
 
 class Lines:
     """A logger whose level the test sets."""
 
     def __init__(self) -> None:
-        self.on = True
+        self.threshold = Threshold(DEBUG)
         self.lines: list[dict[str, object]] = []
-
-    def enabled(self, level: int) -> bool:
-        return self.on and level == 10
 
     def debug(self, event: str, **fields: object) -> None:
         self.lines.append({"event": event, **fields})
 
 
-class Told(World):
-    """A connection whose requests are told; ``future`` is what the authorizer gives."""
+class Logged(World):
+    """A connection whose requests are logged; ``future`` is the authorizer's."""
 
     def __init__(self) -> None:
         self.lines = Lines()
+        self.asked = False
         self.future: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
         super().__init__(
             authorizer=HandAuthorizer(self._created), request_log=RequestLog(self.lines)
         )
-        self.shell, self.pipe = self.connect()
+        self.channel, self.pipe = self.connect()
 
     def _created(self, bindings: Any) -> Any:
+        self.asked = True
         self.clock.now_s += 0.25
         return [self.future for _ in bindings]
 
 
-async def test_a_request_is_told() -> None:
+async def test_a_request_is_logged() -> None:
     """Who asked what, by which request, how large both frames are, and what failed."""
-    w = Told()
+    w = Logged()
     question = describe("fail", 42)
 
-    w.shell.data_received(versions(software="java") + question)
+    w.channel.data_received(versions(software="java") + question)
 
     _, line = w.lines.lines
-    peer = w.shell.connection.peer
+    peer = w.channel.connection.peer
     assert line == {
         "event": "completed request",
         "api": "DescribeAcls",
@@ -76,9 +76,10 @@ async def test_a_request_is_told() -> None:
 
 
 async def test_the_two_times_of_a_change() -> None:
-    """Local until the wait begins, remote until the answer can be made."""
-    w = Told()
-    w.shell.data_received(create(["x"], 7))
+    """Local until the wait begins, remote until the answer can be built."""
+    w = Logged()
+    w.channel.data_received(create(["x"], 7))
+    await until(lambda: w.asked)
     w.clock.now_s += 2
     w.future.set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
     await until(lambda: bool(w.lines.lines))
@@ -88,16 +89,16 @@ async def test_the_two_times_of_a_change() -> None:
     assert (line["correlation_id"], line["errors"]) == (7, "INVALID_REQUEST")
 
 
-async def test_it_is_off_unless_somebody_wants_it() -> None:
-    """Nothing is kept and nothing is told until the level is there, and from then on it is."""
-    w = Told()
-    w.lines.on = False
-    w.shell.data_received(describe("a"))
-    assert w.shell.connection.answers is None
+async def test_it_is_off_until_its_level_is_debug() -> None:
+    """Nothing is kept and nothing is logged until then, also where a response was cached."""
+    w = Logged()
+    w.lines.threshold.level = 20
+    w.channel.data_received(describe("a"))
+    assert w.channel.connection.completed is None
     assert w.lines.lines == []
-    w.lines.on = True
+    w.lines.threshold.level = DEBUG
 
-    w.shell.data_received(describe("b", 2))
+    w.channel.data_received(describe("b", 2))
 
     assert [line["correlation_id"] for line in w.lines.lines] == [2]
 

@@ -12,7 +12,7 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
-from doorkeeper.net.spec import IN_CLEAR
+from doorkeeper.net.options import IN_CLEAR
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.bulk import extended, load
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import (
     ANY_BINDING,
     AclBindingFilter,
@@ -16,7 +16,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.search import find
-from doorkeeper.acl.snapshot import EMPTY, Snapshot
+from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
 from doorkeeper.acl_rows import AclRows
 from doorkeeper.codes import described
 from doorkeeper.pieces import PIECE, finished
@@ -26,6 +26,7 @@ from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, g
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.pieces import Pieces
 
 WORLD = [
     allow("alice", READ, topic("b")),
@@ -143,8 +144,8 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
     Whoever asks asks again behind so few changes that they are known, or so many that they are not.
     """
     monkeypatch.setattr("doorkeeper.acl_chunks.CHUNK", 8)
-    monkeypatch.setattr("doorkeeper.acl.steps.STEPS_MAX", 3)
-    monkeypatch.setattr("doorkeeper.acl.steps.PATTERNS_MAX", 40)
+    monkeypatch.setattr("doorkeeper.acl.snapshot.STEPS_MAX", 3)
+    monkeypatch.setattr("doorkeeper.acl.snapshot.PATTERNS_MAX", 40)
     chance = random.Random(seed)
     names = [f"{chance.choice('abc')}{number}" for number in range(40)]
     all_of_them = [
@@ -163,7 +164,7 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
         if how < 0.4:
             kept.snapshot = kept.snapshot.with_added(new)
         elif how < 0.6:
-            kept.snapshot = extended(kept.snapshot, new)
+            kept.snapshot = apply_edits(kept.snapshot, new)
         elif how < 0.9:
             kept.snapshot = kept.snapshot.without(some)
         else:
@@ -334,3 +335,83 @@ def test_any_long_question(asked: AclBindingFilter, version: int) -> None:
         assert asked.entry.principal is not None
     else:
         assert answer.encode(version) == anew(kept.snapshot, asked, version)
+
+
+def steps_of(work: Pieces[bytes]) -> int:
+    steps = 0
+    for _ in work:
+        steps += 1
+    return steps
+
+
+def described_all(kept: Kept) -> Pieces[bytes]:
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    return answer.pieces(3)
+
+
+def test_what_a_client_that_left_had_begun_is_finished() -> None:
+    """Its rows are kept: the next description only joins them."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    begun = described_all(kept)
+    for _ in range(3):
+        next(begun)
+    begun.close()
+
+    background = steps_of(kept.rows.finish_builds())
+
+    assert whole - 3 <= background <= whole
+    assert steps_of(described_all(kept)) < 10
+    assert kept.agrees()
+    assert steps_of(kept.rows.finish_builds()) == 0
+
+
+def test_a_description_continues_what_another_had_begun() -> None:
+    """Also when the ACLs have changed in between."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    begun = described_all(kept)
+    for _ in range(whole // 2):
+        next(begun)
+    begun.close()
+    kept.snapshot = kept.snapshot.with_added([("new", allow("bob", READ, topic("new")))])
+
+    again = steps_of(described_all(kept))
+
+    assert again < whole * 3 // 4
+    assert kept.agrees()
+
+
+def test_two_descriptions_share_a_build() -> None:
+    """Whichever of them goes on, both are right, and nothing is built twice."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    bodies: list[bytes] = []
+    running = [described_all(kept), described_all(kept)]
+    steps = 0
+    while running:
+        for each in [*running]:
+            steps += 1
+            try:
+                next(each)
+            except StopIteration as end:
+                bodies.append(end.value)
+                running.remove(each)
+
+    assert bodies == [anew(kept.snapshot, ANY_BINDING, 3)] * 2
+    assert steps < whole + 20
+
+
+def test_a_build_that_fails_is_not_kept() -> None:
+    """The error is that of the request that went on with it; the next one begins anew."""
+    too_long = allow("alice", READ, topic("x" * 40_000))
+    kept = Kept(load(numbered([*WORLD, too_long])))
+    begun = described_all(kept)
+    with pytest.raises(Unencodable):
+        steps_of(begun)
+
+    kept.snapshot = kept.snapshot.without([too_long])
+
+    assert steps_of(kept.rows.finish_builds()) == 0
+    assert kept.agrees()

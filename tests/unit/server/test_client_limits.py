@@ -7,10 +7,12 @@ from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResu
 from doorkeeper.client_limits import ClientLimits
 from doorkeeper.config.client_rules import ClientRule
 from doorkeeper.errors import ErrorCode
+from doorkeeper.exchange import Counts, Login, Note
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import READ, WRITE, allow, topic
+from testkit.settings import settings_of
 
 BINDINGS = [allow("User:a", READ, topic("t")), allow("User:a", WRITE, topic("u"))]
 DESCRIPTION = DescribeAclsResponse(resources=codes.described(BINDINGS))
@@ -52,15 +54,19 @@ def test_a_rule_is_for_the_software_that_it_names() -> None:
     assert client.readable(DESCRIPTION, rules(1, 1, software="kgo"))[1] == 2
 
 
-def test_it_is_told_once() -> None:
+def test_what_is_withheld_is_counted_and_noted_once() -> None:
     """The log has one line for a connection."""
-    client = ClientLimits()
+    client, counts = ClientLimits(), Counts()
+    notes: list[Note | Login] = []
+    settings = settings_of("doorkeeper.clients.withhold=unnamed=1/99\n")
 
-    note = client.first_note(2)
+    client.withhold(DESCRIPTION, settings, counts, notes)
+    client.withhold(DESCRIPTION, settings, counts, notes)
 
-    assert note is not None
+    (note,) = notes
+    assert isinstance(note, Note)
+    assert counts.withheld_acls == 4
     assert note.fields == {"acls": 2, "software": "unnamed", "software_version": ""}
-    assert client.first_note(3) is None
 
 
 def test_only_a_description_can_be_too_large() -> None:

@@ -7,9 +7,9 @@ import pytest
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Closed, Note, Update
+from doorkeeper.exchange import Closed, Note, PendingUpdate
 from doorkeeper.limits import Limits
-from doorkeeper.net.spec import IN_CLEAR, Offers
+from doorkeeper.net.options import IN_CLEAR, Offers
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
@@ -145,7 +145,7 @@ def test_elements_are_bounded_over_the_whole_request() -> None:
     """A request of more elements than allowed ends it; one of as many is served."""
     limits = Limits(elements_max=100)
 
-    assert isinstance(one(connection(limits=limits), create(["t"] * 100)), Update)
+    assert isinstance(one(connection(limits=limits), create(["t"] * 100)), PendingUpdate)
     found = closed(connection(limits=limits), create(["t"] * 101))
 
     assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
@@ -258,15 +258,15 @@ def test_nothing_follows_the_end() -> None:
 # --- updates
 
 
-def test_an_update_is_given_out_and_finished() -> None:
-    """A handler's outcome goes to the shell; its results make the answer."""
+def test_an_update_is_completed_with_its_results() -> None:
+    """A handler's update goes to the channel; its results make the answer."""
     to = connection()
 
     update = one(to, create(["a", "b"], 4))
 
-    assert isinstance(update, Update)
+    assert isinstance(update, PendingUpdate)
     refused = AclCreateResult(ApiError(ErrorCode.REQUEST_TIMED_OUT))
-    made = to.finish(update, [AclCreateResult(), refused])
+    made = to.complete(update, [AclCreateResult(), refused])
     assert isinstance(made, bytes)
     correlation_id, told = answer(frames(made)[0], CreateAclsResponse, 3)
     assert correlation_id == 4
@@ -278,7 +278,7 @@ def test_an_update_that_fails_whole_is_refused() -> None:
     to = connection()
     update = one(to, create(["a"]))
 
-    made = to.refuse(update, RuntimeError("no"))
+    made = to.complete(update, (), RuntimeError("no"))
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
@@ -286,11 +286,11 @@ def test_an_update_that_fails_whole_is_refused() -> None:
 
 
 def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
-    """What ``finish`` raises is answered with -1 and noted."""
+    """What ``respond`` raises is answered with -1 and noted."""
     to = connection()
     update = one(to, create(["a"]))
 
-    made = to.finish(update, ["nonsense"])
+    made = to.complete(update, ["nonsense"])
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
@@ -300,8 +300,9 @@ def test_an_api_without_a_form_for_errors_ends_it() -> None:
     """Where nothing can be said the connection ends."""
     to = connection()
     update = one(to, request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=5), 5))
+    formless = update._replace(api=update.api._replace(refuse=lambda *_: None))
 
-    assert isinstance(to.refuse(update, RuntimeError("no")), Closed)
+    assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
 
 
 def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:

@@ -30,7 +30,7 @@ from testkit.plain import plain_offers
 
 if TYPE_CHECKING:
     from doorkeeper.connection import Connection
-    from doorkeeper.net.spec import Offers
+    from doorkeeper.net.options import Offers
 
 
 def logged_in(offers: Offers = LOGIN, now_s: float = 0.0) -> Connection:
@@ -119,10 +119,11 @@ def test_authentications_are_counted_by_mechanism_and_result() -> None:
 def test_what_was_answered_is_known_by_api_and_error() -> None:
     """Of requests before the login too; who counts them empties the list."""
     to = connection(LOGIN)
-    seen = []
+    seen: list[tuple[int, int]] = []
 
     for frame in (versions(), handshake(), authenticate(plain()), describe("x"), describe("fail")):
         one(to, frame)
+        assert to.answered is not None
         seen += to.answered
         to.answered.clear()
 

@@ -1,16 +1,32 @@
-"""What a request changes of SCRAM credentials, by the rules of a broker's controller."""
+"""Altering SCRAM credentials, by the rules of a broker's controller."""
 
 from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.authn.credentials import credential_of
-from doorkeeper.credential_alteration import RECORDS_MAX, altered
-from doorkeeper.node import AlterCredentials, CredentialDeletion, CredentialUpsertion
+from doorkeeper.credential_alteration import RECORDS_MAX, alter_credentials, judge
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.node import CredentialDeletion, CredentialUpsertion
 from doorkeeper.scram_users import ScramUsers
-from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
+from doorkeeper.state.store import StorageError
+from testkit.hand_store import HandStore
+from testkit.memory_logs import LogServices, memory_log
+from testkit.reconfigured import CONTEXT
 from testkit.scram import salted_password
+from testkit.state_logs import turns
 from testkit.stores import credential
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.results import Results
+    from doorkeeper.state.log import StateLog
 
 USERS = ScramUsers([credential("alice"), credential("alice", "SCRAM-SHA-512"), credential("bob")])
 
@@ -30,11 +46,13 @@ def put(
     return CredentialUpsertion(user, mechanism, iterations, b"salt", salted_password)
 
 
-def change(*items: CredentialDeletion | CredentialUpsertion) -> AlterCredentials:
-    return AlterCredentials(
-        deletions=tuple(each for each in items if isinstance(each, CredentialDeletion)),
-        upsertions=tuple(each for each in items if isinstance(each, CredentialUpsertion)),
-        finish=lambda _results: AlterUserScramCredentialsResponse(),
+def parted(
+    items: Sequence[CredentialDeletion | CredentialUpsertion],
+) -> tuple[list[CredentialDeletion], list[CredentialUpsertion]]:
+    """Return the deletions, and the upsertions."""
+    return (
+        [each for each in items if isinstance(each, CredentialDeletion)],
+        [each for each in items if isinstance(each, CredentialUpsertion)],
     )
 
 
@@ -42,12 +60,21 @@ def outcome(
     *items: CredentialDeletion | CredentialUpsertion,
 ) -> tuple[list[str], list[str], dict[str, tuple[int, str | None]]]:
     """Return who loses a credential, who gets one, and who is refused, with which words."""
-    found = altered(change(*items), USERS)
+    found = judge(USERS, *parted(items))
     return (
-        [key.user for key in found.deleted],
-        [key.user for key, _ in found.replaced],
+        [row.user for row in found.deleted],
+        [each.user for each in found.upserted],
         {user: (int(error.code), error.message) for user, error in found.errors.items()},
     )
+
+
+def alter(log: StateLog, *items: CredentialDeletion | CredentialUpsertion) -> asyncio.Task[Results]:
+    services: Any = LogServices(log)
+    return asyncio.ensure_future(alter_credentials(services, CONTEXT, *parted(items)))
+
+
+def codes(results: Results) -> list[int]:
+    return [error.code if isinstance(error, ApiError) else 0 for error in results.values]
 
 
 def test_deletions_and_upsertions_of_different_users_are_made() -> None:
@@ -104,16 +131,16 @@ def test_the_first_refusal_of_a_user_stays() -> None:
 
 
 @pytest.mark.parametrize("iterations", [4096, 16384])
-def test_what_is_stored_is_what_the_password_makes(iterations: int) -> None:
+async def test_what_is_stored_is_what_the_password_makes(iterations: int) -> None:
     """Both bounds are allowed; keys are those that a login with the password needs."""
-    for code, mechanism in ((1, "SCRAM-SHA-256"), (2, "SCRAM-SHA-512")):
-        word = salted_password(mechanism, "alice-secret", b"salt", iterations)
+    async with memory_log() as log:
+        for code, mechanism in ((1, "SCRAM-SHA-256"), (2, "SCRAM-SHA-512")):
+            word = salted_password(mechanism, "alice-secret", b"salt", iterations)
 
-        found = altered(change(put("alice", code, iterations, word)), USERS)
+            await alter(log, put("alice", code, iterations, word))
 
-        ((key, made),) = found.replaced
-        assert key == ("alice", mechanism)
-        assert made == credential_of(mechanism, "alice-secret", iterations, b"salt")
+            made = credential_of(mechanism, "alice-secret", iterations, b"salt")
+            assert log.state.credentials.credential(mechanism, "alice") == made
 
 
 def test_a_request_beyond_a_brokers_bound_changes_nothing() -> None:
@@ -125,3 +152,49 @@ def test_a_request_beyond_a_brokers_bound_changes_nothing() -> None:
     assert (deleted, replaced) == ([], [])
     assert set(errors.values()) == {(-1, None)}
     assert len(errors) == RECORDS_MAX + 2
+
+
+async def test_a_credential_counts_when_it_is_durable() -> None:
+    """Until then nobody logs in with it; one that is deleted counts until then."""
+    alice = credential("alice")
+    async with memory_log(store := HandStore(edit(CREDENTIAL, set=[alice]))) as log:
+        altering = alter(log, gone("alice"), put("bob"))
+        await turns()
+        assert log.state.credentials.names() == ["alice"]
+        assert not altering.done()
+        store.deliver()
+
+        assert codes(await altering) == [0, 0]
+        assert log.state.credentials.names() == ["bob"]
+
+    (entry,) = store.entries
+    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1")
+    edited = entry.change[CREDENTIAL]
+    assert edited.deleted == (alice,)
+    assert [row.user for row in edited.set] == ["bob"]
+
+
+async def test_requests_are_judged_on_those_before_them() -> None:
+    """A deletion sees the one before it; results are in the order in which users are named."""
+    async with memory_log() as log:
+        found = await asyncio.gather(
+            alter(log, put("alice"), put("carol")),
+            alter(log, put("bob"), gone("alice")),
+            alter(log, put("bob", 9), gone("alice"), gone("bob")),
+        )
+
+        assert [codes(each) for each in found] == [[0, 0], [0, 0], [91, 92]]
+        assert log.state.credentials.names() == ["bob", "carol"]
+
+
+async def test_what_is_not_stored_is_refused() -> None:
+    """A user who was refused anyway keeps that error; the next request finds what is durable."""
+    async with memory_log(store := HandStore()) as log:
+        lost = alter(log, gone("carol"), put("bob"))
+        await turns()
+        store.deliver(StorageError("disk full"))
+        errors = (await lost).values
+
+        assert [error.code for error in errors] == [91, ErrorCode.KAFKA_STORAGE_ERROR]
+        assert str(errors[1]) == "The change could not be stored."
+        assert log.state.credentials.names() == []

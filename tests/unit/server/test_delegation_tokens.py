@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authorizer.contract import AuthorizableRequestContext
 from doorkeeper.delegation_tokens import (
     TIME_MAX,
     Expiration,
@@ -19,7 +18,7 @@ from doorkeeper.delegation_tokens import (
     may_ask,
 )
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.node import RequestContext
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 
 ALICE, BOB, CAROL, DAVE = (Principal("User", name) for name in ("alice", "bob", "carol", "dave"))
 NOW = 1_700_000_000_000

@@ -1,16 +1,8 @@
-"""What a connection and its shell tell each other."""
+"""What a connection and its channel exchange."""
 
 from __future__ import annotations
 
-from doorkeeper.exchange import UPDATES, Peer
-from doorkeeper.node import (
-    AlterConfigs,
-    AlterCredentials,
-    ChangeToken,
-    ChangeTopics,
-    CreateAcls,
-    DeleteAcls,
-)
+from doorkeeper.exchange import Peer
 
 
 def test_a_peer_is_described_as_a_broker_does() -> None:
@@ -22,9 +14,3 @@ def test_a_peer_is_described_as_a_broker_does() -> None:
         " session=org.apache.kafka.network.Session@ff, listenerName=ListenerName(SASL),"
         " securityProtocol=SASL_PLAINTEXT, buffer=null, envelope=None)"
     )
-
-
-def test_updates_are_the_outcomes_that_are_no_answers() -> None:
-    """All of them are done by the shell before there is an answer."""
-    outcomes = {CreateAcls, DeleteAcls, ChangeTopics, AlterConfigs, AlterCredentials, ChangeToken}
-    assert outcomes == UPDATES

@@ -14,8 +14,8 @@ from doorkeeper.registry import (
     APIS,
     OPTIONAL,
     RegisteredTwice,
-    api,
     api_ranges,
+    apis,
     by_key,
     is_offered,
 )
@@ -80,8 +80,8 @@ def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
 
 def test_a_key_that_is_not_served_has_no_api() -> None:
     """Produce is a broker's affair."""
-    assert api(0) is None
-    assert api(29) is APIS[29]
+    assert apis().get(0) is None
+    assert apis().get(29) is APIS[29]
 
 
 @pytest.mark.parametrize("controller", [False, True])
@@ -99,9 +99,9 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
     added = {each.api_key for each in api_ranges(controller=False, optional=True)} - set(APIS)
 
     assert added == set(OPTIONAL) == {11}
-    assert api(11) is None
-    assert api(11, optional=True) is OPTIONAL[11]
-    assert api(29, optional=True) is APIS[29]
+    assert apis().get(11) is None
+    assert apis(optional=True).get(11) is OPTIONAL[11]
+    assert apis(optional=True).get(29) is APIS[29]
     assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
 
 

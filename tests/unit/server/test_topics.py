@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.node import Topic
+from doorkeeper.cluster import Topic
+from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.pieces import PIECE, finished
-from doorkeeper.storage.contract import StoredTopic
-from doorkeeper.topics import EMPTY, Topics, declared_id, let_go, replicas_of, topic_of
+from doorkeeper.topics import EMPTY, Topics, declared_id, let_go, replicas_of, row_of, topic_of
 from testkit.nodes import a_topic
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_a_change_makes_another_snapshot() -> None:
     """The old one stays as it was."""
     before = Topics.of([], [A])
 
-    after = before.changed(added=[B], removed=["a"])
+    after = before.changed([row_of(B)], [row_of(A)])
 
     assert (before.names(), after.names()) == (("a",), ("b",))
     assert (after.by_id(A.topic_id), after.by_id(B.topic_id)) == (None, B)
@@ -56,10 +56,10 @@ def test_changes_do_not_touch_what_is_declared() -> None:
     """They happen below it: to stored topics of the same name."""
     topics = Topics.of([DECLARED_B], [B])
 
-    assert topics.changed(removed=["b"]).get("b") is DECLARED_B
-    assert topics.changed(removed=["b"]).with_declared(EMPTY).get("b") is None
-    assert topics.changed(added=[B]).get("b") is DECLARED_B
-    assert topics.changed(removed=["nope"]).names() == ("b",)
+    assert topics.changed((), [row_of(B)]).get("b") is DECLARED_B
+    assert topics.changed((), [row_of(B)]).with_declared(EMPTY).get("b") is None
+    assert topics.changed([row_of(B)], ()).get("b") is DECLARED_B
+    assert topics.changed((), [row_of(A)]).names() == ("b",)
 
 
 def test_names_that_collide_are_known() -> None:
@@ -68,15 +68,15 @@ def test_names_that_collide_are_known() -> None:
 
     assert topics.colliding("a_b") == "a.b"
     assert topics.colliding("plain") is None
-    assert topics.changed(removed=["a.b"]).colliding("a_b") is None
-    assert topics.changed(added=[a_topic("x_y")]).colliding("x.y") == "x_y"
+    assert topics.changed((), [row_of(a_topic("a.b"))]).colliding("a_b") is None
+    assert topics.changed([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
 
 
 def test_deleting_one_of_two_that_collide_keeps_the_other_known() -> None:
     """A catalog may declare a name that collides with a stored one."""
     topics = Topics.of([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
 
-    assert topics.changed(removed=["a.b"]).colliding("a.b") == "a_b"
+    assert topics.changed((), [row_of(a_topic("a.b"))]).colliding("a.b") == "a_b"
 
 
 def test_a_layer_is_replaced_by_what_differs() -> None:
@@ -151,6 +151,7 @@ def test_a_row_of_the_store_is_a_topic() -> None:
     topic = topic_of(stored)
 
     assert topic[:5] == stored
+    assert row_of(topic) == stored
     assert topic.internal
     assert topic.origin is None
 

@@ -6,21 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup, restore
-from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.database import connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.migrations import MIGRATIONS, Migration
+from testkit.old_stores import create_old_store
 from testkit.stores import (
     NOW_MS,
     adding,
+    commit,
     fill,
     numbers_in,
     open_store,
     started_store,
-    submitting,
 )
 
 BACKUP = """
@@ -43,10 +44,10 @@ def target(tmp_path: Path) -> Path:
 async def test_another_process_backs_up_a_running_store(data_dir: Path, target: Path) -> None:
     """While the store is open and written, a backup has all that was acknowledged before it."""
     store = started_store(data_dir)
-    await submitting(store, adding(1, 2))
+    await commit(store, adding(1, 2))
 
     subprocess.run([sys.executable, "-c", BACKUP, str(data_dir), str(target)], check=True)
-    result = await submitting(store, adding(3))
+    result = await commit(store, adding(3))
     store.close()
 
     assert result == 2
@@ -71,7 +72,7 @@ async def test_a_store_that_was_killed_is_backed_up_with_its_wal(
 ) -> None:
     """What lies in the WAL only is in the backup too."""
     store = started_store(data_dir)
-    await submitting(store, adding(1, 2))
+    await commit(store, adding(1, 2))
     killed = data_dir.with_name("killed")
     shutil.copytree(data_dir, killed)  # what a kill leaves: all files as they are
     (killed / "doorkeeper.db-shm").unlink()
@@ -150,7 +151,7 @@ async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     store = started_store(data_dir)
-    await submitting(store, adding(2))
+    await commit(store, adding(2))
     killed = data_dir.with_name("killed")
     shutil.copytree(data_dir, killed)
     store.close()
@@ -184,8 +185,8 @@ async def test_a_wal_that_a_reader_holds_goes_aside(data_dir: Path, target: Path
     backup(data_dir, target)
     store = started_store(data_dir)
     reader = connect_readonly(data_dir / DATABASE_NAME)
-    reader.execute("BEGIN; SELECT count(*) FROM bindings")
-    await submitting(store, adding(*range(2, 1000)))
+    reader.execute("BEGIN; SELECT count(*) FROM item")
+    await commit(store, adding(*range(2, 1000)))
     store.close()
 
     aside = restore(target, data_dir, now_ms=now_ms)
@@ -209,7 +210,11 @@ async def test_restoring_is_refused_while_a_server_holds_the_store(
         restore(target, data_dir, now_ms=now_ms)
 
     store.close()
-    assert sorted(path.name for path in data_dir.iterdir()) == ["doorkeeper.db", "doorkeeper.lock"]
+    assert sorted(path.name for path in data_dir.iterdir()) == [
+        "doorkeeper.db",
+        "doorkeeper.identity",
+        "doorkeeper.lock",
+    ]
 
 
 async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None:
@@ -228,11 +233,13 @@ async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None
 
 def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) -> None:
     """A backup that this version could not open does not replace a store that it can."""
-    newer = Migration(4, lambda connection: connection.pragma("user_version", 4))
-    open_store(data_dir.with_name("newer"), migrations=(*MIGRATIONS, newer)).close()
+    open_store(data_dir.with_name("newer")).close()
     shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
+    newer = apsw.Connection(str(target))
+    newer.execute("UPDATE meta SET value = 5 WHERE key = 'schema_version'")
+    newer.close()
 
-    with pytest.raises(StorageError, match="schema version 4, made by a newer Doorkeeper"):
+    with pytest.raises(StorageError, match="schema version 5, made by a newer Doorkeeper"):
         restore(target, data_dir, now_ms=now_ms)
 
     assert not data_dir.exists()
@@ -261,5 +268,31 @@ async def test_restoring_makes_a_store_where_there_was_none(data_dir: Path, targ
 
     restored = open_store(data_dir.with_name("new"))
     assert aside is None
-    assert restored.cluster_id == store.cluster_id
+    assert restored.identity == store.identity
     restored.close()
+
+
+async def test_a_restored_store_is_the_one_that_is_known(data_dir: Path, target: Path) -> None:
+    """Though it is behind what was acknowledged, the server starts: restoring it was asked for."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    await fill(data_dir, adding(2))
+    identity_file = data_dir.with_name("identity")
+
+    restore(target, data_dir, now_ms=now_ms)
+    restore(target, data_dir, now_ms=now_ms, identity_file=identity_file)
+
+    assert numbers_in(data_dir) == [1]
+    assert identity_file.read_text() == (data_dir / "doorkeeper.identity").read_text()
+
+
+def test_a_backup_of_an_older_version_is_restored(data_dir: Path, tmp_path: Path) -> None:
+    """It has no id yet: the start that migrates it writes the identity file."""
+    create_old_store(tmp_path / "old", 3)
+    open_store(data_dir).close()
+
+    restore(tmp_path / "old" / DATABASE_NAME, data_dir, now_ms=now_ms)
+
+    assert not (data_dir / "doorkeeper.identity").exists()
+    open_store(data_dir).close()
+    assert (data_dir / "doorkeeper.identity").exists()

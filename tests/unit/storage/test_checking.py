@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.storage.checking import FINDINGS_MAX, findings
-from doorkeeper.storage.portable import LOG
+from doorkeeper.storage.portable import ITEM, LOG
 from doorkeeper.storage.portable_embedded import reading
 from testkit.portables import Held, fill_fully
 
@@ -50,6 +50,20 @@ def with_cell(at: int, cell: int, value: object) -> Callable[[list[Row]], list[R
     return change
 
 
+def with_row(kind: str, key: str, revision: int) -> Callable[[list[Row]], list[Row]]:
+    """Add an item with the value of the first one."""
+    return lambda rows: [*rows, (kind, key, rows[0][2], None, revision)]
+
+
+def without(kind: str) -> Callable[[list[Row]], list[Row]]:
+    return lambda rows: [row for row in rows if row[0] != kind]
+
+
+def changed(kind: str, cell: int, value: object) -> Callable[[list[Row]], list[Row]]:
+    """Change a cell of the first item of a kind."""
+    return lambda rows: with_cell([row[0] for row in rows].index(kind), cell, value)(rows)
+
+
 @pytest.mark.parametrize(
     ("table", "change", "text"),
     [
@@ -57,25 +71,22 @@ def with_cell(at: int, cell: int, value: object) -> Callable[[list[Row]], list[R
         (LOG, without_revision(4), "its newest revision is 3; the store's is 4"),
         (LOG, lambda rows: rows[:5] + rows[6:], "item 6 stands where item 5 belongs"),
         (LOG, lambda rows: rows[1:], "revision 1: item 1 stands where item 0 belongs"),
-        (LOG, with_cell(3, 2, 99), "revision 1: item 3 has the kind 99"),
-        (LOG, with_cell(1, 8, f"{0:022}"), "is made twice"),
-        ("bindings", lambda rows: rows[1:], "is not there; revision 1 set it"),
-        ("bindings", with_cell(0, 5, "10.9.9.9"), "is not what revision 1 says"),
-        ("bindings", with_cell(0, 8, 2), "is of revision 2; revision 1 set it last"),
-        ("bindings", with_cell(0, 8, 9), "is of revision 9, which is not there yet"),
-        ("bindings", lambda rows: [*rows, (f"{3:022}", *rows[0][1:])], "revision 4 deleted it"),
-        (
-            "bindings",
-            lambda rows: [*rows, ("other", *rows[0][1:])],
-            "'other' is of revision 1, whose log says nothing of it",
-        ),
-        ("bindings", lambda rows: [*rows, ("other", *rows[0][1:])], "are the same ACL"),
-        ("topics", with_cell(0, 1, "{}"), "topics: 'b' is not what revision 3 says"),
-        ("topics", lambda _: [], "topics: 'b' is not there; revision 3 set it"),
-        ("configs", with_cell(0, 2, "x"), "configs: '', 'k' is not what revision 2 says"),
-        ("credentials", lambda _: [], "is not there; revision 2 set it"),
-        ("credentials", with_cell(0, 6, 3), "is of revision 3; revision 2 set it last"),
-        ("tokens", with_cell(0, 1, "{}"), "tokens: 't2' is not what revision 2 says"),
+        (LOG, with_cell(-1, 3, f"{3:022}"), "which is not there"),
+        (ITEM, lambda rows: rows[1:], "is not there; revision 1 set it"),
+        (ITEM, with_cell(0, 2, "[]"), "is not what revision 1 says"),
+        (ITEM, with_cell(0, 4, 2), "is of revision 2; revision 1 set it last"),
+        (ITEM, with_cell(0, 4, 9), "is of revision 9, which is not there yet"),
+        (ITEM, with_row("acl", f"{3:022}", 1), "revision 4 deleted it"),
+        (ITEM, with_row("acl", "other", 1), "'other' is of revision 1, whose log says nothing"),
+        (ITEM, with_row("acl", "other", 1), "are the same ACL"),
+        (ITEM, with_row("later", "other", 1), "later: 'other' is of revision 1, whose log says"),
+        (ITEM, changed("topic", 2, "{}"), "topic: 'b' is not what revision 3 says"),
+        (ITEM, without("topic"), "topic: 'b' is not there; revision 3 set it"),
+        (ITEM, changed("config", 2, "x"), "is not what revision 2 says"),
+        (ITEM, without("credential"), "is not there; revision 2 set it"),
+        (ITEM, changed("credential", 4, 3), "is of revision 3; revision 2 set it last"),
+        (ITEM, changed("credential", 2, "x"), "is not what revision 2 says"),
+        (ITEM, changed("token", 2, "{}"), "token: 't2' is not what revision 2 says"),
     ],
 )
 async def test_each_fault_is_found(
@@ -87,6 +98,14 @@ async def test_each_fault_is_found(
     assert text in "\n".join(await findings(store))
 
 
+async def test_secrets_and_unknown_values_are_not_compared(store: Held) -> None:
+    """The log has no secrets, and no value where an older version did not write it."""
+    store.tables[ITEM] = changed("credential", 3, "[]")(store.tables[ITEM])
+    store.tables[LOG] = [(*row[:4], None, *row[5:]) for row in store.tables[LOG]]
+
+    assert await findings(store) == []
+
+
 async def test_faults_below_the_rows_come_first(store: Held) -> None:
     """What the database's own check says stands before the rest."""
     store.broken = ["the file is damaged"]
@@ -96,10 +115,10 @@ async def test_faults_below_the_rows_come_first(store: Held) -> None:
 
 async def test_a_store_that_is_wrong_all_over_is_told_briefly(store: Held) -> None:
     """Of many findings of one table the first are told, and how many more there are."""
-    row = store.tables["bindings"][0]
-    store.tables["bindings"] += [(f"other-{at}", *row[1:]) for at in range(100)]
+    row = store.tables[ITEM][0]
+    store.tables[ITEM] += [("acl", f"other-{at}", *row[2:]) for at in range(100)]
 
     found = await findings(store)
 
     assert len(found) == FINDINGS_MAX + 1
-    assert found[-1] == "bindings: and 180 more like these"
+    assert found[-1] == "acl: and 180 more like these"

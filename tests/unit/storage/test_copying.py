@@ -5,23 +5,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from doorkeeper.storage import schema
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.database import connect, connect_readonly
-from doorkeeper.storage.rows import append, log_rows
-from testkit.stores import NOW_MS, adding
+from testkit.stores import adding, append, create_tables
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "source.db"
     connection = connect(path)
-    connection.execute(schema.TABLES)
-    connection.execute(schema.VERSION_2)
-    connection.execute(schema.VERSION_3)
-    connection.pragma("application_id", schema.APPLICATION_ID)
-    append(connection, log_rows(adding(*range(5000)), 1, NOW_MS))
+    create_tables(connection)
+    append(connection, adding(*range(5000)), 1)
     connection.close()
     return path
 
@@ -29,7 +24,7 @@ def source(tmp_path: Path) -> Path:
 def count(path: Path) -> object:
     connection = apsw.Connection(str(path))
     try:
-        return connection.execute("SELECT count(*) FROM bindings").get
+        return connection.execute("SELECT count(*) FROM item").get
     finally:
         connection.close()
 
@@ -41,7 +36,7 @@ def test_writing_meanwhile_neither_stops_nor_enters_the_copy(source: Path, tmp_p
 
     def write_more(done: int, pages: int) -> None:
         calls.append((done, pages))
-        append(writer, log_rows(adding(10_000 + len(calls)), 1 + len(calls), NOW_MS))
+        append(writer, adding(10_000 + len(calls)), 1 + len(calls))
 
     copy_database(reader, tmp_path / "copy.db", write_more)
 

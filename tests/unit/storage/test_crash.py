@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from doorkeeper.kinds.declared import ACL
 from doorkeeper.storage.database import check_integrity, connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
 from testkit.stores import binding, open_store, query
@@ -34,29 +35,30 @@ def acknowledged_until_killed(data_dir: Path, first: int, lines: int) -> list[st
 def replayed(data_dir: Path) -> set[object]:
     """Return the ids that are left when the change log is followed from its beginning."""
     ids: set[object] = set()
-    log = query(data_dir, "SELECT kind, binding_id FROM change_log ORDER BY revision, item")
-    for kind, binding_id in log:
-        if kind == 1:
-            assert binding_id not in ids
-            ids.add(binding_id)
+    for deleted, key in query(
+        data_dir, "SELECT deleted, key FROM change_log ORDER BY revision, item"
+    ):
+        if deleted:
+            ids.remove(key)
         else:
-            ids.remove(binding_id)
+            assert key not in ids
+            ids.add(key)
     return ids
 
 
 def check(data_dir: Path, acknowledged: list[str]) -> None:
     """Compare a store with what was acknowledged, and with itself."""
     store = open_store(data_dir)
-    stored = list(store.bindings())
+    stored = list(store.rows(ACL))
     revision = store.revision
     store.close()
     reader = connect_readonly(data_dir / DATABASE_NAME)
     check_integrity(reader, data_dir / DATABASE_NAME)
     reader.close()
 
-    log = query(data_dir, "SELECT kind, binding_id, revision FROM change_log ORDER BY revision")
+    log = query(data_dir, "SELECT deleted, key, revision FROM change_log ORDER BY revision")
     assert [number for _, _, number in log] == list(range(1, revision + 1))
-    said = {f"{'+' if kind == 1 else '-'}{int(str(key))} {number}" for kind, key, number in log}
+    said = {f"{'-' if deleted else '+'}{int(str(key))} {number}" for deleted, key, number in log}
     assert set(acknowledged) <= said
     assert {found.binding_id for found in stored} == replayed(data_dir)
     assert all(found == binding(int(found.binding_id)) for found in stored)

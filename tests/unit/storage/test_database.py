@@ -3,13 +3,15 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import apsw
 import pytest
 
-from doorkeeper.storage import schema
-from doorkeeper.storage.contract import Change, StorageError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import (
     check_integrity,
     connect,
@@ -17,8 +19,7 @@ from doorkeeper.storage.database import (
     named,
     reason,
 )
-from doorkeeper.storage.rows import append, log_rows
-from testkit.stores import AUTHOR, NOW_MS, credential
+from testkit.stores import append, create_tables, credential
 
 
 def test_each_commit_is_synced_and_the_wal_is_used(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_an_error_of_the_disk_gives_its_code(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from doorkeeper.storage.contract import StorageError\n"
+        "from doorkeeper.state.store import StorageError\n"
         "from doorkeeper.storage.database import connect, named\n"
         "connection = connect(Path(sys.argv[1]))\n"
         "connection.pragma('journal_mode', 'off')\n"
@@ -167,25 +168,17 @@ def test_the_file_keeps_nothing_of_a_credential_that_is_gone(tmp_path: Path) -> 
     """Neither in the tables nor in what they no longer use: replaced, deleted, or in the log."""
     path = tmp_path / "doorkeeper.db"
     connection = connect(path)
-    for version in (schema.TABLES, schema.VERSION_2, schema.VERSION_3):
-        connection.execute(version)
-    made = [credential(f"user-{number:02}") for number in range(40)]
-    users = tuple(
-        (key, each._replace(stored_key=f"what checks the password of {key.user}".encode()))
-        for key, each in made
-    )
+    create_tables(connection)
+    users = [
+        credential(f"user-{at:02}")._replace(stored_key=f"what checks user {at:02}".encode())
+        for at in range(40)
+    ]
     gone, kept = users[:30], users[30:]
-    changes = (
-        Change(author=AUTHOR, credentials_set=users),
-        Change(author=AUTHOR, credentials_deleted=tuple(key for key, _ in gone)),
-    )
 
-    for revision, change in enumerate(changes, 1):
-        append(connection, log_rows(change, revision, NOW_MS))
+    append(connection, edit(CREDENTIAL, set=users), 1)
+    append(connection, edit(CREDENTIAL, deleted=gone), 2)
     connection.close()
 
     octets = path.read_bytes()
-    assert [key.user for key, each in kept if each.stored_key not in octets] == []
-    assert [key.user for key, each in gone if each.stored_key in octets] == []
-    written = [key.user for key, each in users if each.stored_key.hex().encode() in octets.lower()]
-    assert written == []
+    assert [each.user for each in kept if b64encode(each.stored_key) not in octets] == []
+    assert [each.user for each in gone if b64encode(each.stored_key) in octets] == []

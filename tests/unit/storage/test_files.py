@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import (
     companions,
     create_private,

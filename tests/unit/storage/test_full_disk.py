@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import check_integrity, connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
-from testkit.stores import adding, numbers_in, open_store, started_store, submitting
+from testkit.stores import adding, commit, numbers_in, open_store, started_store
+
+if TYPE_CHECKING:
+    from doorkeeper.storage.sqlite import SqliteStore
 
 CHANGE_BINDINGS = 50
 
@@ -34,6 +37,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+async def outcome(store: SqliteStore, *numbers: int) -> int | StorageError:
+    """Add bindings; return the revision, or the error."""
+    try:
+        return await commit(store, adding(*numbers))
+    except StorageError as error:
+        return error
+
+
 def numbers(change: int) -> range:
     return range(change * CHANGE_BINDINGS, (change + 1) * CHANGE_BINDINGS)
 
@@ -45,17 +56,16 @@ async def test_a_full_disk_fails_changes_and_loses_nothing(small_disk: Path) -> 
     store = started_store(data_dir)
     stored: list[int] = []
 
-    change, result = 0, await submitting(store, adding(*numbers(0)))
+    change, result = 0, await outcome(store, *numbers(0))
     while isinstance(result, int):
         stored += numbers(change)
         assert result == change + 1
         change += 1
-        result = await submitting(store, adding(*numbers(change)))
-    behind = [submitting(store, adding(10**6 + number)) for number in range(5)]
-    answers = await asyncio.gather(*behind)
-    revision = store.revision
+        result = await outcome(store, *numbers(change))
+    answers = [await outcome(store, 10**6 + number) for number in range(5)]
+    revision = change + sum(isinstance(answer, int) for answer in answers)
     (small_disk / "ballast").unlink()
-    again = await submitting(store, adding(10**7))
+    again = await outcome(store, 10**7)
     store.close()
 
     assert str(result) == f"{data_dir / DATABASE_NAME}: database or disk is full"
@@ -86,13 +96,13 @@ async def test_a_full_disk_stops_the_making_of_a_store_with_a_clear_error(
 async def test_a_database_at_its_limit_fails_changes_and_loses_nothing(data_dir: Path) -> None:
     """As on a full disk, by SQLite's own limit of pages, where nothing can be mounted."""
     store = started_store(data_dir)
-    pages = store._connection.pragma("page_count")
+    pages = store._writer.connection.pragma("page_count")
     assert isinstance(pages, int)
-    store._connection.pragma("max_page_count", pages + 20)
+    store._writer.connection.pragma("max_page_count", pages + 20)
 
-    results = [await submitting(store, adding(*numbers(change))) for change in range(20)]
-    store._connection.pragma("max_page_count", 10**6)
-    again = await submitting(store, adding(10**7))
+    results = [await outcome(store, *numbers(change)) for change in range(20)]
+    store._writer.connection.pragma("max_page_count", 10**6)
+    again = await outcome(store, 10**7)
     store.close()
 
     good = [result for result in results if isinstance(result, int)]

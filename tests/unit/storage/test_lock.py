@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import LOCK_NAME
 from doorkeeper.storage.lock import DataLock
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.migrations import MIGRATIONS
 from doorkeeper.storage.portable_embedded import reading, write
+from testkit.old_stores import create_old_store
 from testkit.portables import Held, fill_fully
 from testkit.stores import NOW_MS, adding, fill, numbers_in, open_store
 
@@ -33,7 +33,9 @@ async def test_what_is_read_is_what_is_written(data_dir: Path, tmp_path: Path) -
 
     after = await held(target)
     assert aside is None
-    assert (after.kept, after.tables) == (before.kept, before.tables)
+    assert after.tables == before.tables
+    assert after.kept == before.kept._replace(store_id=after.kept.store_id)
+    assert after.kept.store_id != before.kept.store_id
     assert (target / DATABASE_NAME).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in target.iterdir() if "copied" in path.name] == []
     await fill(target, adding(100))
@@ -83,7 +85,7 @@ async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path
     """An error in the middle leaves what was there, and nothing else."""
     await fill_fully(data_dir)
     before = await held(data_dir)
-    before.tables["bindings"].append(before.tables["bindings"][0])
+    before.tables["item"].append(before.tables["item"][0])
     target = tmp_path / "target"
     await fill(target, adding(1))
 
@@ -91,14 +93,18 @@ async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path
         await write(target, before.kept, before.rows, now_ms=NOW_MS, overwrite=True)
 
     assert numbers_in(target) == [1]
-    assert sorted(path.name for path in target.iterdir()) == [DATABASE_NAME, "doorkeeper.lock"]
+    assert sorted(path.name for path in target.iterdir()) == [
+        DATABASE_NAME,
+        "doorkeeper.identity",
+        "doorkeeper.lock",
+    ]
 
 
 async def test_what_cannot_be_read_is_told(data_dir: Path) -> None:
     """A folder without a store, and a store of an older schema, are errors."""
     with pytest.raises(StorageError, match="there is no store"):
         await held(data_dir)
-    open_store(data_dir, migrations=MIGRATIONS[:1]).close()
+    create_old_store(data_dir, 2)
     with pytest.raises(StorageError, match="schema version 2: migrate it first"):
         await held(data_dir)
 
@@ -110,7 +116,7 @@ async def test_damage_is_a_finding(data_dir: Path) -> None:
         assert await store.findings() == []
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
     connection.execute("PRAGMA writable_schema = ON")
-    connection.execute("UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'topics'")
+    connection.execute("UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'item'")
     connection.close()
 
     async with reading(data_dir, alone=False) as store:

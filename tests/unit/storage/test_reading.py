@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 
-from doorkeeper.storage.contract import Change, ConfigKey, StorageError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import read_acls
-from testkit.stores import AUTHOR, adding, binding, fill, open_store
+from testkit.old_stores import create_old_store
+from testkit.stores import adding, binding, config, fill, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEY = ConfigKey("", "super.users")
+    from doorkeeper.kinds.declared import StoredConfig
+
+SUPER_USERS = config("super.users", "User:x")
 
 
 async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_dir: Path) -> None:
     """What is durable is read, and nothing is written."""
-    await fill(data_dir, adding(1, 2), Change(author=AUTHOR, configs_set=((KEY, "User:x"),)))
+    await fill(data_dir, adding(1, 2), edit(CONFIG, set=[SUPER_USERS]))
     path = data_dir / DATABASE_NAME
     before = path.read_bytes()
     owner = open_store(data_dir)
@@ -28,19 +32,22 @@ async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_di
     found = read_acls(path)
 
     assert sorted(found.bindings) == [binding(1), binding(2)]
-    assert found.configs == [(KEY, "User:x")]
+    assert found.configs == [SUPER_USERS]
     owner.close()
     assert path.read_bytes() == before
 
 
-async def test_a_store_of_the_first_version_has_no_values(data_dir: Path) -> None:
-    """It needs no migration to be read."""
-    await fill(data_dir, adding(1))
-    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    connection.execute("UPDATE meta SET value = 1 WHERE key = 'schema_version'; DROP TABLE configs")
-    connection.close()
+@pytest.mark.parametrize(("version", "configs"), [(1, []), (2, [SUPER_USERS]), (3, [SUPER_USERS])])
+def test_an_older_store_is_read_as_it_is(
+    data_dir: Path, version: int, configs: list[StoredConfig]
+) -> None:
+    """It needs no migration to be read; the first version had no dynamic values."""
+    create_old_store(data_dir, version)
 
-    assert read_acls(data_dir / DATABASE_NAME) == ([binding(1)], [])
+    found = read_acls(data_dir / DATABASE_NAME)
+
+    assert [each.binding_id for each in found.bindings] == ["one"]
+    assert found.configs == configs
 
 
 def test_what_is_no_store_is_told(tmp_path: Path) -> None:

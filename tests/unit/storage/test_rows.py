@@ -1,97 +1,134 @@
+"""Changes as rows of the log, in few statements; and what the triggers make of them."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
 
-from doorkeeper.acl.model import AclOperation, Principal, ResourcePattern
-from doorkeeper.storage import schema
-from doorkeeper.storage.contract import (
-    Change,
-    ConfigKey,
-    StorageError,
-    StoredBinding,
-    StoredTopic,
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
 )
-from doorkeeper.storage.rows import (
-    ROWS_MAX,
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Edit, edit
+from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
+from doorkeeper.state.store import Entry, StorageError
+from doorkeeper.storage.rows import MANY, ROWS_MAX, SHARED_ROWS_MAX, execute, log_statements
+from doorkeeper.storage.sqlite import read_rows
+from testkit.stores import (
+    AUTHOR,
+    NOW_MS,
+    adding,
     append,
-    log_rows,
-    read_bindings,
-    read_configs,
-    read_credentials,
-    read_tokens,
-    read_topics,
-    topic_json,
-    topic_of,
+    binding,
+    config,
+    create_tables,
+    credential,
+    removing,
+    token,
+    topic,
 )
-from testkit.stores import AUTHOR, NOW_MS, adding, binding, credential, token, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.kind import Kind
 
 
 @pytest.fixture
 def connection() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
-    connection.execute(schema.TABLES)
-    connection.execute(schema.VERSION_2)
-    connection.execute(schema.VERSION_3)
+    create_tables(connection)
     yield connection
     connection.close()
 
 
-def test_removals_come_before_additions_in_the_log() -> None:
-    """A change that replaces is read as it happened; items are numbered from 0."""
-    change = Change(
-        author=AUTHOR,
-        bindings_added=(binding(2),),
-        bindings_removed=(binding(1),),
-        topics_added=(topic("new"),),
-        topics_removed=("old",),
-        topics_altered=(topic("kept"),),
-        configs_set=((ConfigKey("1", "super.users"), "User:a"),),
-        configs_deleted=(ConfigKey("", "max.connections"),),
-        credentials_set=(credential("new"),),
-        credentials_deleted=(credential("old")[0],),
-        tokens_set=(token("new"),),
-        tokens_deleted=("old",),
+def log(connection: apsw.Connection) -> list[tuple[object, ...]]:
+    return list(connection.execute("SELECT * FROM change_log ORDER BY revision, item"))
+
+
+def test_deletions_come_before_what_is_set(connection: apsw.Connection) -> None:
+    """A change that replaces is read as it happened; items are numbered from 0 in each revision."""
+    first = edit(ACL, set=[binding(1)]) | edit(TOPIC, set=[topic("old")])
+    second = edit(ACL, set=[binding(2)], deleted=[binding(1)]) | edit(
+        TOPIC, set=[topic("new")], deleted=[topic("old")]
     )
 
-    rows = log_rows(change, 9, NOW_MS)
+    entries = [Entry(revision, AUTHOR, each) for revision, each in ((8, first), (9, second))]
+    execute(connection, log_statements(entries, NOW_MS))
 
-    assert [row[:4] for row in rows] == [
-        (9, 0, schema.LogKind.BINDING_DELETED, NOW_MS),
-        (9, 1, schema.LogKind.BINDING_CREATED, NOW_MS),
-        (9, 2, schema.LogKind.TOPIC_DELETED, NOW_MS),
-        (9, 3, schema.LogKind.TOPIC_CREATED, NOW_MS),
-        (9, 4, schema.LogKind.TOPIC_ALTERED, NOW_MS),
-        (9, 5, schema.LogKind.CONFIG_DELETED, NOW_MS),
-        (9, 6, schema.LogKind.CONFIG_SET, NOW_MS),
-        (9, 7, schema.LogKind.CREDENTIAL_DELETED, NOW_MS),
-        (9, 8, schema.LogKind.CREDENTIAL_SET, NOW_MS),
-        (9, 9, schema.LogKind.TOKEN_DELETED, NOW_MS),
-        (9, 10, schema.LogKind.TOKEN_SET, NOW_MS),
+    assert [(*row[:4], row[6]) for row in log(connection)] == [
+        (8, 0, "acl", binding(1).binding_id, 0),
+        (8, 1, "topic", "old", 0),
+        (9, 0, "acl", binding(1).binding_id, 1),
+        (9, 1, "acl", binding(2).binding_id, 0),
+        (9, 2, "topic", "old", 1),
+        (9, 3, "topic", "new", 0),
     ]
-    assert {row[4:8] for row in rows} == {AUTHOR}
-    assert {len(row) for row in rows} == {21}
+    assert {row[7:] for row in log(connection)} == {(NOW_MS, *AUTHOR)}
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 31, 255, 256, 257, 1000])
+@pytest.mark.parametrize(
+    "count", [1, 2, 3, 31, MANY - 1, MANY, 255, 1000, SHARED_ROWS_MAX, SHARED_ROWS_MAX + 1, 2500]
+)
 def test_any_number_of_rows_is_stored(connection: apsw.Connection, count: int) -> None:
-    """Statements of fixed sizes store exactly the rows that were given."""
-    numbers = range(count)
+    """Creations, and a change that deletes all and creates others, of any size."""
+    added = adding(*range(count))
+    others = adding(*range(count, 2 * count))
+    replaced = {ACL: Edit(set=others[ACL].set, deleted=added[ACL].set)}
 
-    append(connection, log_rows(adding(*numbers), 1, NOW_MS))
+    append(connection, added, 1)
+    append(connection, replaced, 2)
 
-    assert set(read_bindings(connection)) == {binding(number) for number in numbers}
-    assert connection.execute("SELECT count(*) FROM change_log").get == count
+    assert set(read_rows(connection, ACL)) == set(others[ACL].set)
+    rows = log(connection)
+    assert [row[:2] for row in rows] == [
+        *((1, item) for item in range(count)),
+        *((2, item) for item in range(2 * count)),
+    ]
+    assert {row[7:] for row in rows} == {(NOW_MS, *AUTHOR)}
     assert not connection.in_transaction
 
 
-def test_prepared_statements_are_kept_for_the_largest_group(connection: apsw.Connection) -> None:
-    """The longest statement is short enough for apsw's cache: its second use is a hit."""
-    for revision in (1, 2):
-        numbers = range(revision * ROWS_MAX, (revision + 1) * ROWS_MAX)
-        append(connection, log_rows(adding(*numbers), revision, NOW_MS))
+def test_many_small_changes_are_one_statement() -> None:
+    """A group is one call into SQLite, as long as it has few rows."""
+    entries = [Entry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_MAX // 2)]
+
+    assert len(log_statements(entries, NOW_MS)) == 1
+
+
+def test_large_and_small_changes_keep_their_order(connection: apsw.Connection) -> None:
+    """A change that deletes what one before it set finds it, whatever their sizes."""
+    sizes = [1, MANY, 1, MANY * 3, 2]
+    changes: list[Change] = []
+    for size in sizes:
+        changes += [adding(*range(size)), removing(*range(size))]
+    changes.append(adding(7))
+    entries = [Entry(revision, AUTHOR, each) for revision, each in enumerate(changes, 1)]
+
+    execute(connection, log_statements(entries, NOW_MS))
+
+    assert list(read_rows(connection, ACL)) == [binding(7)]
+
+
+@pytest.mark.parametrize("size", [ROWS_MAX // 2, SHARED_ROWS_MAX])
+def test_prepared_statements_are_kept(connection: apsw.Connection, size: int) -> None:
+    """The longest statements are short enough for apsw's cache: their second use is a hit."""
+    for first in (1, size + 1):
+        if size == SHARED_ROWS_MAX:
+            append(connection, adding(*range(first, first + size)), first)
+        else:
+            numbers = range(first, first + size)
+            entries = [Entry(number, AUTHOR, adding(number)) for number in numbers]
+            execute(connection, log_statements(entries, NOW_MS))
 
     assert connection.cache_stats()["hits"] >= 1
     assert connection.cache_stats()["too_big"] == 0
@@ -110,165 +147,137 @@ NAMES = [
 ]
 
 
+@pytest.mark.parametrize("count", [1, MANY])
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_names_are_kept_exactly(connection: apsw.Connection, name: str) -> None:
+def test_names_are_kept_exactly(connection: apsw.Connection, name: str, count: int) -> None:
     """Any text without lone surrogates comes back as it was: NUL, emptiness and all."""
     _, (pattern, entry) = binding(1)
-    stored = StoredBinding(
-        "id",
-        binding(1).binding._replace(
-            pattern=pattern._replace(name=name),
-            entry=entry._replace(principal=f"User:{name}", host=name),
-        ),
-    )
-    made = StoredTopic(name, bytes(16), 1, 1, {name: name})
-    change = Change(author=AUTHOR, bindings_added=(stored,), topics_added=(made,))
+    stored = [
+        StoredBinding(
+            f"id-{at}",
+            binding(1).binding._replace(
+                pattern=pattern._replace(name=name),
+                entry=entry._replace(principal=f"User:{name}", host=name),
+            ),
+        )
+        for at in range(count)
+    ]
+    kept = topic("t")._replace(name=name, configs={name: name})
 
-    append(connection, log_rows(change, 1, NOW_MS))
+    append(connection, edit(ACL, set=stored) | edit(TOPIC, set=[kept]), 1)
 
-    assert list(read_bindings(connection)) == [stored]
-    assert list(read_topics(connection)) == [made]
+    assert sorted(read_rows(connection, ACL)) == sorted(stored)
+    assert list(read_rows(connection, TOPIC)) == [kept]
 
 
-def test_values_read_have_the_types_of_the_domain(connection: apsw.Connection) -> None:
-    """What is read is made of named tuples and enum members, not of plain tuples and numbers."""
-    append(connection, log_rows(adding(1), 1, NOW_MS))
+def test_every_code_is_kept(connection: apsw.Connection) -> None:
+    """All codes of Kafka come back as members of its enums, TwoPhaseCommit among them."""
+    stored = [
+        StoredBinding(
+            f"id-{kind}-{pattern}-{operation}-{permission}",
+            AclBinding(
+                ResourcePattern(kind, "name", pattern),
+                AccessControlEntry("User:a", "*", operation, permission),
+            ),
+        )
+        for kind in ResourceType
+        for pattern in PatternType
+        for operation in AclOperation
+        for permission in AclPermissionType
+    ]
 
-    (stored,) = read_bindings(connection)
+    append(connection, edit(ACL, set=stored), 1)
 
-    assert isinstance(stored, StoredBinding)
-    assert isinstance(stored.binding.pattern, ResourcePattern)
-    assert isinstance(stored.binding.entry.operation, AclOperation)
-    assert Principal.parse(stored.binding.entry.principal) == Principal("User", "user-1")
+    found = sorted(read_rows(connection, ACL))
+    assert found == sorted(stored)
+    assert isinstance(found[0].binding.entry.operation, AclOperation)
 
 
 def test_principals_that_repeat_are_one_object(connection: apsw.Connection) -> None:
     """A hundred thousand bindings of one principal hold its text once."""
-    append(connection, log_rows(adding(1, 18, 35), 1, NOW_MS))
+    append(connection, adding(1, 18, 35), 1)
 
-    principals = {id(stored.binding.entry.principal) for stored in list(read_bindings(connection))}
-
-    assert len(principals) == 1
-
-
-def test_operation_15_is_kept(connection: apsw.Connection) -> None:
-    """TwoPhaseCommit is stored and read as on a broker."""
-    _, (pattern, entry) = binding(1)
-    entry = entry._replace(operation=AclOperation.TWO_PHASE_COMMIT)
-    stored = StoredBinding("id", binding(1).binding._replace(pattern=pattern, entry=entry))
-
-    append(connection, log_rows(Change(author=AUTHOR, bindings_added=(stored,)), 1, NOW_MS))
-
-    assert list(read_bindings(connection)) == [stored]
-
-
-def test_a_code_that_kafka_does_not_have_is_damage(connection: apsw.Connection) -> None:
-    """A binding with operation 99 stops the reading with an error."""
-    append(connection, log_rows(adding(1), 1, NOW_MS))
-    connection.execute("UPDATE bindings SET operation = 99")
-
-    with pytest.raises(StorageError, match="a binding has the code 99"):
-        list(read_bindings(connection))
-
-
-def test_a_topics_id_has_kafkas_text_form() -> None:
-    """The JSON of a topic holds its id as 22 characters, and comes back as the same topic."""
-    made = topic("orders")
-
-    text = topic_json(made)
-
-    assert '"topic_id": "AAECAwQFBgcICQoLDA0ODw"' in text
-    assert topic_of("orders", text) == made
-
-
-def test_a_value_is_set_replaced_and_deleted(connection: apsw.Connection) -> None:
-    """The same key of all nodes and of one are two values; the last one written counts."""
-    of_all, of_one = ConfigKey("", "super.users"), ConfigKey("1", "super.users")
-    changes = (
-        Change(author=AUTHOR, configs_set=((of_all, "User:a"), (of_one, "User:b"))),
-        Change(author=AUTHOR, configs_set=((of_one, "User:\0c"),), configs_deleted=(of_all,)),
-    )
-
-    for revision, change in enumerate(changes, 1):
-        append(connection, log_rows(change, revision, NOW_MS))
-
-    assert list(read_configs(connection)) == [(of_one, "User:\0c")]
-    log = "SELECT name, config_key, config_value, author_principal FROM change_log"
-    assert list(connection.execute(f"{log} WHERE revision = 2 ORDER BY item")) == [
-        ("", "super.users", None, AUTHOR.principal),
-        ("1", "super.users", "User:\0c", AUTHOR.principal),
-    ]
+    assert len({id(each.binding.entry.principal) for each in list(read_rows(connection, ACL))}) == 1
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        Change(author=AUTHOR, configs_deleted=(ConfigKey("1", "absent"),)),
-        Change(author=AUTHOR, topics_altered=(topic("absent"),)),
-        Change(author=AUTHOR, credentials_deleted=(credential("absent")[0],)),
-        Change(author=AUTHOR, tokens_deleted=("absent",)),
-    ],
+    ("kind", "value"),
+    [(ACL, '[2,"n",3,"User:a","*",99,3]'), (ACL, "[]"), (ACL, "{"), (TOPIC, "7"), (TOKEN, "[1]")],
 )
-def test_what_is_not_there_cannot_be_changed(connection: apsw.Connection, change: Change) -> None:
-    """The log never says what the tables do not."""
-    with pytest.raises(apsw.ConstraintError, match="is not in the store"):
-        append(connection, log_rows(change, 1, NOW_MS))
+def test_a_row_that_cannot_be_decoded_is_damage(
+    connection: apsw.Connection, kind: Kind, value: str
+) -> None:
+    """Reading stops with an error."""
+    connection.execute("INSERT INTO item VALUES (?, 'key', ?, NULL, 1)", (kind.name, value))
+
+    with pytest.raises(StorageError, match="the store is damaged"):
+        list(read_rows(connection, kind))
 
 
-def test_an_altered_topic_keeps_its_place(connection: apsw.Connection) -> None:
-    """Its row has the new settings and the revision that altered it."""
-    changed = topic("orders")._replace(configs={"retention.ms": "1"})
-    append(connection, log_rows(Change(author=AUTHOR, topics_added=(topic("orders"),)), 1, NOW_MS))
+def test_rows_of_unknown_kinds_stay(connection: apsw.Connection) -> None:
+    """What a later version wrote is neither read nor touched."""
+    connection.execute("INSERT INTO item VALUES ('later', 'key', '[1]', NULL, 1)")
 
-    append(connection, log_rows(Change(author=AUTHOR, topics_altered=(changed,)), 2, NOW_MS))
+    append(connection, adding(1), 2)
 
-    assert list(read_topics(connection)) == [changed]
-    assert connection.execute("SELECT revision FROM topics").get == 2
+    assert list(read_rows(connection, ACL)) == [binding(1)]
+    assert connection.execute("SELECT value FROM item WHERE kind = 'later'").get == "[1]"
 
 
-def test_a_credential_is_set_replaced_and_deleted(connection: apsw.Connection) -> None:
-    """Each mechanism of a user is one credential; the last one written counts."""
-    of_256, of_512 = credential("a\0b"), credential("a\0b", "SCRAM-SHA-512", 8192)
-    replaced = (of_256[0], credential("other", iterations=16384)[1])
-    changes = (
-        Change(author=AUTHOR, credentials_set=(of_512, of_256, credential("bob"))),
-        Change(author=AUTHOR, credentials_set=(replaced,), credentials_deleted=(of_512[0],)),
-    )
+KEPT = (
+    (TOPIC, topic("a"), topic("a", 9)),
+    (CONFIG, config("k", "v\0w", "1"), config("k", "x", "1")),
+    (CREDENTIAL, credential("a\0b"), credential("a\0b", iterations=8192)),
+    (TOKEN, token("t"), token("t", "User:bob")),
+)
 
-    append(connection, log_rows(changes[0], 1, NOW_MS))
-    assert list(read_credentials(connection)) == [of_256, of_512, credential("bob")]
-    append(connection, log_rows(changes[1], 2, NOW_MS))
 
-    assert list(read_credentials(connection)) == [replaced, credential("bob")]
+@pytest.mark.parametrize(("kind", "row", "other"), KEPT)
+def test_a_row_is_set_replaced_and_deleted(
+    connection: apsw.Connection, kind: Kind, row: object, other: object
+) -> None:
+    """The last one written counts; its revision stands beside it; the log has all three."""
+    append(connection, edit(kind, set=[row]), 1)
+    assert list(read_rows(connection, kind)) == [row]
+
+    append(connection, edit(kind, set=[other]), 2)
+    assert list(read_rows(connection, kind)) == [other]
+    assert connection.execute("SELECT revision FROM item").get == 2
+
+    append(connection, edit(kind, deleted=[other]), 3)
+    assert list(read_rows(connection, kind)) == []
+    values = [row[4] for row in log(connection)]
+    assert values == [kind.encode(each).value for each in (row, other, other)]
+
+
+@pytest.mark.parametrize(("kind", "row", "_other"), KEPT)
+@pytest.mark.parametrize("others", [0, MANY])
+def test_what_is_not_there_cannot_be_deleted(
+    connection: apsw.Connection, kind: Kind, row: object, _other: object, others: int
+) -> None:
+    """The log never says what the items do not: nothing of the change stays."""
+    append(connection, edit(ACL, set=map(binding, range(MANY))), 1)
+    change = {**removing(*range(others)), **edit(kind, deleted=[row])}
+
+    with pytest.raises(apsw.ConstraintError, match="a row to delete is not in the store"):
+        append(connection, change, 2)
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+    assert len(list(read_rows(connection, ACL))) == MANY
+    assert len(log(connection)) == MANY
 
 
 @pytest.mark.parametrize("count", [1, 300])
-def test_the_log_keeps_nothing_that_a_password_can_be_tried_on(
-    connection: apsw.Connection, count: int
-) -> None:
-    """It says whose credential of which mechanism was set, and by whom; salt and keys are gone."""
-    made = tuple(credential(f"user-{number:03}") for number in range(count))
+def test_the_log_keeps_no_secret(connection: apsw.Connection, count: int) -> None:
+    """It has whose credential of which mechanism was set and deleted; salt and keys are gone."""
+    users = [credential(f"user-{number:03}") for number in range(count)]
 
-    append(connection, log_rows(Change(author=AUTHOR, credentials_set=made), 1, NOW_MS))
+    append(connection, edit(CREDENTIAL, set=users), 1)
+    assert sorted(read_rows(connection, CREDENTIAL)) == users
+    append(connection, edit(CREDENTIAL, deleted=users), 2)
 
-    rows = list(connection.execute("SELECT * FROM change_log ORDER BY item"))
-    assert len(rows) == count
-    assert [row[10] for row in rows] == [key.user for key, _ in made]
-    assert {row[19:] for row in rows} == {("SCRAM-SHA-256", None)}
-    assert {row[4] for row in rows} == {AUTHOR.principal}
-    _, salt_of_first = made[0]
-    assert salt_of_first.salt.hex() not in str(rows)
-
-
-def test_a_token_is_made_renewed_and_deleted(connection: apsw.Connection) -> None:
-    """Times change in place; renewers with commas and accents come back as they were."""
-    renewed = token("one")._replace(expiry_ms=NOW_MS + 1)
-
-    append(
-        connection, log_rows(Change(author=AUTHOR, tokens_set=(token("two"), token("one"))), 1, 0)
-    )
-    assert list(read_tokens(connection)) == [token("one"), token("two")]
-    change = Change(author=AUTHOR, tokens_set=(renewed,), tokens_deleted=("two",))
-    append(connection, log_rows(change, 2, NOW_MS))
-
-    assert list(read_tokens(connection)) == [renewed]
+    rows = log(connection)
+    assert len(rows) == 2 * count
+    assert {row[5] for row in rows} == {None}
+    assert {row[4] for row in rows} == {"[null,null,null,4096]"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import COLUMNS, LOG, Header, Row
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.transfer import Reader, Sum, compare
@@ -51,7 +51,7 @@ async def test_one_cell_makes_a_difference(store: Held, table: str) -> None:
     sums = await sums_of(store)
     rows = store.tables[table]
 
-    for wrong in (changed(rows, 0, 2, "x"), rows[1:], [*rows, rows[0]]):
+    for wrong in (changed(rows, 0, 4, "x"), rows[1:], [*rows, rows[0]]):
         store.tables[table] = wrong
         with pytest.raises(StorageError, match=f"held: {table} has {len(wrong)} rows, source has"):
             await compare("source", sums, store.kept, store, None)

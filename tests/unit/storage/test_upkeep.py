@@ -9,9 +9,8 @@ from structlog.testing import capture_logs
 
 from doorkeeper.storage import schema
 from doorkeeper.storage.database import connect
-from doorkeeper.storage.rows import append, log_rows
 from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, PRUNE_INTERVAL_MS, Upkeep, prune
-from testkit.stores import NOW_MS, adding
+from testkit.stores import NOW_MS, adding, append, create_tables
 
 if TYPE_CHECKING:
     import apsw
@@ -32,9 +31,7 @@ class Clock:
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection = connect(tmp_path / "doorkeeper.db")
-    connection.execute(schema.TABLES)
-    connection.execute(schema.VERSION_2)
-    connection.execute(schema.VERSION_3)
+    create_tables(connection)
     yield connection
     connection.close()
 
@@ -44,7 +41,13 @@ def log(connection: apsw.Connection, *times_ms: int, items: int = 1) -> None:
     first = schema.last_revision(connection) + 1
     for revision, time_ms in enumerate(times_ms, first):
         numbers = range(revision * 10_000, revision * 10_000 + items)
-        append(connection, log_rows(adding(*numbers), revision, time_ms))
+        append(connection, adding(*numbers), revision, time_ms)
+
+
+def work(upkeep: Upkeep) -> bool:
+    """Do what is due while nothing waits; say whether there may be more to do at once."""
+    due = upkeep.due(is_idle=True)
+    return due is not None and due()
 
 
 def revisions(connection: apsw.Connection) -> list[object]:
@@ -62,13 +65,13 @@ def test_old_revisions_go(connection: apsw.Connection) -> None:
     assert not prune(connection, before_ms=30)
 
 
-def test_bindings_stay_when_their_row_in_the_log_goes(connection: apsw.Connection) -> None:
+def test_rows_stay_when_their_row_in_the_log_goes(connection: apsw.Connection) -> None:
     """Pruning touches the log only."""
     log(connection, 10, 20, 30)
 
     prune(connection, before_ms=30)
 
-    assert connection.execute("SELECT count(*) FROM bindings").get == 3
+    assert connection.execute("SELECT count(*) FROM item").get == 3
 
 
 def test_the_newest_revision_stays_for_ever(connection: apsw.Connection) -> None:
@@ -119,9 +122,18 @@ def test_pruning_is_off_without_a_limit(connection: apsw.Connection) -> None:
     log(connection, 10, 20)
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
 
-    assert not upkeep.when_idle()
+    assert not work(upkeep)
 
     assert revisions(connection) == [1, 2]
+
+
+def test_changes_that_wait_come_first(connection: apsw.Connection) -> None:
+    """Pruning is not due while something waits to be written."""
+    log(connection, 10, 20)
+    upkeep = Upkeep(connection, now_ms=Clock(), retention_days=0)
+
+    assert upkeep.due(is_idle=False) is None
+    assert upkeep.due(is_idle=True) is not None
 
 
 def test_pruning_runs_once_an_hour(connection: apsw.Connection) -> None:
@@ -130,14 +142,14 @@ def test_pruning_runs_once_an_hour(connection: apsw.Connection) -> None:
     upkeep = Upkeep(connection, now_ms=clock, retention_days=5)
     log(connection, NOW_MS - 6 * DAY_MS, NOW_MS - 5 * DAY_MS, NOW_MS)
 
-    assert upkeep.when_idle()
-    assert not upkeep.when_idle()
+    assert work(upkeep)
+    assert not work(upkeep)
     assert revisions(connection) == [2, 3]
 
     clock.ms += PRUNE_INTERVAL_MS - 1
-    assert not upkeep.when_idle()
+    assert not work(upkeep)
     clock.ms += 1
-    assert upkeep.when_idle()
+    assert work(upkeep)
     assert revisions(connection) == [3]
 
 
@@ -150,8 +162,8 @@ def test_a_prune_that_fails_is_said_and_waits_for_its_next_turn(
     connection.pragma("query_only", True)
 
     with capture_logs() as lines:
-        assert not upkeep.when_idle()
-        assert not upkeep.when_idle()
+        assert not work(upkeep)
+        assert not work(upkeep)
 
     assert [line["event"] for line in lines] == ["store_prune_failed"]
     assert "readonly" in lines[0]["error"]
@@ -168,10 +180,10 @@ def test_a_checkpoint_comes_after_enough_pages(connection: apsw.Connection, tmp_
     database = tmp_path / "doorkeeper.db"
 
     write_pages(connection, CHECKPOINT_PAGES // 2)
-    upkeep.after_commit()
+    work(upkeep)
     before = database.stat().st_size
     write_pages(connection, CHECKPOINT_PAGES // 2)
-    upkeep.after_commit()
+    work(upkeep)
 
     assert before < CHECKPOINT_PAGES * 4096 / 2
     assert database.stat().st_size >= CHECKPOINT_PAGES * 4096
@@ -183,7 +195,7 @@ def test_the_wal_does_not_grow_without_bound(connection: apsw.Connection, tmp_pa
 
     for _ in range(40):
         write_pages(connection, CHECKPOINT_PAGES // 4)
-        upkeep.after_commit()
+        work(upkeep)
 
     wal = tmp_path / "doorkeeper.db-wal"
     assert wal.stat().st_size < 2 * CHECKPOINT_PAGES * 4096
@@ -196,7 +208,7 @@ def test_a_checkpoint_that_fails_is_said(connection: apsw.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
 
     with capture_logs() as lines:
-        upkeep.after_commit()
+        work(upkeep)
 
     assert [line["event"] for line in lines] == ["store_checkpoint_failed"]
     assert "locked" in lines[0]["error"]

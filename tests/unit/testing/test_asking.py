@@ -14,7 +14,8 @@ from doorkeeper.testing.asking import allowed_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.authorizer.contract import Action, AuthorizableRequestContext
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 QUESTION = Question("User:a", "10.0.0.7", AclOperation.READ, ResourceType.TOPIC, "t")
 

@@ -9,8 +9,9 @@ import pytest
 
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.dynamic_values import DynamicValues
+from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import settled
-from doorkeeper.config.properties import Entry
+from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC
 from doorkeeper.testing.configuration import (
     Configuration,
     configuration_of,
@@ -93,10 +94,10 @@ def test_the_store_begins_with_acls_topics_and_credentials() -> None:
 
     change = initial_change(given, credentials_of(given))
 
-    assert [each.binding for each in change.bindings_added] == [own]
-    topics = [(each.name, each.partitions, each.configs) for each in change.topics_added]
+    assert [row.binding for row in change[ACL].set] == [own]
+    topics = [(row.name, row.partitions, row.configs) for row in change[TOPIC].set]
     assert topics == [("a", 3, {}), ("b", 2, {"retention.ms": "5"})]
-    assert {tuple(key) for key, _ in change.credentials_set} == {
+    assert {row[:2] for row in change[CREDENTIAL].set} == {
         (user, mechanism)
         for user in ("admin", "alice")
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.config.shared_store import password_in
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

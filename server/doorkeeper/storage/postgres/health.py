@@ -1,14 +1,16 @@
-"""How a node stands with the store that it shares: what readiness, metrics and the log tell."""
+"""How a node stands with the store that it shares: for readiness, metrics and the log."""
 
 from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.state.store import StoreReplaced
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.logger import Logger
 
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 5.0
@@ -35,63 +37,67 @@ class BackOff:
 
 FOLLOWER: Final = "follower"
 WRITER: Final = "writer"
-"""Who asks the store. A database that takes no writes still answers those who follow it."""
+"""The connections of a node. A database that takes no writes still answers a follower."""
 
 
 class Health:
-    """Whether the store answers, and since when what the node knows is the newest there is."""
+    """Why the store cannot be used at the moment, by connection; logs when that changes."""
 
     def __init__(self, clock: Callable[[], float], log: Logger, name: str) -> None:
         """Begin with a store that was just read. ``clock`` is steady, in seconds."""
         self._clock = clock
         self._log = log
         self._name = name
-        self._confirmed_s = clock()
-        self._lost_by: set[str] = set()
+        self._lost_by: dict[str, BaseException] = {}
         self._away_since_s = 0.0
-        self.head_revision = 0
-        """The newest revision that anybody is known to have written."""
+        self.is_replaced = False
 
     @property
-    def is_reachable(self) -> bool:
-        """Say whether the store answered everybody the last time it was asked."""
-        return not self._lost_by
+    def problem(self) -> str | None:
+        """Return why the store cannot be used; None where it answers every connection."""
+        for error in self._lost_by.values():
+            return reason(error)
+        return None
 
     def is_lost_by(self, who: str) -> bool:
-        """Say whether the store did not answer somebody the last time."""
+        """Say whether the store did not answer a connection the last time."""
         return who in self._lost_by
 
-    @property
-    def age_s(self) -> float:
-        """Return how old what the node decides from may be: since when nobody has confirmed it."""
-        return self._clock() - self._confirmed_s
-
-    def confirmed(self) -> None:
-        """Note that the node has everything up to the head."""
-        self._confirmed_s = self._clock()
-
     def answered(self, who: str) -> None:
-        """Note that the store does what somebody asks of it."""
+        """Note that the store does what a connection asks of it."""
         if who not in self._lost_by:
             return
-        self._lost_by.discard(who)
-        if self.is_reachable:
+        del self._lost_by[who]
+        if not self._lost_by:
+            self.is_replaced = False
             away_s = self._clock() - self._away_since_s
             self._log.info("the store is back", store=self._name, away_s=round(away_s, 3))
 
     def lost(self, who: str, error: BaseException) -> None:
-        """Note that the store does not answer somebody; told once, until it answers everybody."""
-        if self.is_reachable:
+        """Note that the store does not answer a connection; logged once, until it answers all."""
+        if not self._lost_by:
             self._away_since_s = self._clock()
+        if isinstance(error, StoreReplaced):
+            if not self.is_replaced:
+                self.is_replaced = True
+                self._log.error(
+                    "this is not the store that the node knows: decisions go on from what is"
+                    " known, changes fail",
+                    store=self._name,
+                    cause=reason(error),
+                )
+        elif not self._lost_by:
             self._log.error(
                 "the store is away: decisions go on from what is known, changes wait",
                 store=self._name,
                 cause=reason(error),
             )
-        self._lost_by.add(who)
+        self._lost_by[who] = error
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, in one line; some say nothing but their name."""
+    """Return what an error says, in one line; the name of its class where it is not ours."""
     text = " ".join(str(error).split())
+    if isinstance(error, StoreReplaced):
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -20,15 +20,16 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from doorkeeper.node import Member
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.cluster import Member
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.health import BackOff, reason
 from doorkeeper.storage.postgres.losing import LOST, ended
+from doorkeeper.storage.postgres.schema import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.logger import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
@@ -37,6 +38,7 @@ CHANNEL: Final = "doorkeeper_nodes"
 LOOK_S: Final = 0.1
 """How often a process that waits for its id looks whether the other one still beats."""
 
+_STORE_ID: Final = "SELECT value FROM doorkeeper.meta WHERE key = 'store_id'"
 _ENTER: Final = """
 INSERT INTO doorkeeper.node AS old (node_id, run, started_at, seen_at, leaves_at, about)
 VALUES ($1, $2, now(), now(), now() + $3 * interval '1 second', $4)
@@ -72,6 +74,17 @@ async def live(connection: asyncpg.Connection) -> list[Member]:
     return [_member_of(node_id, text) for node_id, text in await connection.fetch(_LIVE)]
 
 
+async def live_ids(connection: asyncpg.Connection) -> list[int]:
+    """Return the ids of the live nodes, in order."""
+    return [row["node_id"] for row in await connection.fetch(_LIVE)]
+
+
+async def live_before(connection: asyncpg.Connection, version: int) -> list[int]:
+    """Return the live nodes that know less than a schema version, by id."""
+    rows = await connection.fetch(_LIVE)
+    return [node_id for node_id, text in rows if json.loads(text).get("schema", 1) < version]
+
+
 async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None:
     """Say that a node has stopped."""
     await connection.execute(_LEAVE, node_id, run)
@@ -80,7 +93,7 @@ async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None
 
 def _text_of(member: Member) -> str:
     about = {"addresses": member.addresses, "rack": member.rack, "secret": member.secret}
-    return json.dumps(about)
+    return json.dumps({**about, "schema": VERSION})
 
 
 def _member_of(node_id: int, text: str) -> Member:
@@ -115,6 +128,7 @@ class Membership:
         self._bell = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
+        self._store_id: object = None
         self._fault = ""
         self._log = log
 
@@ -128,6 +142,7 @@ class Membership:
         try:
             connection = await self._connect()
             try:
+                self._store_id = await connection.fetchval(_STORE_ID)
                 await self._take_place(connection)
                 self._take(await live(connection))
             finally:
@@ -186,6 +201,9 @@ class Membership:
                     connection = await self._connect()
                 try:
                     async with asyncio.timeout(self._timeout_s / 3):
+                        if await connection.fetchval(_STORE_ID) != self._store_id:
+                            # The nodes of another cluster are not ours, nor are we theirs.
+                            raise ConnectionError("this is another store")
                         await connection.add_listener(CHANNEL, self._ring)
                     while True:
                         async with asyncio.timeout(self._timeout_s / 3):

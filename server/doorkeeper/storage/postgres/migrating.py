@@ -1,41 +1,40 @@
-"""Making the schema, and bringing an older one up to date.
+"""Creating the schema, and bringing an older one up to date.
 
-alembic keeps the order of the migrations and turns them into SQL; it never connects. The SQL runs
-in one transaction over the connection that everything else uses, so what ``--dry-run`` prints is
-what would run, and a migration that fails leaves nothing. It is imported here only: the server
-needs it for a new, empty database, and not again.
+A migration is SQL alone. It runs in one transaction under an advisory lock, so what ``--dry-run``
+prints is what would run, and a migration that fails leaves nothing.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-from importlib.resources import files
-from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.storage.contract import StorageError
-from doorkeeper.storage.postgres.connecting import INSTALL
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.postgres.membership import live_before
 from doorkeeper.storage.postgres.schema import (
     SCHEMA,
+    TABLES,
     VERSION,
     check_usable,
+    meta,
     schema_state,
     set_meta,
 )
+from doorkeeper.storage.postgres.version_1 import CONTRACT, EXPAND
+from doorkeeper.uuids import random_uuid
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import asyncpg
 
+STEPS: Final[Mapping[int, str]] = {2: EXPAND}
+"""The SQL that leads to each schema version from the one before."""
+
 _LOCK: Final = 0x446F6F72
-"""``Door``: the key of the advisory lock that whoever migrates holds."""
+"""``Door``: the key of the advisory lock that a migration holds."""
 
 _HAS_SCHEMA: Final = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"
-_MAKE_SCHEMA: Final = f"CREATE SCHEMA {SCHEMA}"
 
 
 class Migrated(NamedTuple):
@@ -46,51 +45,16 @@ class Migrated(NamedTuple):
     statements: str
 
 
-def sql_between(
-    before: int, after: int, versions: tuple[Path, ...] = (), *, new_schema: bool = True
-) -> str:
-    """Return the SQL from one schema version to another; from 0 for an empty database.
-
-    ``versions`` are folders with more migrations than ours. ``new_schema`` says whether the first
-    one makes the schema ``doorkeeper`` too.
-
-    Raises:
-        StorageError: alembic is not installed.
-
-    """
-    # It tells of each of its own plug-ins, from its import on.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    try:
-        from alembic import command  # noqa: PLC0415 - takes half a second, and is needed once
-        from alembic.config import Config  # noqa: PLC0415
-    except ImportError as error:
-        raise StorageError(
-            f"the tables of a shared store are made by the extra postgres: {INSTALL}"
-            f" ({error.name or error} is missing)"
-        ) from error
-
+def sql_between(before: int, after: int, steps: Mapping[int, str] = STEPS) -> str:
+    """Return the SQL from one schema version to another; before 1 there is no migration."""
     if before == after:
         return ""
-    written = StringIO()
-    here = Path(str(files("doorkeeper.storage.postgres"))) / "migrations"
-    config = Config(output_buffer=written, stdout=StringIO())
-    config.set_main_option("script_location", _escaped(here))
-    config.set_main_option("path_separator", "os")
-    locations = (here / "versions", *versions)
-    config.set_main_option("version_locations", os.pathsep.join(map(_escaped, locations)))
-    span = f"{after:04}" if before == 0 else f"{before:04}:{after:04}"
-    command.upgrade(config, span, sql=True)
-    makes_schema = before == 0 and new_schema
-    return (f"{_MAKE_SCHEMA};\n\n" if makes_schema else "") + written.getvalue()
-
-
-def _escaped(path: Path) -> str:
-    """Return a path as a value in alembic's configuration, where % begins a name."""
-    return str(path).replace("%", "%%")
+    done = f"UPDATE doorkeeper.meta SET value = '{after}' WHERE key = 'schema_version';\n"  # noqa: S608 - a number of ours
+    return "".join([steps[version] for version in range(before + 1, after + 1)]) + done
 
 
 async def planned(
-    connection: asyncpg.Connection, *, version: int = VERSION, versions: tuple[Path, ...] = ()
+    connection: asyncpg.Connection, *, version: int = VERSION, steps: Mapping[int, str] = STEPS
 ) -> Migrated:
     """Return what ``migrate`` would do.
 
@@ -99,29 +63,28 @@ async def planned(
 
     """
     state = await schema_state(connection)
-    before = 0 if state is None else state.version
-    if before > version:
+    if state is None:
+        has_schema = await connection.fetchval(_HAS_SCHEMA, SCHEMA)
+        create = "" if has_schema else f"CREATE SCHEMA {SCHEMA};\n"
+        return Migrated(0, VERSION, create + TABLES)
+    if state.version > version:
         raise StorageError(
-            f"the store has schema version {before}, made by a newer Doorkeeper; {__version__}"
-            f" migrates to schema version {version}"
+            f"the store has schema version {state.version}, made by a newer Doorkeeper;"
+            f" {__version__} migrates to schema version {version}"
         )
-    has_schema = await connection.fetchval(_HAS_SCHEMA, SCHEMA)
-    return Migrated(
-        before, version, sql_between(before, version, versions, new_schema=not has_schema)
-    )
+    return Migrated(state.version, version, sql_between(state.version, version, steps))
 
 
 async def migrate(
     connection: asyncpg.Connection,
+    random_bytes: Callable[[int], bytes],
     *,
-    cluster_id: Callable[[], str],
-    salt_key: Callable[[], bytes],
     version: int = VERSION,
-    versions: tuple[Path, ...] = (),
+    steps: Mapping[int, str] = STEPS,
 ) -> Migrated:
-    """Make the schema, or bring it up to date, in one transaction; of two at once one waits.
+    """Create the schema, or bring it up to date, in one transaction; of two at once one waits.
 
-    A new store gets a cluster id and a salt key.
+    A new store gets a cluster id, a store id and a salt key.
 
     Raises:
         StorageError: the schema is newer than this code, or damaged.
@@ -129,31 +92,61 @@ async def migrate(
     """
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        done = await planned(connection, version=version, versions=versions)
+        done = await planned(connection, version=version, steps=steps)
         if done.statements:
-            await connection.execute(done.statements)
+            await connection.execute(done.statements, timeout=MIGRATION_S)
         if done.before == 0:
-            await set_meta(connection, "cluster_id", cluster_id())
-            await set_meta(connection, "salt_key", salt_key().hex())
+            await set_meta(connection, "cluster_id", random_uuid(random_bytes))
+            await set_meta(connection, "salt_key", random_bytes(32).hex())
             await set_meta(connection, "created_by", __version__)
+        if "store_id" not in await meta(connection):
+            await set_meta(connection, "store_id", random_uuid(random_bytes))
     return done
 
 
+MIGRATION_S: Final = 3_600.0
+"""How long a migration may take; a server's statements have seconds."""
+
+
 async def prepare(
-    connection: asyncpg.Connection,
-    *,
-    cluster_id: Callable[[], str],
-    salt_key: Callable[[], bytes],
+    connection: asyncpg.Connection, random_bytes: Callable[[int], bytes], *, create: bool = True
 ) -> None:
-    """Make the schema in an empty database; check the one that is there.
+    """Create the schema in an empty database, where that is allowed; check the one that is there.
 
     Raises:
-        StorageError: it must be migrated first, or is too new, or damaged.
+        StorageError: there is none, or it must be migrated first, is too new, or damaged.
 
     """
     state = await schema_state(connection)
     if state is None:
-        await migrate(connection, cluster_id=cluster_id, salt_key=salt_key)
+        if not create:
+            raise StorageError("there is no store in this database")
+        await migrate(connection, random_bytes)
         state = await schema_state(connection)
         assert state is not None
     check_usable(state)
+
+
+async def finish(connection: asyncpg.Connection) -> bool:
+    """Remove what the version before needs; say whether there was anything.
+
+    Raises:
+        StorageError: nodes of that version live, or the schema is not of this version.
+
+    """
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        state = await schema_state(connection)
+        if state is None:
+            raise StorageError("there is no store in this database")
+        check_usable(state)
+        if state.min_reader >= VERSION:
+            return False
+        older = await live_before(connection, VERSION)
+        if older:
+            ids = ", ".join(map(str, older))
+            raise StorageError(f"the nodes {ids} are of an older version: upgrade or stop them")
+        await connection.execute(CONTRACT, timeout=MIGRATION_S)
+        for key in ("min_reader", "min_writer"):
+            await set_meta(connection, key, str(VERSION))
+    return True

@@ -1,34 +1,29 @@
 """The tables of the shared store, and which versions of Doorkeeper may use them.
 
-All lie in the schema ``doorkeeper`` of the database; ``migrations/versions`` makes them. As in the
-embedded store, ``change_log`` is what is written: a trigger for each statement carries its rows
-into the other tables, moves ``head`` and rings the bell. It refuses revisions that do not follow
-the head, so that nobody can leave a gap, with or without the lock.
+All lie in the schema ``doorkeeper`` of the database. A server writes the table ``log`` alone: a
+trigger for each statement carries its rows into ``item``, moves ``head``, empties secrets in the
+log and notifies the other nodes. It refuses revisions that do not follow the head, so there is no
+gap, with or without the lock. The layout does not know the kinds: a new kind needs no migration.
 
-    head         one row: the newest revision. Who writes locks it: ``SELECT ... FOR UPDATE``
-    change_log   as in the embedded store, and node_id, and batch: a random id of one commit, by
-                 which a writer recognises it whose answer was lost. Times are the database's
-    acl, topic, config, credential, token
-                 the state at the head
-    node         one row for each node that lives: see ``nodes``
-    meta         cluster_id, salt_key, schema_version, min_reader, min_writer
-
-A credential's salt and keys pass through the log and do not stay there.
+    head   one row: the newest revision. A writer locks it: ``SELECT ... FOR UPDATE``
+    log    one row for each row of a kind that a revision sets or deletes; ``batch`` is the random
+           id of the commit that wrote it, by which a writer recognises a commit whose answer was
+           lost. Times are the database's. A deletion has the value as it was; it is null where a
+           version 1 did not keep it
+    item   the rows of all kinds at the head
+    node   one row for each live node: see ``membership``
+    meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
 
 Two versions of Doorkeeper that follow each other run on one schema. A migration first only adds
-(*expand*): columns with defaults, tables, triggers that also serve who does not know them. It
-raises ``schema_version`` alone. What the older version needs goes in the migration after that
-(*contract*), which raises ``min_reader`` or ``min_writer`` to the oldest version that still works.
-
-    schema_version 2, min_reader 1, min_writer 1     nodes of 1 and 2 run together
-    schema_version 3, min_reader 2, min_writer 2     nodes of 2 and 3 run together; 1 is refused
+what the newer version needs and keeps what the older one uses (*expand*). ``store migrate
+--finish`` removes that and raises ``min_reader`` and ``min_writer`` (*contract*).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import Identity, StorageError
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -42,8 +37,132 @@ CHANNEL: Final = "doorkeeper"
 ENCODING: Final = "UTF8"
 """In another one names that clients may choose cannot be written."""
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The schema version that this code is written for."""
+
+BASE: Final = """
+CREATE TABLE doorkeeper.meta (
+    key   text PRIMARY KEY,
+    value text NOT NULL
+);
+
+CREATE TABLE doorkeeper.head (
+    one      boolean PRIMARY KEY DEFAULT true CHECK (one),
+    revision bigint  NOT NULL
+);
+INSERT INTO doorkeeper.head (revision) VALUES (0);
+
+CREATE TABLE doorkeeper.node (
+    node_id    integer     PRIMARY KEY,
+    run        uuid        NOT NULL,
+    started_at timestamptz NOT NULL,
+    seen_at    timestamptz NOT NULL,
+    leaves_at  timestamptz NOT NULL,
+    about      text        NOT NULL
+);
+
+INSERT INTO doorkeeper.meta VALUES
+    ('schema_version', '2'), ('min_reader', '2'), ('min_writer', '2');
+"""
+
+# A key may be longer than a row of a btree: a hash finds it, and refuses a second one.
+ITEMS_AND_LOG: Final = """
+CREATE TABLE doorkeeper.item (
+    kind     text COLLATE "C" NOT NULL,
+    key      text COLLATE "C" NOT NULL,
+    value    text             NOT NULL,
+    secret   text,
+    revision bigint           NOT NULL,
+    EXCLUDE USING hash ((kind || ' ' || key) WITH =)
+);
+
+CREATE TABLE doorkeeper.log (
+    revision         bigint           NOT NULL,
+    item             integer          NOT NULL,
+    kind             text COLLATE "C" NOT NULL,
+    key              text COLLATE "C" NOT NULL,
+    value            text,
+    secret           text,
+    deleted          boolean          NOT NULL,
+    time_ms          bigint           NOT NULL
+        DEFAULT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    author_principal text             NOT NULL,
+    author_host      text             NOT NULL,
+    author_listener  text             NOT NULL,
+    author_client_id text             NOT NULL,
+    node_id          integer,
+    batch            uuid,
+    PRIMARY KEY (revision, item)
+);
+"""
+
+# The plans of a trigger are made once for a session, for whatever number of rows came first: with
+# nested loops they fit every number. What is switched off counts as costly, and PostgreSQL would
+# compile costly statements.
+TRIGGER: Final = """
+CREATE FUNCTION doorkeeper.carry() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+    oldest  bigint;
+    newest  bigint;
+    number  bigint;
+    secrets boolean;
+    missing bigint;
+BEGIN
+    SELECT min(revision), max(revision), count(DISTINCT revision), bool_or(secret IS NOT NULL)
+    INTO oldest, newest, number, secrets
+    FROM written;
+    IF oldest IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    UPDATE doorkeeper.head SET revision = newest WHERE revision = oldest - 1;
+    IF NOT FOUND OR number <> newest - oldest + 1 THEN
+        RAISE EXCEPTION 'revisions % to % leave a gap', oldest, newest
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+
+    WITH earliest AS MATERIALIZED (
+        SELECT DISTINCT ON (kind, key) kind || ' ' || key AS name, deleted
+        FROM written ORDER BY kind, key, revision, item
+    ), removed AS (
+        DELETE FROM doorkeeper.item USING earliest
+        WHERE item.kind || ' ' || item.key = earliest.name
+        RETURNING earliest.deleted
+    )
+    SELECT (SELECT count(*) FROM earliest WHERE deleted)
+           - (SELECT count(*) FROM removed WHERE deleted)
+    INTO missing;
+    IF missing <> 0 THEN
+        RAISE EXCEPTION 'a row to delete is not in the store'
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+
+    INSERT INTO doorkeeper.item (kind, key, value, secret, revision)
+    SELECT kind, key, value, secret, revision FROM (
+        SELECT DISTINCT ON (kind, key) * FROM written
+        ORDER BY kind, key, revision DESC, item DESC
+    ) AS latest WHERE NOT deleted;
+
+    IF secrets THEN
+        UPDATE doorkeeper.log SET secret = NULL
+        WHERE revision BETWEEN oldest AND newest AND secret IS NOT NULL;
+    END IF;
+
+    PERFORM pg_notify('doorkeeper', newest::text);
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER carry AFTER INSERT ON doorkeeper.log
+REFERENCING NEW TABLE AS written
+FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
+"""
+
+TABLES: Final = BASE + ITEMS_AND_LOG + TRIGGER
+"""All of a new store but its identity."""
 
 _HAS_META: Final = (
     "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables"
@@ -61,11 +180,11 @@ class SchemaState(NamedTuple):
 
 
 async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
-    """Return what the database says; None where there is nothing of ours yet.
+    """Return what the database says; None where it has no store.
 
     Raises:
-        StorageError: the schema is there, but not as we make it; or the database cannot hold what
-            clients may name.
+        StorageError: the schema is there, but not as we create it; or the database cannot hold
+            names that clients may choose.
 
     """
     encoding = connection.get_settings().server_encoding
@@ -107,23 +226,16 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
     return dict(await connection.fetch("SELECT key, value FROM doorkeeper.meta"))
 
 
-class Identity(NamedTuple):
-    """What a store is: the cluster's id, and 32 secret bytes."""
-
-    cluster_id: str
-    salt_key: bytes
-
-
 async def identity(connection: asyncpg.Connection) -> Identity:
     """Return what a store is.
 
     Raises:
-        StorageError: it does not say so.
+        StorageError: ``meta`` lacks a part of it.
 
     """
     values = await meta(connection)
     try:
-        return Identity(values["cluster_id"], bytes.fromhex(values["salt_key"]))
+        return Identity(values["cluster_id"], values["store_id"], bytes.fromhex(values["salt_key"]))
     except KeyError as error:
         raise StorageError(f"the store is damaged: meta has no {error}") from error
     except ValueError:

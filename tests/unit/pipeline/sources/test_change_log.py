@@ -8,10 +8,16 @@ import apsw
 import pytest
 
 from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.store import Entry
 from doorkeeper.storage import schema
-from doorkeeper.storage.schema import LogKind
+from doorkeeper.storage.rows import execute, log_statements
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log
+from testkit.old_stores import create_old_store
+from testkit.stores import create_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,30 +37,23 @@ BINDING = binding_of(
 def store(tmp_path: Path) -> Path:
     """Return a store in whose log a binding came, went and came again, after an older one."""
     path = tmp_path / change_log.STORE_NAME
-    with apsw.Connection(str(path)) as connection:
-        connection.pragma("application_id", schema.APPLICATION_ID)
-        for _ in connection.execute(schema.TABLES + schema.VERSION_2 + schema.VERSION_3):
-            pass
-        old = BINDING._replace(pattern=BINDING.pattern._replace(name="old"))
-        other = BINDING._replace(pattern=BINDING.pattern._replace(name="pruned"))
-        for revision, kind, binding_id, binding in (
-            (1, LogKind.BINDING_CREATED, "old", old),
-            (2, LogKind.BINDING_CREATED, "pruned", other),
-            (3, LogKind.BINDING_CREATED, "a", BINDING),
-            (4, LogKind.BINDING_DELETED, "a", BINDING),
-            (5, LogKind.BINDING_CREATED, "b", BINDING),
-            (6, LogKind.BINDING_DELETED, "pruned", other),
-        ):
-            row = (revision, 0, int(kind), revision * 1000, f"User:admin{revision}", "h", "l", "c")
-            cells = (binding_id, *binding.pattern, *binding.entry)
-            names = "binding_id, resource_type, name, pattern_type, principal, host, operation"
-            connection.execute(
-                "INSERT INTO change_log (revision, item, kind, time_ms, author_principal,"
-                f" author_host, author_listener, author_client_id, {names}, permission_type)"
-                " VALUES (" + ",".join("?" * 16) + ")",
-                (*row, *cells),
-            )
-        connection.execute("DELETE FROM change_log WHERE revision <= 2")
+    connection = apsw.Connection(str(path))
+    create_tables(connection)
+    old = BINDING._replace(pattern=BINDING.pattern._replace(name="old"))
+    other = BINDING._replace(pattern=BINDING.pattern._replace(name="pruned"))
+    for revision, binding_id, binding, deleted in (
+        (1, "old", old, False),
+        (2, "pruned", other, False),
+        (3, "a", BINDING, False),
+        (4, "a", BINDING, True),
+        (5, "b", BINDING, False),
+        (6, "pruned", other, True),
+    ):
+        row = [StoredBinding(binding_id, binding)]
+        change = edit(ACL, deleted=row) if deleted else edit(ACL, set=row)
+        author = Author(f"User:admin{revision}", "h", "l", "c")
+        execute(connection, log_statements([Entry(revision, author, change)], revision * 1000))
+    connection.execute("DELETE FROM change_log WHERE revision <= 2")
     connection.close()
     return path
 
@@ -84,13 +83,18 @@ def test_a_store_by_its_folder(store: Path) -> None:
     assert len(acl_sets.read([str(store.parent)])) == 4
 
 
-def test_the_server_writes_what_is_read_here() -> None:
-    """The kinds of rows are the server's."""
-    assert (change_log.CREATED, change_log.DELETED) == (
-        LogKind.BINDING_CREATED,
-        LogKind.BINDING_DELETED,
-    )
+def test_the_names_are_those_of_the_server() -> None:
+    """Whose database it is, and which rows are ACLs."""
+    assert ACL.name == change_log.ACL
     assert change_log.APPLICATION_ID == schema.APPLICATION_ID
+
+
+def test_an_older_store_is_refused(tmp_path: Path) -> None:
+    """The text says what converts it."""
+    create_old_store(tmp_path, 3)
+
+    with pytest.raises(Unreadable, match="doorkeeper store migrate"):
+        change_log.read(tmp_path / change_log.STORE_NAME)
 
 
 def test_a_database_of_others(tmp_path: Path) -> None:

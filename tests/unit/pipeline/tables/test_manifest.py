@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorkeeper_pipeline.sources.files import SourceFile
 from doorkeeper_pipeline.tables.manifest import Work, compare, options_text
+from doorkeeper_pipeline.tables.source_file import SourceFile
 
 UTC = options_text({"zone": "UTC"})
 

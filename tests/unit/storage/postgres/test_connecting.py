@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.connecting import connected, connector
 from testkit import certificates
 from testkit.kafka_jars import Unavailable, cannot

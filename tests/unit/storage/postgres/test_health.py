@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from doorkeeper.state.store import StoreReplaced
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
-from testkit.edge import Log
+from testkit.recording_logger import RecordingLogger
 
 
 def test_pauses_grow_to_a_bound_and_begin_anew() -> None:
@@ -16,45 +17,53 @@ def test_pauses_grow_to_a_bound_and_begin_anew() -> None:
     assert longest.next_s() == 0.05
 
 
-def test_an_outage_is_told_once_and_its_end_with_its_length() -> None:
-    """The age is that of what the node decides from."""
-    now_s = [100.0]
-    log = Log()
+def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
+    """The problem is what the connection said last."""
+    now_s = [103.0]
+    log = RecordingLogger()
     health = Health(lambda: now_s[0], log, "db.example/doorkeeper")  # type: ignore[arg-type]
 
-    now_s[0] = 103.0
-    health.lost(FOLLOWER, ConnectionRefusedError("nobody listens"))
+    health.lost(FOLLOWER, ConnectionRefusedError("nothing listens"))
     now_s[0] = 104.0
-    health.lost(FOLLOWER, ConnectionRefusedError("nobody listens"))
-    away = (health.is_reachable, health.age_s)
-    health.confirmed()
+    health.lost(FOLLOWER, TimeoutError())
+    away = health.problem
     health.answered(FOLLOWER)
 
-    assert away == (False, 4.0)
-    assert (health.is_reachable, health.age_s) == (True, 0.0)
-    events = [(line.event, line.fields.get("away_s")) for line in log.lines]
-    assert [away_s for _, away_s in events] == [None, 1.0]
+    assert away == "TimeoutError"
+    assert health.problem is None
+    assert [fields.get("away_s") for _, _, fields in log.lines] == [None, 1.0]
 
 
 def test_a_store_that_takes_no_writes_is_away() -> None:
-    """Though it is followed: it is back when both are answered, and each is told once."""
-    log = Log()
+    """Though it is followed: it is back when both are answered, and each is logged once."""
+    log = RecordingLogger()
     health = Health(lambda: 0.0, log, "db.example/doorkeeper")  # type: ignore[arg-type]
 
     health.lost(WRITER, ValueError("read-only"))
     health.lost(FOLLOWER, ValueError("gone"))
     for _ in range(2):
-        health.confirmed()
         health.answered(FOLLOWER)
-        assert not health.is_reachable
+        assert health.problem == "ValueError: read-only"
         assert health.is_lost_by(WRITER)
         assert not health.is_lost_by(FOLLOWER)
         assert len(log.lines) == 1
     health.answered(WRITER)
 
-    assert health.is_reachable
-    assert log.lines[-1].event == "the store is back"
+    assert health.problem is None
+    assert log.lines[-1][1] == "the store is back"
     assert len(log.lines) == 2
+
+
+def test_a_replaced_store_is_logged_also_while_it_is_away() -> None:
+    """Once, whichever connections see it."""
+    log = RecordingLogger()
+    health = Health(lambda: 0.0, log, "db.example/doorkeeper")  # type: ignore[arg-type]
+
+    health.lost(FOLLOWER, ConnectionError("gone"))
+    for who in (FOLLOWER, WRITER, FOLLOWER):
+        health.lost(who, StoreReplaced("no store is here"))
+
+    assert [line[2]["cause"] for line in log.lines] == ["ConnectionError: gone", "no store is here"]
 
 
 def test_a_reason_is_one_line_and_never_empty() -> None:

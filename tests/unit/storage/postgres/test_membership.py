@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from doorkeeper.node import Member
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.cluster import Member
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
 from testkit.edge import PATIENCE_S
 from testkit.shared_stores import prepared
@@ -270,3 +270,27 @@ async def test_another_secret_is_told_once(database: Database) -> None:
             one.own = member(1, "bb")
             await becomes(lambda: [each.secret for each in two.members], ["bb", "bb"])
             assert sorted(told()) in ([1, 2], [1, 1, 2], [1, 2, 2])
+
+
+async def test_a_node_does_not_enter_another_store(database: Database) -> None:
+    """Where its URL leads to another database it keeps its list, and is not in that one's."""
+    await prepared(database)
+    other = await prepared(database.server.create_database())
+    asked = asyncio.Event()
+
+    async def astray() -> asyncpg.Connection:
+        asked.set()
+        return await connecting(other.url())()
+
+    async with entered(database.url(), member(1)) as (one,):
+        await becomes(one.ids, [1])
+        own, one.membership._connect = one.membership._connect, astray
+        database.terminate_backends()
+        await asked.wait()
+        asked.clear()
+        await asked.wait()  # the first connection has been refused
+
+        assert other.execute("SELECT count(*) FROM doorkeeper.node") == "0"
+        assert one.ids() == [1]
+        one.membership._connect = own
+    other.drop()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage import portable_embedded
-from doorkeeper.storage.contract import StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.portable import reading, write
 from doorkeeper.storage.postgres.schema import VERSION, set_meta
@@ -51,7 +51,8 @@ async def test_an_embedded_store_arrives_whole(database: Database, source: Held)
     await write(connection, NAME, source.kept, source.rows, overwrite=False)
 
     after = await held(connection)
-    assert after.kept == source.kept
+    assert after.kept == source.kept._replace(store_id=after.kept.store_id)
+    assert after.kept.store_id != source.kept.store_id
     for table, expected in source.tables.items():
         assert sorted(after.tables[table], key=repr) == sorted(expected, key=repr)
     assert await commit(connection, adding(100)) == [source.kept.revision + 1]
@@ -84,10 +85,14 @@ async def test_a_full_store_is_replaced_only_when_asked(
 
     with pytest.raises(StorageError, match="not empty"):
         await write(connection, NAME, source.kept, source.rows, overwrite=False)
-    assert len((await held(connection)).tables["bindings"]) == 1
+    found = await held(connection)
+    assert len(found.tables["item"]) == 1
+    before = found.kept.store_id
     await write(connection, NAME, source.kept, source.rows, overwrite=True)
 
-    assert (await held(connection)).kept == source.kept
+    after = await held(connection)
+    assert after.kept == source.kept._replace(store_id=after.kept.store_id)
+    assert after.kept.store_id not in (before, source.kept.store_id)
 
 
 async def test_a_store_in_use_is_left_alone(connection: asyncpg.Connection, source: Held) -> None:
@@ -107,9 +112,9 @@ async def test_a_store_in_use_is_left_alone(connection: asyncpg.Connection, sour
 async def test_a_copy_that_fails_leaves_nothing(database: Database, source: Held) -> None:
     """An error in the middle leaves the database as it was: without tables."""
     connection = await asyncpg.connect(database.url())
-    source.tables["bindings"].append(source.tables["bindings"][0])
+    source.tables["item"].append(source.tables["item"][0])
 
-    with pytest.raises(asyncpg.UniqueViolationError):
+    with pytest.raises(asyncpg.ExclusionViolationError):
         await write(connection, NAME, source.kept, source.rows, overwrite=False)
 
     with pytest.raises(StorageError, match="there is no store in this database"):
@@ -129,11 +134,22 @@ async def test_a_schema_that_does_not_fit_is_told(
         await held(connection)
 
 
-async def test_two_versions_are_a_finding(connection: asyncpg.Connection) -> None:
-    """Where alembic and the store disagree about the version, something went wrong."""
-    async with reading(connection, NAME, alone=False) as store:
-        assert await store.findings() == []
-    await connection.execute("UPDATE doorkeeper.alembic_version SET version_num = '0042'")
+async def test_kinds_that_this_version_does_not_know_come_along(
+    connection: asyncpg.Connection, database: Database
+) -> None:
+    """Their rows are copied as they are, in the state and in the log."""
+    await connection.execute(
+        "INSERT INTO doorkeeper.log (revision, item, kind, key, value, secret, deleted,"
+        " author_principal, author_host, author_listener, author_client_id)"
+        " VALUES (1, 0, 'quota', 'k', '[1]', '[2]', false, '', '', '', '')"
+    )
+    before = await held(connection)
+    other = database.server.create_database()
+    target = await asyncpg.connect(other.url())
 
-    async with reading(connection, NAME, alone=False) as store:
-        assert "alembic says 0042" in (await store.findings())[0]
+    await write(target, NAME, before.kept, before.rows, overwrite=False)
+
+    assert (await held(target)).tables == before.tables
+    assert before.tables["item"] == [("quota", "k", "[1]", "[2]", 1)]
+    await target.close()
+    other.drop()

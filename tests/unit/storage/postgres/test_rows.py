@@ -9,37 +9,37 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from doorkeeper.storage.contract import Author, Change, ConfigKey, StorageError, StoredBinding
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, KINDS, TOKEN, TOPIC
+from doorkeeper.state.store import Entry, StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.schema import CHANNEL
-from doorkeeper.storage.postgres.state import read_state
-from testkit.shared_stores import NODE_ID, write
-from testkit.stores import AUTHOR, adding, binding, credential, removing, token, topic
+from testkit.shared_stores import NODE_ID, read_state, write
+from testkit.stores import AUTHOR, adding, binding, config, credential, removing, token, topic
 
 if TYPE_CHECKING:
+    from doorkeeper.kinds.acls import StoredBinding
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop
 
 ALICE, BOB = credential("alice"), credential("bob\0", "SCRAM-SHA-512", 8192)
+WRITER = Author("User:\u00e9\0", "192.0.2.7", "SASL", "")
 
-SETTING = Change(
-    author=Author("User:\u00e9\0", "192.0.2.7", "SASL", ""),
-    bindings_added=(binding(1), binding(2)),
-    topics_added=(topic("a"), topic("b")),
-    configs_set=((ConfigKey("", "super.users"), "User:a\0"), (ConfigKey("1", "k"), "")),
-    credentials_set=(ALICE, BOB),
-    tokens_set=(token("t1"), token("t2", "User:\ufdd0\0")),
-)
-TAKING = Change(
-    author=AUTHOR,
-    bindings_removed=(binding(1),),
-    topics_removed=("a",),
-    topics_altered=(topic("b", 9),),
-    configs_deleted=(ConfigKey("1", "k"),),
-    credentials_deleted=(BOB[0],),
-    tokens_deleted=("t1",),
-)
+SET = {
+    **edit(ACL, set=(binding(1), binding(2))),
+    **edit(TOPIC, set=(topic("a"), topic("b"))),
+    **edit(CONFIG, set=(config("super.users", "User:a\0"), config("k", "", "1"))),
+    **edit(CREDENTIAL, set=(ALICE, BOB)),
+    **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
+}
+DELETED = {
+    **edit(ACL, deleted=(binding(1),)),
+    **edit(TOPIC, set=(topic("b", 9),), deleted=(topic("a"),)),
+    **edit(CONFIG, deleted=(config("k", "", "1"),)),
+    **edit(CREDENTIAL, deleted=(BOB,)),
+    **edit(TOKEN, deleted=(token("t1"),)),
+}
 
 
 def odd(number: int) -> StoredBinding:
@@ -50,101 +50,108 @@ def odd(number: int) -> StoredBinding:
 
 
 async def test_a_change_comes_back(connection: asyncpg.Connection) -> None:
-    """Every part of a change is read from the log as it was written, and who made it where."""
+    """Every kind is read from the log as it was written, with its author."""
     batch = uuid4()
 
-    await write(connection, SETTING, batch=batch)
+    await write(connection, SET, batch=batch, author=WRITER)
 
     (found,) = await rows.read_log(connection, 0, 1)
-    assert found.change == SETTING
+    assert found.change == SET
+    assert found.author == WRITER
     assert (found.revision, found.node_id, found.batch) == (1, NODE_ID, batch)
     age_ms = await connection.fetchval("SELECT extract(epoch FROM now()) * 1000") - found.time_ms
     assert 0 <= age_ms < 60_000
 
 
-async def test_all_that_can_change_was_tried() -> None:
-    """The two changes of this file together have every part that a change may have."""
-    empty = [
-        name for name in Change.FIELDS if not getattr(SETTING, name) and not getattr(TAKING, name)
-    ]
+def test_every_kind_was_tried() -> None:
+    """The two changes of this file have rows of every kind."""
+    assert set(SET) == set(DELETED) == set(KINDS.values())
 
-    assert empty == []
+
+async def test_deletions_carry_the_row(connection: asyncpg.Connection) -> None:
+    """All but secrets, which the log does not keep."""
+    await write(connection, SET, DELETED)
+
+    found = (await rows.read_log(connection, 1, 1))[0].change
+
+    assert {kind: each.deleted for kind, each in found.items() if kind is not CREDENTIAL} == {
+        kind: each.deleted for kind, each in DELETED.items() if kind is not CREDENTIAL
+    }
+    (gone,) = found[CREDENTIAL].deleted
+    assert gone == BOB._replace(salt=b"", stored_key=b"", server_key=b"")
 
 
 @pytest.mark.parametrize("number", [1, 500])
 async def test_the_state_follows_the_log(connection: asyncpg.Connection, number: int) -> None:
     """Rows few or many, changes in one commit or in two, the state is what the log says."""
     many = tuple(map(binding, range(10, 10 + number)))
-    await write(connection, SETTING, Change(author=AUTHOR, bindings_added=many))
-    await write(connection, TAKING)
+    await write(connection, SET, edit(ACL, set=many))
+    await write(connection, DELETED)
 
     state = await read_state(connection)
 
     assert state.revision == 3
-    assert sorted(state.bindings) == sorted((binding(2), *many))
-    assert state.topics == (topic("b", 9),)
-    assert state.configs == ((ConfigKey("", "super.users"), "User:a\0"),)
-    assert state.credentials == (ALICE,)
-    assert state.tokens == (token("t2", "User:\ufdd0\0"),)
+    assert sorted(state.rows["acl"]) == sorted((binding(2), *many))
+    assert state.rows["topic"] == [topic("b", 9)]
+    assert state.rows["config"] == [config("super.users", "User:a\0")]
+    assert state.rows["credential"] == [ALICE]
+    assert state.rows["token"] == [token("t2", "User:\ufdd0\0")]
 
 
-async def test_one_commit_may_change_a_thing_often(connection: asyncpg.Connection) -> None:
-    """Of changes of one thing in one commit the last one counts."""
-    names = [ConfigKey("", "k")]
+async def test_one_commit_may_change_a_row_often(connection: asyncpg.Connection) -> None:
+    """Of changes of one row in one commit the last one counts."""
     await write(
         connection,
-        SETTING,
-        TAKING,
-        Change(author=AUTHOR, topics_added=(topic("a", 5),), credentials_set=(BOB,)),
-        Change(author=AUTHOR, configs_set=((names[0], "1"),), tokens_set=(token("t1"),)),
-        Change(author=AUTHOR, configs_set=((names[0], "2"),), tokens_deleted=("t1",)),
+        SET,
+        DELETED,
+        edit(TOPIC, set=(topic("a", 5),)) | edit(CREDENTIAL, set=(BOB,)),
+        edit(CONFIG, set=(config("k", "1"),)) | edit(TOKEN, set=(token("t1"),)),
+        edit(CONFIG, set=(config("k", "2"),)) | edit(TOKEN, deleted=(token("t1"),)),
         adding(5),
         removing(5),
     )
 
     state = await read_state(connection)
 
-    assert [each.binding_id for each in state.bindings] == [binding(2).binding_id]
-    assert [(each.name, each.partitions) for each in state.topics] == [("a", 5), ("b", 9)]
-    assert dict(state.configs)[names[0]] == "2"
-    assert dict(state.credentials).keys() == {ALICE[0], BOB[0]}
-    assert [each.token_id for each in state.tokens] == ["t2"]
+    assert [each.binding_id for each in state.rows["acl"]] == [binding(2).binding_id]
+    assert sorted((each.name, each.partitions) for each in state.rows["topic"]) == [
+        ("a", 5),
+        ("b", 9),
+    ]
+    assert config("k", "2") in state.rows["config"]
+    assert sorted(state.rows["credential"]) == [ALICE, BOB]
+    assert [each.token_id for each in state.rows["token"]] == ["t2"]
     assert state.revision == 7
 
 
 async def test_long_and_odd_names_are_kept(connection: asyncpg.Connection) -> None:
-    """A name of 30 KB with a character 0 is a name as any other."""
-    long = "u\0" + "ä" * 20_000
-    await write(
-        connection,
-        Change(author=AUTHOR, bindings_added=(odd(1),), credentials_set=(credential(long),)),
-    )
+    """A name of 30 KB with a character 0 is a name as any other; so is one of a key."""
+    long = "u\0" + "\u00e4" * 20_000
+    await write(connection, edit(ACL, set=(odd(1),)) | edit(CREDENTIAL, set=(credential(long),)))
 
     state = await read_state(connection)
 
-    assert state.bindings == (odd(1),)
-    assert state.credentials == (credential(long),)
+    assert state.rows["acl"] == [odd(1)]
+    assert state.rows["credential"] == [credential(long)]
     (found,) = await rows.read_log(connection, 0, 1)
-    assert found.change.bindings_added == (odd(1),)
+    assert found.change[ACL].set == (odd(1),)
+    assert found.change[CREDENTIAL].set == (credential(long),)
 
 
 async def test_the_log_forgets_credentials(
     connection: asyncpg.Connection, database: Database
 ) -> None:
-    """The log has neither salt nor keys; what was set is told as it is now, or as deleted."""
+    """The log has neither salt nor keys; what was set is read as it is now, or as deleted."""
     newer = credential("alice", iterations=9000)
-    await write(connection, SETTING)
-    await write(connection, Change(author=AUTHOR, credentials_set=(newer,)))
-    await write(connection, TAKING)
+    await write(connection, SET)
+    await write(connection, edit(CREDENTIAL, set=(newer,)))
+    await write(connection, DELETED)
 
     first = (await rows.read_log(connection, 0, 1))[0].change
 
-    assert first.credentials_set == (newer,)
-    assert first.credentials_deleted == (BOB[0],)
-    assert (
-        database.execute("SELECT count(*), count(record) FROM doorkeeper.change_log WHERE kind = 8")
-        == "3|0"
-    )
+    assert first[CREDENTIAL].set == (newer,)
+    assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "17|0"
 
 
 async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
@@ -152,42 +159,43 @@ async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
     await write(connection, adding(1))
 
     for wrong in ([3], [2, 4], [0]):
-        numbered = [(revision, adding(revision + 10)) for revision in wrong]
+        entries = [Entry(revision, AUTHOR, adding(revision + 10)) for revision in wrong]
         with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="leave a gap"):
-            await rows.write(connection, numbered, node_id=1, batch=uuid4())
+            await rows.write(connection, entries, node_id=1, batch=uuid4())
 
     assert (await read_state(connection)).revision == 1
     assert len(await rows.read_log(connection, 0, 100)) == 1
 
 
 async def test_what_is_not_there_is_not_deleted(connection: asyncpg.Connection) -> None:
-    """A binding to delete that is not in the store fails the commit, and all with it."""
+    """A row to delete that is not in the store fails the commit, and all with it."""
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="not in the store"):
         await write(connection, adding(1), removing(2))
 
     assert await rows.head(connection) == 0
-    assert (await read_state(connection)).bindings == ()
+    assert (await read_state(connection)).rows["acl"] == []
 
 
 async def test_writers_take_turns(database: Database, connection: asyncpg.Connection) -> None:
-    """While one has the pen another waits, and then goes on from the newest revision."""
+    """While one has the lease another waits, and then goes on from the newest revision."""
     other = await asyncpg.connect(database.url())
     transaction = connection.transaction()
     await transaction.start()
-    first = await rows.take_pen(connection)
+    first = await rows.take_lease(connection)
     waiting = asyncio.ensure_future(write(other, adding(2)))
     await asyncio.wait((waiting,), timeout=0.1)
     assert not waiting.done()
 
-    await rows.write(connection, [(first + 1, adding(1))], node_id=1, batch=uuid4())
+    entry = Entry(first + 1, AUTHOR, adding(1))
+    await rows.write(connection, [entry], node_id=1, batch=uuid4())
     await transaction.commit()
 
     assert await waiting == [2]
     await other.close()
 
 
-async def test_the_bell_rings(database: Database, connection: asyncpg.Connection) -> None:
-    """Each commit tells those who listen the newest revision, once it is durable."""
+async def test_each_commit_notifies(database: Database, connection: asyncpg.Connection) -> None:
+    """Sessions that listen get the newest revision, once it is durable."""
     heard: asyncio.Queue[str] = asyncio.Queue()
     other = await asyncpg.connect(database.url())
     await other.add_listener(CHANNEL, lambda *words: heard.put_nowait(str(words[3])))
@@ -211,25 +219,38 @@ async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
 
     assert pages == [[1, 2], [3, 4]]
     big = (await rows.read_log(connection, 1, 1))[0]
-    assert len(big.change.bindings_added) == 30
-
-
-async def test_an_empty_commit_writes_nothing(connection: asyncpg.Connection) -> None:
-    """Without changes there is no revision."""
-    await rows.write(connection, [], node_id=1, batch=uuid4())
-
-    assert await rows.head(connection) == 0
+    assert len(big.change[ACL].set) == 30
 
 
 async def test_a_commit_is_recognised(connection: asyncpg.Connection) -> None:
-    """By its id one finds out which revisions a commit became, or that it never did."""
+    """By the id of the commit that wrote a revision; None where the log does not have it."""
     batch = uuid4()
     await write(connection, adding(1))
     await write(connection, adding(2), adding(3), batch=batch)
 
-    assert await rows.revisions_of(connection, batch, 0) == [2, 3]
-    assert await rows.revisions_of(connection, batch, 3) == []
-    assert await rows.revisions_of(connection, uuid4(), 0) == []
+    assert await rows.batch_of(connection, 3) == (batch,)
+    assert await rows.batch_of(connection, 1) != (batch,)
+    assert await rows.batch_of(connection, 4) is None
+
+
+async def test_kinds_that_this_version_does_not_know(connection: asyncpg.Connection) -> None:
+    """Their rows are skipped and stay; the revision is counted."""
+    await write(connection, adding(1))
+    await connection.execute(
+        "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
+        " author_host, author_listener, author_client_id)"
+        " VALUES (2, 0, 'later', 'k', '{}', false, '', '', '', '')"
+    )
+    await write(connection, adding(2))
+
+    assert [each.change for each in await rows.read_log(connection, 0, 9)] == [
+        adding(1),
+        {},
+        adding(2),
+    ]
+    state = await read_state(connection)
+    assert (state.revision, state.rows.keys()) == (3, KINDS.keys())
+    assert await connection.fetchval("SELECT count(*) FROM doorkeeper.item") == 3
 
 
 async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
@@ -238,8 +259,7 @@ async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
         await write(connection, adding(number, 100 + number))
     hour_ms = 3_600_000
     await connection.execute(
-        "UPDATE doorkeeper.change_log SET time_ms = time_ms - $1 WHERE revision IN (1, 2, 3, 5)",
-        hour_ms,
+        "UPDATE doorkeeper.log SET time_ms = time_ms - $1 WHERE revision IN (1, 2, 3, 5)", hour_ms
     )
 
     went = [await rows.prune(connection, older_than_ms=hour_ms // 2, rows_max=4) for _ in range(4)]
@@ -251,10 +271,38 @@ async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
     assert (await read_state(connection)).revision == 6
 
 
-async def test_codes_of_nobody_are_told(connection: asyncpg.Connection) -> None:
-    """A row that a newer version wrote, with a code that this one lacks, is an error."""
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "SET value = replace(value, 'User:', '') || 'x'",
+        "SET value = '[1]'",
+        'SET value = \'[99,"n",3,"User:a","*",3,3]\'',
+    ],
+)
+async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, damage: str) -> None:
+    """They are an error that says so, of the log and of the state."""
     await write(connection, adding(1))
-    await connection.execute("UPDATE doorkeeper.change_log SET operation = 99")
+    await connection.execute(f"UPDATE doorkeeper.log {damage}")
+    await connection.execute(f"UPDATE doorkeeper.item {damage}")
 
-    with pytest.raises(StorageError, match="cannot read: 99"):
+    with pytest.raises(StorageError, match="the log has what this version cannot read"):
         await rows.read_log(connection, 0, 10)
+    with pytest.raises(StorageError, match="the store holds what this version cannot read"):
+        await read_state(connection)
+
+
+async def test_a_credential_that_lost_its_secret(connection: asyncpg.Connection) -> None:
+    """It is no credential: the store is refused."""
+    await write(connection, SET)
+    await connection.execute("UPDATE doorkeeper.item SET secret = NULL")
+
+    with pytest.raises(StorageError, match="has no secret"):
+        await read_state(connection)
+
+
+async def test_the_head_is_missing(connection: asyncpg.Connection) -> None:
+    """A dump that was restored without its rows is a damaged store, not an empty one."""
+    await connection.execute("DELETE FROM doorkeeper.head")
+
+    with pytest.raises(StorageError, match="the table head is empty"):
+        await rows.head(connection)

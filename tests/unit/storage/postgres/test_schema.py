@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.storage.contract import StorageError
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.schema import (
     VERSION,
     SchemaState,
@@ -57,10 +57,10 @@ async def test_the_database_says_its_version(connection: asyncpg.Connection) -> 
     """A new store has the version of this code, for itself."""
     assert await schema_state(connection) == SchemaState(VERSION, VERSION, VERSION)
 
-    await set_meta(connection, "schema_version", "2")
+    await set_meta(connection, "schema_version", "3")
 
-    assert await schema_state(connection) == SchemaState(2, VERSION, VERSION)
-    assert (await meta(connection))["schema_version"] == "2"
+    assert await schema_state(connection) == SchemaState(3, VERSION, VERSION)
+    assert (await meta(connection))["schema_version"] == "3"
 
 
 @pytest.mark.interop
@@ -84,6 +84,7 @@ async def test_damage_is_told(connection: asyncpg.Connection, damage: str) -> No
     ("damage", "text"),
     [
         ("DELETE FROM doorkeeper.meta WHERE key = 'cluster_id'", "meta has no 'cluster_id'"),
+        ("DELETE FROM doorkeeper.meta WHERE key = 'store_id'", "meta has no 'store_id'"),
         ("DELETE FROM doorkeeper.meta WHERE key = 'salt_key'", "meta has no 'salt_key'"),
         ("UPDATE doorkeeper.meta SET value = 'x' WHERE key = 'salt_key'", "is not hexadecimal"),
     ],

@@ -1,4 +1,4 @@
-"""Nodes that share a PostgreSQL database."""
+"""Nodes that share a PostgreSQL database, each with its state log."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import pytest
 import structlog
 
 from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.kinds.change import SERVER, edit
+from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.storage.contract import OutcomeUnknown, StorageError, StoreAway
+from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway
 from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
-from testkit.edge import PATIENCE_S
 from testkit.postgres import OWNER, Postgres
-from testkit.sharing import Node, node
+from testkit.sharing import comes, connecting, node
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from testkit.postgres import Database
 
@@ -80,8 +81,8 @@ async def test_a_node_that_opens_later_has_everything(database: Database) -> Non
         await one.create(B)
         async with node(database.url(), 2) as two:
             assert two.seen() == [A, B]
-            assert two.store.revision == 2
-            assert two.store.cluster_id == one.store.cluster_id
+            assert two.revision == 2
+            assert two.store.identity == one.store.identity
 
 
 async def test_changes_that_wait_share_a_commit(database: Database) -> None:
@@ -90,8 +91,8 @@ async def test_changes_that_wait_share_a_commit(database: Database) -> None:
         results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(100)]
         assert await asyncio.gather(*results) == [None] * 100
 
-        batches = database.execute("SELECT count(DISTINCT batch) FROM doorkeeper.change_log")
-        names = database.execute("SELECT name FROM doorkeeper.change_log ORDER BY revision")
+        batches = database.execute("SELECT count(DISTINCT batch) FROM doorkeeper.log")
+        names = database.execute("SELECT value::jsonb ->> 1 FROM doorkeeper.log ORDER BY revision")
     assert int(batches) < 10
     assert names.split() == [f"t{n}" for n in range(100)]
 
@@ -100,15 +101,16 @@ async def test_one_that_cannot_be_planned_fails_alone(database: Database) -> Non
     """Those beside it in the transaction are stored."""
     async with node(database.url()) as one:
 
-        def fails(_state: object) -> object:
+        def fails(_state: object) -> Any:
             raise RuntimeError("a bug")
 
         first = one.create(A)
-        bad = one._submitted(fails)  # type: ignore[arg-type]
+        bad = one.log.submit(fails, SERVER)
         last = one.create(B)
 
         assert await first is None
-        assert isinstance(await bad, StorageError)
+        with pytest.raises(RuntimeError, match="a bug"):
+            await bad
         assert await last is None
         assert one.seen() == [A, B]
 
@@ -128,7 +130,7 @@ async def test_connections_that_are_killed_lose_nothing(database: Database) -> N
             else:
                 assert isinstance(result, OutcomeUnknown)
         await one.create(A)
-        await two.reaches(one.store.revision)
+        await two.reaches(one.revision)
 
         assert set(acknowledged) <= set(one.seen())
         assert one.seen() == two.seen()
@@ -142,29 +144,17 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
         await one.create(A)
         server.stop()
         waiting = one.create(B)
-        await comes(lambda: not one.store.health.is_reachable)
-        await comes(lambda: one.store.health.age_s > 0.3)
+        await comes(lambda: one.store.unavailable is not None)
+        await comes(lambda: one.log.sight().age_s > 0.3)
         assert one.seen() == [A]
         assert not waiting.done()
-        assert not one.store.health.is_reachable
+        assert one.store.unavailable is not None
 
         await asyncio.to_thread(server.start)
 
         assert await waiting is None
         assert one.seen() == [A, B]
-        await reachable(one)
-
-
-async def reachable(one: Node) -> None:
-    """Wait until the store answers both connections: each comes back in its own time."""
-    await comes(lambda: one.store.health.is_reachable)
-
-
-async def comes(true: Callable[[], bool]) -> None:
-    """Wait until something is true."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not true():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
+        await one.reachable()
 
 
 async def test_a_database_that_takes_no_writes_is_away(database: Database) -> None:
@@ -179,12 +169,12 @@ async def test_a_database_that_takes_no_writes_is_away(database: Database) -> No
             assert isinstance(await one.create(A), StoreAway)
             for _ in range(2):
                 # It is followed all the while: what is known is confirmed again and again.
-                age_s = one.store.health.age_s
-                await comes(lambda: one.store.health.age_s < age_s)  # noqa: B023
-                assert not one.store.sight().reachable
+                age_s = one.log.sight().age_s
+                await comes(lambda: one.log.sight().age_s < age_s)  # noqa: B023
+                assert not one.log.sight().reachable
 
             database.server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-            await reachable(one)
+            await one.reachable()
             assert await one.create(A) is None
 
         assert [each["event"].partition(":")[0] for each in lines] == [
@@ -203,7 +193,7 @@ async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Datab
 
         assert meters.counter(table.STORE_COMMITS, "failed").value > 0
         database.execute(f"GRANT UPDATE ON doorkeeper.head TO {OWNER}")
-        await reachable(one)
+        await one.reachable()
         assert await one.create(A) is None
 
 
@@ -218,14 +208,13 @@ async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> No
         failed = await one.create(B)
         waited_s = loop.time() - began_s
         await asyncio.to_thread(server.start)
-        async with asyncio.timeout(PATIENCE_S):
-            while (result := await one.create(C)) is not None:
-                assert isinstance(result, StoreAway)
+        while (result := await one.create(C)) is not None:
+            assert isinstance(result, StoreAway)
 
         assert isinstance(failed, StoreAway)
         assert waited_s > 1.9
         assert one.seen() == [A, C]
-    assert mortal.execute("SELECT count(*) FROM doorkeeper.acl") == "2"
+    assert mortal.execute("SELECT count(*) FROM doorkeeper.item") == "2"
 
 
 async def test_a_partition_that_heals(database: Database) -> None:
@@ -243,9 +232,9 @@ async def test_a_partition_that_heals(database: Database) -> None:
             assert isinstance(result, StorageError)
 
             proxy.heal()
-            await two.reaches(one.store.revision)
+            await two.reaches(one.revision)
             assert await two.create(allow("u", WRITE, topic("t"))) is None
-            await one.reaches(two.store.revision)
+            await one.reaches(two.revision)
             assert one.seen() == two.seen()
 
 
@@ -266,7 +255,7 @@ async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
         assert await one.create(B) is None
         assert await one.create(C) is None
         assert one.seen() == [A, B, C]
-    assert database.execute("SELECT count(*) FROM doorkeeper.change_log") == "3"
+    assert database.execute("SELECT count(*) FROM doorkeeper.log") == "3"
 
 
 async def test_a_commit_that_never_arrived_is_made_again(
@@ -283,7 +272,7 @@ async def test_a_commit_that_never_arrived_is_made_again(
         monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", never)
         assert await one.create(B) is None
         assert one.seen() == [A, B]
-    assert database.execute("SELECT count(*) FROM doorkeeper.change_log") == "2"
+    assert database.execute("SELECT count(*) FROM doorkeeper.log") == "2"
 
 
 async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
@@ -313,25 +302,25 @@ async def test_closing_writes_what_was_submitted(database: Database) -> None:
     """Nothing that waits is lost by a stop."""
     async with node(database.url()) as one:
         results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(10)]
-    assert [each.result() for each in results] == [None] * 10
-    assert database.execute("SELECT count(*) FROM doorkeeper.acl") == "10"
+    assert await asyncio.gather(*results) == [None] * 10
+    assert database.execute("SELECT count(*) FROM doorkeeper.item") == "10"
 
 
-async def test_a_writer_that_freezes_with_the_pen_does_not_keep_it(
+async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database ends its transaction; it begins again, and both changes are made."""
-    monkeypatch.setattr(store, "IDLE_WITH_PEN_S", 1)
     freezes, thaw = asyncio.Event(), asyncio.Event()
 
     async def frozen(*given: Any, **named: Any) -> None:
-        monkeypatch.setattr(store, "write", rows.write)
+        monkeypatch.undo()
         freezes.set()
         await thaw.wait()
         await rows.write(*given, **named)
 
-    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
-        monkeypatch.setattr(store, "write", frozen)
+    url = database.url()
+    async with node(url, 1, lease_timeout_s=0.5) as one, node(url, 2) as two:
+        monkeypatch.setattr(rows, "write", frozen)
         mine = one.create(A)
         await freezes.wait()
         assert await two.create(B) is None
@@ -347,12 +336,106 @@ async def test_the_log_is_pruned_while_nodes_run(
 ) -> None:
     """Rows that are old enough go; the newest revision stays, and nodes go on."""
     monkeypatch.setattr(store, "PRUNE_EVERY_S", 0.05)
-    rows_left = "SELECT count(*) FROM doorkeeper.change_log"
+    rows_left = "SELECT count(*) FROM doorkeeper.log"
     async with node(database.url(), retention_days=0) as one:
         for name in "abc":
             await one.create(allow("alice", READ, topic(name)))
-        async with asyncio.timeout(PATIENCE_S):
-            while database.execute(rows_left) != "1":  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.05)
+        await comes(lambda: database.execute(rows_left) == "1")
         assert await one.create(allow("alice", READ, topic("d"))) is None
         assert len(one.seen()) == 4
+
+
+async def test_a_change_that_the_database_rejects_fails_alone(database: Database) -> None:
+    """A text that cannot be written fails its change, and none of those beside it."""
+    async with node(database.url()) as one:
+        first = one.create(A)
+        bad = one.submit(lambda _state: edit(CONFIG, set=[StoredConfig("", "k", "\ud800")]))
+        last = one.create(B)
+
+        assert await first is None
+        result = await bad
+        assert isinstance(result, StorageError)
+        assert not isinstance(result, StoreAway | OutcomeUnknown)
+        assert await last is None
+        assert one.seen() == [A, B]
+        assert one.store.unavailable is None
+
+
+async def test_a_connection_is_used_by_one_operation_at_a_time(database: Database) -> None:
+    """Under load, with notifications, backends that die and tasks that are cancelled."""
+    used = Watched(database.url())
+    async with node(database.url(), 1, connect=used.connect) as one, node(database.url(), 2) as two:
+        for number in range(30):
+            results = [each.create(allow("u", READ, topic(f"{number}"))) for each in (one, two)]
+            if number % 7 == 3:
+                database.terminate_backends()
+            if number % 7 == 5:
+                taking = asyncio.ensure_future(anext(aiter_of(one.store)))
+                await asyncio.sleep(0)
+                taking.cancel()
+                await asyncio.gather(taking, return_exceptions=True)
+            await asyncio.gather(*results)
+        await one.reaches(two.revision)
+        await two.reaches(one.revision)
+
+    assert used.operations > 60
+    assert used.overlaps == []
+
+
+async def aiter_of(shared: store.PostgresStore) -> Any:
+    """Hold the lease until cancelled."""
+    async with shared.lease() as lease:
+        await lease.changes(0, 1)
+        yield await asyncio.get_running_loop().create_future()
+
+
+class Watched:
+    """Connections that note when a second operation begins before the first has ended."""
+
+    def __init__(self, url: str) -> None:
+        self._connect = connecting(url, connection_class=self._class())
+        self.operations = 0
+        self.overlaps: list[str] = []
+
+    async def connect(self) -> asyncpg.Connection:
+        return await self._connect()
+
+    def _class(self) -> type[asyncpg.Connection]:
+        watch = self
+
+        class Connection(asyncpg.Connection):  # type: ignore[misc]
+            busy: tuple[str, asyncio.Task[Any] | None] | None = None
+
+            async def _watched(self, name: str, operation: Any) -> Any:
+                before, task = self.busy, asyncio.current_task()
+                if before is not None and before[1] is not task:
+                    watch.overlaps.append(f"{name} during {before[0]}")
+                watch.operations += 1
+                self.busy = name, task
+                try:
+                    return await operation
+                finally:
+                    self.busy = before
+
+            async def execute(self, *words: Any, **named: Any) -> Any:
+                return await self._watched("execute", super().execute(*words, **named))
+
+            async def _execute(self, *words: Any, **named: Any) -> Any:
+                return await self._watched("fetch", super()._execute(*words, **named))
+
+            async def close(self, **named: Any) -> None:
+                await self._watched("close", super().close(**named))
+
+        return Connection
+
+
+async def test_an_idle_connection_that_was_ended_is_no_outage(database: Database) -> None:
+    """The next change takes another connection, and no error is logged for it."""
+    async with node(database.url()) as one:
+        await one.create(A)
+        assert one.store._writer is not None
+        one.store._writer.terminate()
+        with structlog.testing.capture_logs() as lines:
+            assert await one.create(B) is None
+
+    assert lines == []

@@ -1,0 +1,34 @@
+"""An input file, as it was found."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """An input file as it was found.
+
+    Attributes:
+        path: Where, absolute.
+        source: What it is, one of SOURCES.
+        how: How it is compressed: gz, zst or nothing.
+        size: Bytes.
+        mtime_ns: When it was changed last.
+        inode: Its number in the file system.
+        beginning: Its first IDENTITY_BYTES, uncompressed.
+
+    """
+
+    path: str
+    source: str
+    how: str
+    size: int
+    mtime_ns: int
+    inode: int
+    beginning: bytes
+
+    def digest(self, size: int | None = None) -> str:
+        """Return the digest of the beginning, or of its first bytes."""
+        return hashlib.sha256(self.beginning[:size]).hexdigest()

@@ -1,0 +1,226 @@
+"""Events of the audit log, built from what the server knows. Called on the writer's thread.
+
+The rule behind a decision is looked up here, in the very state in which it was taken: states never
+change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acl.decision import Question, explain
+from doorkeeper.audit.events import Binding, Decision, Item, Login
+from doorkeeper.audit.events import Change as ChangeEvent
+from doorkeeper.authorizer.contract import AclDeleteResult
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.audit.occurrences import Seen, SeenLogin
+    from doorkeeper.kinds.change import Change, Edit, Origin
+    from doorkeeper.kinds.kind import Kind
+
+SET, DELETED = "set", "deleted"
+
+
+def decision_events(entries: Iterable[Seen]) -> list[Decision]:
+    """Return the events of decisions; equal ones of several states are one if the rule is one."""
+    events: dict[object, Decision] = {}
+    for seen in entries:
+        event = decision_event(seen)
+        key = (seen.key, event.rule, event.binding and event.binding.id)
+        known = events.get(key)
+        if known is None:
+            events[key] = event
+        else:
+            known.count += event.count
+            known.first_ns = min(known.first_ns, event.first_ns)
+            known.last_ns = max(known.last_ns, event.last_ns)
+            known.last_correlation_id = event.last_correlation_id
+    return list(events.values())
+
+
+def decision_event(seen: Seen) -> Decision:
+    """Return the event of a decision that was taken once or several times."""
+    context, action = seen.context, seen.action
+    principal = f"{context.principal.principal_type}:{context.principal.name}"
+    resource = action.resource
+    rule = binding = None
+    if seen.policy is not None and seen.snapshot is not None:
+        question = Question(
+            principal,
+            context.client_address,
+            action.operation,
+            resource.resource_type,
+            resource.name,
+        )
+        found = explain(seen.policy, seen.snapshot, question)
+        rule = found.rule.value
+        if found.binding is not None:
+            binding = binding_of(found.binding, found.binding_id)
+    first_ns, last_ns = _in_order(seen)
+    return Decision(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        count=seen.count,
+        first_ns=first_ns,
+        last_ns=last_ns,
+        principal=principal,
+        host=context.client_address,
+        listener=context.listener_name,
+        security_protocol=context.security_protocol,
+        client_id=context.client_id,
+        client_software=context.client_software,
+        api=api_name(context.request_type),
+        api_key=context.request_type,
+        api_version=context.request_version,
+        correlation_id=context.correlation_id,
+        last_correlation_id=_number(seen.last_correlation_id),
+        operation=action.operation.name,
+        resource_type=resource.resource_type.name,
+        pattern_type=resource.pattern_type.name,
+        resource_name=resource.name,
+        outcome="ALLOWED" if seen.allowed else "DENIED",
+        rule=rule,
+        binding=binding,
+        purpose="access" if action.log_if_denied else "probe",
+        log_if_allowed=action.log_if_allowed,
+        log_if_denied=action.log_if_denied,
+        reference_count=action.resource_reference_count,
+    )
+
+
+def _in_order(seen: Seen | SeenLogin) -> tuple[int, int]:
+    """Return the times between which it happened: the clock may have been set back in between."""
+    return min(seen.first_ns, seen.last_ns), max(seen.first_ns, seen.last_ns)
+
+
+def _number(correlation_id: int | bytes) -> int:
+    if isinstance(correlation_id, int):
+        return correlation_id
+    return int.from_bytes(correlation_id, signed=True)
+
+
+def login_event(seen: SeenLogin) -> Login:
+    """Return the event of logins that are alike."""
+    login = seen.login
+    header = login.header
+    principal = login.principal
+    first_ns, last_ns = _in_order(seen)
+    return Login(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        count=seen.count,
+        first_ns=first_ns,
+        last_ns=last_ns,
+        outcome="FAILED" if login.reason is not None else "SUCCEEDED",
+        principal=None if principal is None else f"{principal.principal_type}:{principal.name}",
+        host=login.peer.host,
+        listener=login.peer.listener_name,
+        security_protocol=login.peer.security_protocol,
+        client_id="" if header is None else header.client_id or "",
+        client_software=login.client_software,
+        api=None if header is None else api_name(header.api_key),
+        api_key=None if header is None else header.api_key,
+        api_version=None if header is None else header.api_version,
+        correlation_id=None if header is None else header.correlation_id,
+        last_correlation_id=seen.last_correlation_id,
+        mechanism=login.mechanism,
+        reauthentication=login.reauthentication,
+        reason=login.reason,
+    )
+
+
+def change_events(change: Change, revision: int | None, origin: Origin) -> Iterator[ChangeEvent]:
+    """Return the events of a durable change: one for each kind that it changes."""
+    for kind, rows in change.items():
+        if kind is ACL:
+            added = tuple(binding_of(row.binding, row.binding_id) for row in rows.set)
+            removed = tuple(binding_of(row.binding, row.binding_id) for row in rows.deleted)
+            yield _change_event(kind.subject, revision, origin, added=added, removed=removed)
+        else:
+            yield _change_event(kind.subject, revision, origin, items=tuple(_items(kind, rows)))
+
+
+def _items(kind: Kind, rows: Edit) -> Iterator[Item]:
+    """Return what was changed by its names; values and secrets are left out."""
+    for action, changed in ((SET, rows.set), (DELETED, rows.deleted)):
+        for row in changed:
+            detail = getattr(row, kind.audit_detail) if kind.audit_detail else ""
+            yield Item(action=action, name=getattr(row, kind.audit_name), detail=detail)
+
+
+def _change_event(
+    subject: str,
+    revision: int | None,
+    origin: Origin,
+    *,
+    added: tuple[Binding, ...] = (),
+    removed: tuple[Binding, ...] = (),
+    items: tuple[Item, ...] = (),
+) -> ChangeEvent:
+    author, asked = origin
+    return ChangeEvent(
+        seq=0,
+        node=0,
+        ts_ns=0,
+        time="",
+        subject=subject,
+        revision=revision,
+        principal=author.principal,
+        host=author.host,
+        listener=author.listener,
+        security_protocol="" if asked is None else asked.security_protocol,
+        client_id=author.client_id,
+        client_software="" if asked is None else asked.client_software,
+        api=None if asked is None else api_name(asked.request_type),
+        api_key=None if asked is None else asked.request_type,
+        api_version=None if asked is None else asked.request_version,
+        correlation_id=None if asked is None else asked.correlation_id,
+        added=added,
+        removed=removed,
+        items=items,
+    )
+
+
+def binding_of(binding: AclBinding, binding_id: str | None) -> Binding:
+    """Return an ACL as events have it; an empty id is none."""
+    pattern, entry = binding
+    return Binding(
+        id=binding_id or None,
+        resource_type=pattern.resource_type.name,
+        pattern_type=pattern.pattern_type.name,
+        resource_name=pattern.name,
+        principal=entry.principal,
+        host=entry.host,
+        operation=entry.operation.name,
+        permission=entry.permission_type.name,
+    )
+
+
+def reported(items: Sequence[Any], results: Sequence[Any]) -> Change:
+    """Return the change that an authorizer reports in the results of its creations or deletions.
+
+    It has no ids, and does not say whether an ACL that was created had been there before.
+    """
+    if results and isinstance(results[0], AclDeleteResult):
+        gone = (each for result in results for each in result.bindings if each.error is None)
+        names = dict.fromkeys(each.binding for each in gone)
+        return edit(ACL, deleted=[StoredBinding("", each) for each in names])
+    pairs = zip(items, results, strict=True)
+    created = (binding for binding, result in pairs if result.error is None)
+    return edit(ACL, set=[StoredBinding("", each) for each in created])
+
+
+def api_name(api_key: int) -> str:
+    """Return Kafka's name of an API, or the number of one that it does not know."""
+    return API_NAMES.get(api_key, str(api_key))

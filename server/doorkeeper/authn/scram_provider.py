@@ -1,0 +1,90 @@
+"""SCRAM on one listener: its users are in the server's store, or a callback handler knows them."""
+
+from __future__ import annotations
+
+import os
+from types import NoneType
+from typing import TYPE_CHECKING
+
+from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential, base_36
+from doorkeeper.authn.handler_loading import handler_of
+from doorkeeper.authn.handlers_contract import ScramCredentials
+from doorkeeper.authn.provider import Provider
+from doorkeeper.authn.scram import Scram, accounts_of
+
+if TYPE_CHECKING:
+    from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.authn.guarded_handler import GuardedHandler
+    from doorkeeper.authn.provider import MechanismSettings, Sources
+    from doorkeeper.authn.scram import Accounts
+
+
+def provider(settings: MechanismSettings, sources: Sources) -> Provider:
+    """Return SCRAM for the users whose credentials the store has, or a callback handler.
+
+    Raises:
+        ValueError: the handler cannot be used.
+
+    """
+    mechanism = settings.name
+    if settings.callback_handler:
+        handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
+        if handler is not None:
+            return HandlerProvider(handler, mechanism, sources)
+    return ScramProvider(
+        accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
+    )
+
+
+class ScramProvider(Provider):
+    """SCRAM with the same accounts for every connection."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        """Let these in."""
+        self._accounts = accounts
+
+    def begin(self, context: AuthenticationContext) -> Scram:  # noqa: ARG002  all are alike
+        """Return a mechanism for one authentication."""
+        return Scram(self._accounts, base_36(os.urandom(17)).decode())
+
+
+class HandlerProvider(Provider):
+    """SCRAM whose users a callback handler knows. Delegation tokens are the server's own, as ever.
+
+    A name that the handler does not know is told the iterations of the last that it did.
+    """
+
+    def __init__(
+        self, guarded: GuardedHandler[ScramCredentials], mechanism: str, sources: Sources
+    ) -> None:
+        """Let in whom the handler knows."""
+        self._guarded = guarded
+        self._mechanism = mechanism
+        self._iterations = ITERATIONS_MIN
+        self._accounts = accounts_of(mechanism, sources, lambda _name: None)._replace(
+            iterations=lambda: self._iterations
+        )
+
+    def begin(self, context: AuthenticationContext) -> Scram:
+        """Return a mechanism for one authentication."""
+        accounts = self._accounts._replace(users=lambda name: self._credential(name, context))
+        return Scram(accounts, base_36(os.urandom(17)).decode())
+
+    async def _credential(
+        self, name: str, context: AuthenticationContext
+    ) -> ScramCredential | None:
+        ask = self._guarded.handler.credential
+        found: ScramCredential | None = await self._guarded.asked(
+            lambda: ask(self._mechanism, name, context), (ScramCredential, NoneType), context
+        )
+        if found is not None:
+            self._iterations = found.iterations
+        return found
+
+    async def start(self) -> None:
+        """Let the handler get ready."""
+        await self._guarded.start()
+
+    async def close(self) -> None:
+        """Let the handler go."""
+        await self._guarded.close()

@@ -1,0 +1,67 @@
+"""What clients see of a cluster: its nodes, topics and groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Broker(NamedTuple):
+    """One node as clients see it: the address is the one to dial."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class Member(NamedTuple):
+    """A node that lives, as the others know it.
+
+    ``addresses`` are host and port by the name of the listener. ``secret`` is the fingerprint of
+    the secret under which it makes delegation tokens, in hexadecimal; empty where it makes none.
+    """
+
+    node_id: int
+    addresses: Mapping[str, tuple[str, int]]
+    rack: str | None
+    secret: str
+
+
+class Topic(NamedTuple):
+    """A topic that Metadata can tell of.
+
+    ``origin`` is the catalog file that declares it; None for one that was made over the wire.
+    """
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    internal: bool = False
+    origin: str | None = None
+
+
+class GroupMember(NamedTuple):
+    """A member of a group; ``metadata`` and ``assignment`` are the consumer protocol's bytes."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class Group(NamedTuple):
+    """A group from the catalog. ``group_type`` is ``classic`` or ``consumer``."""
+
+    group_id: str
+    state: str
+    group_type: str
+    protocol_type: str
+    protocol: str
+    members: tuple[GroupMember, ...]

@@ -1,0 +1,33 @@
+"""An entry of a configuration, and a problem that was found with one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A key, its value as written, and where it stands. The value may be a secret."""
+
+    key: str
+    value: str
+    source: str
+
+    def __repr__(self) -> str:
+        """Leave out the value."""
+        return f"Entry({self.key}, {self.source})"
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, or that one should know.
+
+    ``source`` is a file with its line, ``--override``, or empty; ``key`` may be empty. The text
+    never contains the value of a sensitive key.
+    """
+
+    source: str
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return ``source: key: text``."""
+        return ": ".join(part for part in self if part)

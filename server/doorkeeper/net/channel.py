@@ -1,0 +1,566 @@
+"""The channel of a connection: its socket's side, named after the broker's ``KafkaChannel``.
+
+Answers are written inside ``data_received``, in one write; a task runs only while a request
+waits. Before a client has authenticated, each of its frames waits in the ``FairQueue``. A
+connection is held, and not read from, while
+
+    an update is in flight          its answer comes before the next request's
+    a chunked response is built     as an update
+    a mechanism verifies a token    as an update
+    its peer does not take answers  the write buffer is not empty
+    an authentication has failed    the answer and the end come after the delay
+    others have their turn          it has more requests than one turn allows
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from doorkeeper.authn.contract import Failure
+from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.exchange import Authenticating, ChunkedResponse, Closed, PendingUpdate, Refused
+from doorkeeper.metrics.requests import UpdateTimer
+from doorkeeper.net.connection_log import log_end, log_failures, log_notes, log_refusal
+from doorkeeper.net.context import Accepted
+from doorkeeper.net.request_log import DEBUG
+from doorkeeper.net.transports import is_encrypted, peer_certificates
+from doorkeeper.node import ACL_UPDATE
+from doorkeeper.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.authn.contract import Step
+    from doorkeeper.connection import Connection
+    from doorkeeper.exchange import Advance
+    from doorkeeper.metrics.requests import Waited
+    from doorkeeper.net.chunked_responses import ResponseBuild
+    from doorkeeper.net.context import ServerContext
+    from doorkeeper.net.fair_queue import QueuedWork
+    from doorkeeper.net.ledger import Ledger
+    from doorkeeper.node import Update
+
+TLS_PIECE_BYTES: Final = 65_536
+"""A large answer is handed to TLS in pieces of this size."""
+
+UNAUTHENTICATED_BYTES: Final = 4096
+"""Bytes that are read ahead while a login waits for its turn: to stop reading costs more."""
+
+GRACE_S: Final = 1.0
+"""Added to the time-out of ACL updates, whose items the authorizer's guard times out one by one."""
+
+NO_RESULTS: Final = Results(())
+
+
+class Channel(Accepted):
+    """The socket's side of one connection."""
+
+    __slots__ = (
+        "_authenticated",
+        "_authenticating",
+        "_building",
+        "_calm",
+        "_clock",
+        "_connection",
+        "_counted",
+        "_delayed",
+        "_draining",
+        "_end",
+        "_fair_queue",
+        "_in_turn",
+        "_pending",
+        "_reading",
+        "_request_level",
+        "_requests",
+        "_server",
+        "_transport",
+        "_write_full",
+        "last_active_s",
+    )
+
+    def __init__(self, connection: Connection, server: ServerContext) -> None:
+        """Wait for the transport."""
+        self._connection = connection
+        self._server = server
+        # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
+        self._clock = server.clock
+        self._fair_queue = server.fair_queue
+        self._requests = server.requests
+        # Its ``level`` is read for each request: no call where the request log is off.
+        self._request_level = None if server.request_log is None else server.request_log.threshold
+        # The last result of ``_is_idle``; whatever begins something resets it.
+        self._calm = False
+        self._transport: asyncio.Transport | None = None
+        self._pending: PendingUpdate | None = None
+        self._authenticating: asyncio.Future[Step] | None = None
+        self._building: ResponseBuild | None = None
+        self._delayed: asyncio.TimerHandle | None = None
+        self._in_turn: asyncio.Handle | QueuedWork | None = None
+        self._end: Closed | Refused | None = None
+        self._write_full = False
+        self._reading = True
+        self._counted = False
+        self._authenticated = False
+        self._draining = False
+        self.last_active_s = server.clock()
+
+    @property
+    def connection(self) -> Connection:
+        """Return the protocol's side."""
+        return self._connection
+
+    @property
+    def peer_id(self) -> str:
+        """Return the connection as the log names it."""
+        return self._connection.peer.connection_id
+
+    @property
+    def is_connected(self) -> bool:
+        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        return self._transport is not None
+
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
+        self._transport = cast("asyncio.Transport", transport)
+        if is_encrypted(transport):
+            # Here a buffer is full that has reached the limit; with 0 it always would be.
+            self._transport.set_write_buffer_limits(high=1, low=0)
+            read_ahead = self._server.limits.tls_read_ahead_bytes
+            cast("Any", transport).set_read_buffer_limits(high=read_ahead)
+        else:
+            self._transport.set_write_buffer_limits(high=0)
+        self._end = self._connection.established(peer_certificates(transport))
+        self._authenticated = self._connection.session.is_open
+        if self._connection.notes:
+            log_notes(self._connection, self._server)
+        if self._end is not None:
+            self._settle()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer, at best from the cache; before the authentication, queue the work."""
+        self.last_active_s = now_s = self._clock()
+        level = self._request_level
+        if self._calm and (level is None or level.level > DEBUG):
+            answer = self._connection.cached_answer(data, now_s)
+            if answer is not None:
+                self._fair_queue.clients_active = True
+                self._write(answer)
+                if self._requests is not None:
+                    self._count_answered(now_s)
+                if self._write_full:
+                    self._settle()
+                return
+        self._calm = False
+        self._connection.receive(data)
+        if not self._authenticated:
+            self._settle()
+            return
+        self._fair_queue.clients_active = True
+        self._work(now_s)
+
+    def eof_received(self) -> bool:
+        """Answer what came before the peer ended its side, then end ours.
+
+        With TLS the peer's end is the connection's: what an update would answer is not sent, as
+        with a broker.
+        """
+        self.drain()
+        return self._transport is not None and not is_encrypted(self._transport)
+
+    def pause_writing(self) -> None:
+        """Stop to answer: the peer does not take what there is."""
+        self._calm = False
+        self._write_full = True
+        self._count_outgoing()
+
+    def resume_writing(self) -> None:
+        """Go on: everything has left."""
+        self._write_full = False
+        self._server.outgoing.hold(self, 0)
+        self.last_active_s = now_s = self._clock()
+        self._work(now_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Drop everything; an update in flight goes on without an answer."""
+        server = self._server
+        self._calm = False
+        self._transport = None
+        self._pending = None
+        begun = (self._authenticating, self._delayed, self._in_turn, self._building)
+        self._authenticating = self._delayed = self._in_turn = self._building = None
+        for each in begun:
+            if each is not None:
+                each.cancel()
+        server.incoming.hold(self, 0)
+        server.outgoing.hold(self, 0)
+        server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
+        server.lost(self)
+
+    # --- what the server calls
+
+    def idle_since(self, deadline_s: float) -> bool:
+        """Say whether nothing has moved since; a peer that takes an answer slowly is not idle."""
+        if self._write_full and self._transport is not None:
+            size = self._transport.get_write_buffer_size()
+            if size < self._server.outgoing.held_by(self):
+                self._server.outgoing.hold(self, size)
+                self.last_active_s = self._clock()
+        return self.last_active_s < deadline_s
+
+    def drain(self) -> None:
+        """Answer what was received, then close."""
+        self._calm = False
+        self._draining = True
+        self._settle()
+
+    def abort(self, reason: str) -> None:
+        """Close now, whatever is under way."""
+        if self._transport is not None:
+            self._server.logger.debug(reason, connection=self.peer_id)
+            self._transport.abort()
+
+    # --- the work
+
+    @property
+    def _held(self) -> bool:
+        return (
+            self._write_full
+            or self._pending is not None
+            or self._authenticating is not None
+            or self._building is not None
+            or self._end is not None
+        )
+
+    def _work(self, now_s: float) -> None:
+        """Answer requests until there is none, the turn is over, or one has to wait."""
+        limits, connection = self._server.limits, self._connection
+        level, began_s = self._request_level, now_s
+        logged = level is not None and level.level <= DEBUG
+        if logged is (connection.completed is None):
+            connection.completed = [] if logged else None
+        left = limits.frames_per_turn if self._authenticated else 1
+        room = limits.out_bytes_per_turn
+        answers: list[bytes] = []
+        if len(connection.frames) > 1 and not self._held:
+            answers = connection.cached_answers(now_s, left, room)
+            left -= len(answers)
+            room -= sum(map(len, answers))
+        while left and room > 0 and not (self._held or connection.is_empty):
+            result = connection.advance(now_s)
+            if result is None:
+                break
+            left -= 1
+            answer = result if isinstance(result, bytes) else self._take(result, began_s)
+            if logged:
+                began_s = self._log_completed(began_s)
+            if answer:
+                room -= len(answer)
+                answers.append(answer)
+        self._end_turn(answers, now_s, is_over=not left or room <= 0)
+
+    def _end_turn(self, answers: list[bytes], began_s: float, *, is_over: bool) -> None:
+        """Write what was answered, and leave everything in order."""
+        connection = self._connection
+        if answers:
+            self._write(answers[0] if len(answers) == 1 else b"".join(answers))
+        if self._requests is not None:
+            self._count_answered(began_s)
+        if connection.notes:
+            log_notes(connection, self._server)
+        if not self._authenticated:
+            self._authenticated = connection.session.is_open
+            is_over = is_over and connection.buffered > 0
+        elif (
+            self._reading
+            and not (self._held or self._counted or self._draining)
+            and connection.is_empty
+        ):
+            self._calm = True
+            return
+        self._settle(turn_over=is_over)
+
+    def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
+        """Count what was answered since; the answers of one turn leave, and end, together."""
+        answered = self._connection.answered
+        if self._requests is not None and answered:
+            self._requests.answered(answered, self._clock() - began_s, waited)
+            answered.clear()
+
+    def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
+        """Write the request log since; return the time, at which the next request begins."""
+        log, completed = self._server.request_log, self._connection.completed
+        now_s = self._clock()
+        remote_s = 0.0 if waited is None else waited.remote_s
+        if log is not None and completed:
+            for each in completed:
+                log.completed(self._connection, each, now_s - began_s - remote_s, remote_s)
+            completed.clear()
+        return now_s
+
+    def _take(self, result: Advance, began_s: float) -> bytes | None:
+        """Start what a request waits for, or end; return its answer where there is one already."""
+        if isinstance(result, PendingUpdate):
+            return self._start_update(result, began_s)
+        if isinstance(result, ChunkedResponse):
+            on_built = partial(self._built, result, began_s)
+            self._building = self._server.chunked_responses.build(result.body, on_built)
+        elif isinstance(result, Authenticating):
+            step = self._authenticating = as_future(result.step, self._server.loop)
+            step.add_done_callback(partial(self._verified, result, began_s))
+        elif isinstance(result, (Closed, Refused)):
+            self._end = result
+        else:
+            return result
+        return None
+
+    # --- updates
+
+    def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
+        """Start the task of an update; return the answer where there is one already."""
+        server, update = self._server, pending.update
+        refusal = None if server.audit_log is None else server.audit_log.refusal()
+        in_flight, operation = server.updates, update.operation
+        if operation == ACL_UPDATE and refusal is None and in_flight.items[operation]:
+            refusal = self._overload(update)
+        if refusal is not None:
+            return self._answer_of(self._connection.complete(pending, (), refusal))
+        in_flight.tasks.add(server.loop.create_task(self._update(pending, began_s)))
+        in_flight.updates[operation] += 1
+        in_flight.items[operation] += update.items
+        if not update.wait:
+            return self._answer_of(self._connection.complete(pending, ()))
+        self._pending = pending
+        return None
+
+    async def _update(self, pending: PendingUpdate, began_s: float) -> None:
+        """Await a change, then answer the request and go on with those behind it.
+
+        It goes on where the client leaves, or where the time is over and the request is answered.
+        """
+        server, update = self._server, pending.update
+        in_flight, operation = server.updates, update.operation
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        timer = UpdateTimer(began_s, self._clock)
+        timeout_s = server.limits.update_timeout_ms / 1000
+        if operation == ACL_UPDATE:
+            timeout_s += GRACE_S
+        timeout = server.loop.call_later(timeout_s, self._time_out, pending, timer)
+        results = NO_RESULTS
+        error: BaseException | None = None
+        try:
+            results = await timer.measure(update.apply(server.services))
+            timeout.cancel()
+            if server.audit_log is not None and not server.audit_log.is_recorded:
+                error = await timer.measure(server.audit_log.recorded())
+        except (Exception, asyncio.CancelledError) as fault:
+            if task.cancelling():
+                raise  # the server stops
+            error = fault
+        finally:
+            timeout.cancel()
+            in_flight.tasks.discard(task)
+            in_flight.updates[operation] -= 1
+            in_flight.items[operation] -= update.items
+            if not in_flight.tasks:
+                in_flight.none.set()
+        if self._pending is pending:
+            self._answer_update(pending, results, error, timer)
+            return
+        if error is not None and not isinstance(error, ApiError):
+            results = Results((), (error,))
+        log_failures(results, pending, self.peer_id, server, answered=update.wait)
+        if update.wait and self._requests is not None and server.loop.time() < timeout.when():
+            self._requests.left(pending.api.key, timer.waited())
+
+    def _answer_update(
+        self,
+        pending: PendingUpdate,
+        results: Results,
+        error: BaseException | None,
+        timer: UpdateTimer,
+    ) -> None:
+        """Answer the request that an update was for, and go on with those behind it."""
+        waited = timer.waited()
+        self._pending = None
+        if results.errors or results.timed_out:
+            log_failures(results, pending, self.peer_id, self._server, answered=True)
+        answer = self._answer_of(self._connection.complete(pending, results.values, error))
+        self._resume(answer, timer.began_s, waited)
+
+    def _time_out(self, pending: PendingUpdate, timer: UpdateTimer) -> None:
+        """Answer the request of an update that takes too long; its task goes on."""
+        results = Results((), timed_out=pending.update.items)
+        if self._pending is not pending:
+            answered = pending.update.wait
+            log_failures(results, pending, self.peer_id, self._server, answered=answered)
+            return
+        self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timer)
+
+    def _overload(self, update: Update) -> ApiError | None:
+        """Refuse an update behind which too many ACLs would wait; the only one never is."""
+        waiting = self._server.updates.items[ACL_UPDATE]
+        most = self._server.limits.updates_waiting_max
+        if waiting + update.items <= most:
+            return None
+        if self._requests is not None:
+            self._requests.refused()
+        self._server.logger.warning(
+            "change refused: too many wait for the authorizer",
+            connection=self.peer_id,
+            items=update.items,
+            waiting=waiting,
+            waiting_max=most,
+        )
+        return ApiError(
+            ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+            "Nothing was changed: too many changes of ACLs are waiting for the authorizer."
+            " Try again later.",
+        )
+
+    # --- other work that a request waits for
+
+    def _verified(
+        self, pending: Authenticating, began_s: float, done: asyncio.Future[Step]
+    ) -> None:
+        """Answer a token that a mechanism has verified, and go on with the requests behind it."""
+        if self._authenticating is not done:
+            # The client has left.
+            if not done.cancelled():
+                done.exception()
+            return
+        self._authenticating = None
+        result = self._connection.authenticated(pending, _step_of(done), self._clock())
+        self._resume(None if result is None else self._take(result, began_s), began_s)
+
+    def _built(self, chunked: ChunkedResponse, began_s: float, body: bytes | Exception) -> None:
+        """Answer with a body that was built in chunks, and go on with the requests behind it."""
+        self._building = None
+        answer = self._answer_of(self._connection.complete_chunked(chunked, body))
+        self._resume(answer, began_s)
+
+    def _answer_of(self, result: bytes | Closed) -> bytes | None:
+        if isinstance(result, Closed):
+            self._end = result
+            return None
+        return result
+
+    def _resume(self, answer: bytes | None, began_s: float, waited: Waited | None = None) -> None:
+        """Count and write the answer that was waited for, and go on with the requests behind it."""
+        if self._requests is not None:
+            self._count_answered(began_s, waited)
+        if self._connection.completed:
+            self._log_completed(began_s, waited)
+        if answer:
+            self._write(answer)
+        self._work(self._clock())
+
+    def _write(self, data: bytes) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        if len(data) <= TLS_PIECE_BYTES or not is_encrypted(transport):
+            transport.write(data)
+            return
+        # What TLS has handed on at once it does not count: only in pieces does it notice that the
+        # socket takes no more.
+        for at in range(0, len(data), TLS_PIECE_BYTES):
+            transport.write(memoryview(data)[at : at + TLS_PIECE_BYTES])
+        if self._write_full:
+            self._count_outgoing()
+
+    def _count_outgoing(self) -> None:
+        """Count what the peer has not taken; close somebody where that is too much."""
+        if self._transport is None:
+            return
+        size = self._transport.get_write_buffer_size()
+        if self._server.outgoing.hold(self, size):
+            self._relieve(self._server.outgoing, "answers that peers do not take")
+
+    # --- between two pieces of work
+
+    def _settle(self, *, turn_over: bool = False) -> None:
+        """Leave everything in order: the end, the next turn, reading, what is held."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if isinstance(self._end, Closed):
+            log_end(self._end, self.peer_id, self._server)
+            transport.close()
+            return
+        if isinstance(self._end, Refused) and self._delayed is None:
+            self._delay(self._end)
+        idle = not self._held
+        more = idle and (turn_over or self._connection.waiting)
+        if more:
+            idle = False
+            if self._in_turn is None:
+                self._in_turn = self._soon(self._next_turn)
+        if self._draining and idle:
+            transport.close()
+            return
+        held = self._connection.buffered
+        was_counted, self._counted = self._counted, held > 0
+        reading = idle or (more and not self._authenticated and held <= UNAUTHENTICATED_BYTES)
+        if reading is not self._reading:
+            self._reading = reading
+            if reading:
+                transport.resume_reading()
+            else:
+                transport.pause_reading()
+        if (held or was_counted) and self._server.incoming.hold(self, held):
+            self._relieve(self._server.incoming, "bytes received and not yet answered")
+
+    def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
+        """Do something in one of the loop's next turns; logins go through the fair queue."""
+        if not self._authenticated:
+            return self._fair_queue.put(self._connection.peer.host, work)
+        return self._server.loop.call_soon(work)
+
+    def _next_turn(self) -> None:
+        self._in_turn = None
+        self._work(self._clock())
+
+    def _delay(self, end: Refused) -> None:
+        """Answer a failed authentication, and close, after the delay."""
+        log_refusal(end, self.peer_id, self._server)
+        delay_s = self._server.limits.failed_authentication_delay_ms / 1000
+        self._delayed = self._server.loop.call_later(delay_s, self._delay_over, end)
+
+    def _delay_over(self, end: Refused) -> None:
+        """Refuse in turn: the delays of a burst are over in one moment."""
+        self._in_turn = self._fair_queue.put(self._connection.peer.host, partial(self._refuse, end))
+
+    def _refuse(self, end: Refused) -> None:
+        if self._transport is not None:
+            if end.answer:
+                self._transport.write(end.answer)
+            self._transport.close()
+
+    def _relieve(self, ledger: Ledger[Accepted], what: str) -> None:
+        """Close the connection that holds most."""
+        victim = ledger.largest()
+        self._server.logger.warning(
+            "too many bytes held: closing the connection that holds most",
+            what=what,
+            connection=victim.peer_id,
+            bytes=ledger.held_by(victim),
+            bytes_of_all=ledger.total,
+            bytes_max=ledger.bytes_max,
+        )
+        ledger.hold(victim, 0)
+        victim.abort("connection closed to free memory")
+
+
+def _step_of(done: asyncio.Future[Step]) -> Step:
+    """Return the result of a mechanism; one that raised refuses the client."""
+    if done.cancelled():
+        return Failure(None, "the authentication was cancelled")
+    error = done.exception()
+    if error is not None:
+        return Failure(None, f"the mechanism failed: {type(error).__name__}")
+    return done.result()

@@ -1,0 +1,589 @@
+"""The log of a node: plans changes, commits them, and publishes the state that they lead to.
+
+    submit(plan) -> waits -> lease -> plan on the newest state -> commit -> published -> completed
+
+Everything that waits when the lease is had is planned, each plan on the state after the one before
+it, and committed as one transaction. While that is written the next changes gather. A state is
+published when it is durable, so what is visible is never taken back.
+
+With a store that nodes share, what other nodes wrote is followed: whenever the store says that
+there is something new, and before planning. One lock keeps following and planning apart.
+
+When a commit is rejected, its changes are planned and committed again one by one, to find the one
+at fault. When the connection is lost while it commits, the batch is *in doubt*: nothing is planned
+or followed until the next lease shows whether it is in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
+from doorkeeper.kinds.declared import ACL, KINDS
+from doorkeeper.logger import NO_LOG
+from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.state.age import watch_age
+from doorkeeper.state.loading import load_snapshot, state_without_acls
+from doorkeeper.state.state import State, apply
+from doorkeeper.state.store import (
+    Entry,
+    OutcomeUnknown,
+    StorageError,
+    StoreAway,
+    StoreReplaced,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.logger import Logger
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.state.store import Lease, LogReader, Store
+    from doorkeeper.topics import Layer
+
+T = TypeVar("T")
+
+Plan = Callable[[State], "Change | Pieces[Change]"]
+"""Works a change out on a state, at once or in slices. It may be called again, on another state:
+the last call counts. What it raises is what ``submit`` raises, and nothing is changed."""
+
+SLICE_S: Final = 0.001
+"""How long one slice of a plan or of a large change may keep the event loop."""
+
+BATCH_CHANGES_MAX: Final = 1_000
+"""Changes in one transaction: others wait for its end to write."""
+
+BATCH_ROWS_MAX: Final = 20_000
+"""Rows after which no further change is taken into a transaction."""
+
+LOG_ROWS: Final = 2_000
+"""Rows of the log of changes that are read at once when following."""
+
+CLOSING_S: Final = 5.0
+"""How long ``aclose`` waits for a store that is away."""
+
+CLOSED_EARLY: Final = "The authorizer was closed before the initial load could complete."
+"""What listeners get that wait for the ACLs. The text is Kafka's."""
+
+_RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Pauses between attempts to get the lease of a store that is away."""
+
+
+def origin_of(request: AuthorizableRequestContext | None) -> Origin:
+    """Return the origin of a request's changes; ``SERVER`` without a request."""
+    if request is None:
+        return SERVER
+    principal = request.principal
+    author = Author(
+        f"{principal.principal_type}:{principal.name}",
+        request.client_address,
+        request.listener_name,
+        request.client_id,
+    )
+    return Origin(author, request)
+
+
+@dataclass(slots=True, eq=False)
+class _Submission:
+    """A change that was submitted and is not completed."""
+
+    plan: Plan
+    origin: Origin
+    completion: asyncio.Future[Committed]
+    deadline_s: float | None
+    change: Change = field(default_factory=dict)
+    revision: int = 0
+    error: Exception | None = None
+    singly: bool = False
+
+    def complete(self) -> None:
+        """Complete with what was planned; a waiter that gave up is not told."""
+        if self.completion.done():
+            return
+        if self.error is not None:
+            self.completion.set_exception(self.error)
+        else:
+            self.completion.set_result(Committed(self.revision, self.change, self.origin))
+
+    def fail(self, error: Exception) -> None:
+        """Complete with an error."""
+        if not self.completion.done():
+            self.completion.set_exception(error)
+
+
+class _Batch(NamedTuple):
+    """Changes that are planned. They share a transaction and a fate.
+
+    ``entries`` are to be written. ``state`` is the one before ``last``, the last change, which is
+    applied while it is written.
+    """
+
+    batch_id: UUID
+    items: list[_Submission]
+    entries: list[Entry]
+    state: State
+    last: _Submission | None
+
+
+class StateLog:
+    """The state of a node, and everything that changes it. For the loop's thread.
+
+    ``state`` is what is served: durable and immutable. Reading code takes it once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        logger: Logger | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        max_age_s: float | None = None,
+    ) -> None:
+        """Begin with the rows of a store, all but the ACLs: ``start`` loads those.
+
+        ``clock`` tells microseconds apart. With ``max_age_s`` the state is ``stale`` while the
+        store has not confirmed for so long that there is nothing newer.
+        """
+        self.store = store
+        self.state = state_without_acls(store.revision, store.rows)
+        self._log = NO_LOG if logger is None else logger
+        self._clock = clock
+        self._local: dict[str, Any] = {}
+        self._declared: Layer | None = None
+        self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
+        self._wanted: set[Kind] = set()
+        self._queue: deque[_Submission] = deque()
+        self._under_way: list[_Submission] = []
+        self._doubt: _Batch | None = None
+        self._batch_of_state = store.batch
+        self._is_trusted = True
+        self._head = store.revision
+        self._confirmed_s = clock()
+        self._closing = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._expiry: asyncio.TimerHandle | None = None
+        self._idle = True
+        self._load_error: StorageError | None = None
+        self._max_age_s = max_age_s
+
+    @property
+    def cluster_id(self) -> str:
+        """Return the 22 characters that name the cluster."""
+        return self.store.identity.cluster_id
+
+    def subscribe(self, subscriber: Callable[[Committed], None], *kinds: Kind) -> None:
+        """Call a function with each change when it is durable and visible; it may not block.
+
+        With kinds it is called for changes of these only, and where a state was read anew.
+        """
+        self._subscribers.append((subscriber, frozenset(kinds)))
+        self._wanted |= set(kinds or KINDS.values())
+
+    def sight(self) -> StoreSight:
+        """Return how the node sees the store now. For readiness and metrics."""
+        revision = self.state.revision
+        problem = self.store.unavailable
+        if self.store.timeout_s is None:
+            return StoreSight(problem is None, revision, revision)
+        return StoreSight(problem is None, revision, max(self._head, revision), self.age_s)
+
+    @property
+    def age_s(self) -> float:
+        """Return how long ago the store last confirmed that there was nothing newer."""
+        return self._clock() - self._confirmed_s
+
+    def amend(self, **fields: Any) -> None:  # noqa: ANN401 - fields of State
+        """Publish a state whose local parts differ: ``groups``, ``members``.
+
+        Without any the same state is published as another object: caches forget it.
+        """
+        self._local.update(fields)
+        self._publish(self.state)
+
+    def declare(self, topics: Layer) -> None:
+        """Replace the topics that the catalog declares."""
+        if topics is not self.state.topics.declared:
+            self._declared = topics
+            self._publish(self.state)
+
+    def _publish(self, state: State) -> None:
+        if self._declared is not None and state.topics.declared is not self._declared:
+            state = state._replace(topics=state.topics.with_declared(self._declared))
+        self.state = state._replace(**self._local)
+
+    def start(self) -> asyncio.Future[None]:
+        """Load the ACLs in a thread, then take changes; return what completes when they are loaded.
+
+        Changes that are submitted before wait.
+        """
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._turn = asyncio.Lock()
+        self._work = asyncio.Event()
+        self._drained = asyncio.Event()
+        self.store.start(loop)
+        if self._queue:
+            self._work.set()
+            self._expire_later()
+        self._loading = loop.run_in_executor(None, self._load)
+        self.loaded: asyncio.Future[None] = loop.create_future()
+        self._tasks.append(loop.create_task(self._run()))
+        return self.loaded
+
+    def _load(self) -> Snapshot:
+        return load_snapshot(self.store.rows(ACL), lambda: self._closing)
+
+    async def _run(self) -> None:
+        try:
+            acls = await self._loading
+        except Exception as error:  # noqa: BLE001 - whoever waits for the load is told
+            if not self.loaded.done():
+                self.loaded.set_exception(error)
+                self.loaded.exception()  # where no listener waits, nobody reads it
+            self._load_error = StorageError(f"the ACLs could not be loaded: {error}")
+            self._fail_all(self._load_error)
+            return
+        if self._closing:
+            return  # not all of them were read
+        self._publish(self.state._replace(acls=acls))
+        if not self.loaded.done():
+            self.loaded.set_result(None)
+        self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
+        if self._max_age_s is not None and self.store.timeout_s is not None:
+            watching = watch_age(self, self._max_age_s, self._log)
+            self._tasks.append(self._loop.create_task(watching))
+        self._tasks.append(self._loop.create_task(self._write_always()))
+
+    async def aclose(self) -> None:
+        """Write what was submitted, then close the store; may be called twice."""
+        if self._closing:
+            return
+        if self._tasks and self.loaded.done() and self.loaded.exception() is None:
+            limit_s = CLOSING_S if self.store.timeout_s is not None else None
+            try:
+                async with asyncio.timeout(limit_s):
+                    while self._queue or not self._idle:
+                        self._drained.clear()
+                        await self._drained.wait()
+            except TimeoutError:
+                self._log.error("changes were not stored", changes=len(self._queue))
+        self._closing = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+        if self._tasks and not self.loaded.done():
+            self.loaded.set_exception(TimeoutError(CLOSED_EARLY))
+            self.loaded.exception()
+            # The thread reads the store; it stops at the next row.
+            await asyncio.wait([self._loading])
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._fail_all(StoreAway("the store is closed"))
+        await self.store.aclose()
+
+    def submit(self, plan: Plan, origin: Origin) -> asyncio.Future[Committed]:
+        """Have a change planned, committed and published; the result comes when it is visible.
+
+        Changes are planned in the order of submission. An empty change waits its turn too.
+
+        Raises (the future):
+            StorageError: the change is not durable (``OutcomeUnknown``: that is not known).
+            Exception: whatever the plan raised; nothing is changed.
+
+        """
+        loop = asyncio.get_running_loop()
+        completion: asyncio.Future[Committed] = loop.create_future()
+        if self._closing or self._load_error is not None:
+            completion.set_exception(self._load_error or StoreAway("the store is closed"))
+            return completion
+        timeout_s = self.store.timeout_s
+        deadline_s = None if timeout_s is None else loop.time() + timeout_s
+        self._queue.append(_Submission(plan, origin, completion, deadline_s))
+        if self._tasks:
+            self._work.set()
+            if deadline_s is not None:
+                self._expire_later()
+        return completion
+
+    def _expire_later(self) -> None:
+        """Come back when the oldest change that waits has waited long enough."""
+        if self._expiry is not None or self.store.timeout_s is None:
+            return
+        oldest = [*islice(self._queue, 1), *(self._doubt.items[:1] if self._doubt else ())]
+        deadlines_s = [each.deadline_s for each in oldest if each.deadline_s is not None]
+        if deadlines_s:
+            # A change that is being written may go on beyond its time: it is looked at again.
+            earliest_s = self._loop.time() + _RETRY_S[0]
+            self._expiry = self._loop.call_at(max(earliest_s, min(deadlines_s)), self._expire)
+
+    def _expire(self) -> None:
+        """Withdraw what has waited too long; give up on a batch that is in doubt for too long."""
+        self._expiry = None
+        now_s = self._loop.time()
+        for each in [each for each in self._queue if (each.deadline_s or now_s) <= now_s]:
+            self._queue.remove(each)
+            each.fail(StoreAway(f"the store was away for {self.store.timeout_s:g} s"))
+        doubt = self._doubt
+        if doubt is not None and (doubt.items[0].deadline_s or now_s) <= now_s:
+            # Should it be in the log after all, it will be followed as another node's.
+            self._doubt = None
+            for each in doubt.items:
+                each.fail(OutcomeUnknown("the store went away while it committed"))
+        self._expire_later()
+
+    async def _write_always(self) -> None:
+        failures = 0
+        while True:
+            if not self._queue and self._doubt is None:
+                self._idle = True
+                self._drained.set()
+                await self._work.wait()
+            self._work.clear()
+            self._idle = False
+            try:
+                async with self.store.lease() as lease:
+                    await self._write(lease)
+                failures = 0
+            except (OutcomeUnknown, StoreAway):
+                await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
+                failures += 1
+            except StorageError as error:
+                # The store cannot be used as it is: nothing that waits for it can be stored.
+                self._fail_all(error)
+            except Exception as error:  # noqa: BLE001 - the log must outlive any fault
+                self._is_trusted = self.store.timeout_s is None
+                self._log.error("the state log failed", exc_info=error)
+                self._fail_all(StorageError(f"the state log failed: {error!r}"))
+
+    def _fail_all(self, error: StorageError) -> None:
+        """Fail every change that is not complete; of a batch in doubt nothing can be found out."""
+        doubt, self._doubt = self._doubt, None
+        if doubt is not None:
+            for each in doubt.items:
+                each.fail(OutcomeUnknown(f"the store went away while it committed: {error}"))
+        failed = [*self._under_way, *self._queue]
+        self._under_way = []
+        self._queue.clear()
+        for each in failed:
+            each.fail(error)
+
+    async def _write(self, lease: Lease) -> None:
+        """Settle what is in doubt, follow other nodes, then write one batch after the other."""
+        async with self._turn:
+            if self._doubt is not None:
+                await self._settle(lease, self._doubt)
+            if self.store.timeout_s is not None:
+                await self._catch_up(lease)
+            batch = await self._planned()
+            if batch is None:
+                return
+            state, last = batch.state, batch.last
+            if not batch.entries:
+                self._complete(batch, state)
+                return
+            try:
+                # A large change is applied while it is written, a small one before.
+                applying = state if last is None else apply(state, last.change, last.revision)
+                committing = lease.commit(batch.entries, batch.batch_id)
+                state = applying if isinstance(applying, State) else await self._slices(applying)
+                await committing
+            except (OutcomeUnknown, asyncio.CancelledError):
+                self._doubt = batch
+                self._expire_later()
+                raise
+            except StoreAway:
+                self._requeue(batch)
+                raise
+            except StorageError as error:
+                self._blame(batch, error)
+                return
+            except Exception:
+                self._doubt = batch
+                raise
+            self._batch_of_state = batch.batch_id
+            self._complete(batch, state)
+
+    async def _planned(self) -> _Batch | None:
+        """Plan what waits, each change on the state after the one before it."""
+        state, revision, rows = self.state, self.state.revision, 0
+        items: list[_Submission] = []
+        entries: list[Entry] = []
+        self._under_way = items
+        last: _Submission | None = None
+        while self._queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
+            if items and (items[-1].singly or self._queue[0].singly):
+                break
+            each = self._queue.popleft()
+            if each.completion.done():
+                continue  # whoever waited has given up, and nothing was planned
+            items.append(each)
+            if last is not None:
+                state = await self._slices(apply(state, last.change, last.revision))
+            each.error, each.change = None, {}
+            try:
+                change = each.plan(state)
+                each.change = (
+                    await self._slices(change) if isinstance(change, Generator) else change
+                )
+            except Exception as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
+                each.error = error
+            last = None
+            if each.change:
+                revision += 1
+                for set_, deleted in each.change.values():
+                    rows += len(set_) + len(deleted)
+                entries.append(Entry(revision, each.origin.author, each.change))
+                last = each
+            each.revision = revision
+        return _Batch(uuid.uuid4(), items, entries, state, last) if items else None
+
+    def _complete(self, batch: _Batch, state: State) -> None:
+        """Publish the state of a durable batch; tell subscribers, then who waits."""
+        if state.revision > self.state.revision:
+            self._publish(state)
+        self._confirmed_s = self._clock()
+        self._under_way = []
+        for each in batch.items:
+            if each.change and not self._wanted.isdisjoint(each.change):
+                self._tell(Committed(each.revision, each.change, each.origin))
+        for each in batch.items:
+            each.complete()
+
+    def _tell(self, committed: Committed) -> None:
+        for subscriber, kinds in self._subscribers:
+            if kinds and committed.change and kinds.isdisjoint(committed.change):
+                continue
+            try:
+                subscriber(committed)
+            except Exception as error:  # noqa: BLE001 - the others must be told
+                self._loop.call_exception_handler(
+                    {"message": "a subscriber of the state log failed", "exception": error}
+                )
+
+    def _requeue(self, batch: _Batch) -> None:
+        """Let a batch wait again, before all others: it is certain that it is not durable."""
+        self._queue.extendleft(reversed(batch.items))
+        self._expire_later()
+
+    def _blame(self, batch: _Batch, error: StorageError) -> None:
+        """Fail the change that cannot be stored; of several, write each singly to find it."""
+        if len(batch.items) == 1:
+            self._log.error("a change cannot be stored", cause=str(error))
+            batch.items[0].fail(error)
+            return
+        for each in batch.items:
+            each.singly = True
+        self._requeue(batch)
+
+    async def _settle(self, lease: Lease, batch: _Batch) -> None:
+        """Find out whether the batch in doubt became durable."""
+        last = max(each.revision for each in batch.items)
+        found = await lease.batch_of(last)
+        if self._doubt is not batch:
+            return  # its time is over, and its waiters were told
+        self._doubt = None
+        if found != (batch.batch_id,):
+            self._requeue(batch)
+            return
+        state, applied = batch.state, batch.last
+        if applied is not None:
+            state = await self._slices(apply(state, applied.change, applied.revision))
+        self._batch_of_state = batch.batch_id
+        self._complete(batch, state)
+
+    async def _slices(self, work: T | Pieces[T]) -> T:
+        """Do work that comes in slices, some of them in each turn of the loop."""
+        if not isinstance(work, Generator):
+            return work
+        clock = self._clock
+        try:
+            while True:
+                ends_s = clock() + SLICE_S
+                next(work)
+                while clock() < ends_s:
+                    next(work)
+                await asyncio.sleep(0)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _follow(self, reader: LogReader) -> None:
+        async with self._turn:
+            if self._doubt is None:
+                await self._catch_up(reader)
+
+    async def _catch_up(self, reader: LogReader) -> None:
+        """Apply what other nodes wrote. The caller has the turn."""
+        head = await reader.head()
+        self._head = head
+        if head < self.state.revision:
+            raise StoreReplaced(
+                f"the store is at revision {head}, but this node has acknowledged revision"
+                f" {self.state.revision}: it is another store, or one that lost changes"
+            )
+        if not reader.is_checked:
+            await self.check_history(reader)
+            reader.is_checked = True
+        while self._is_trusted and self.state.revision < head:
+            logged = await reader.changes(self.state.revision, LOG_ROWS)
+            if not logged or logged[0].revision != self.state.revision + 1:
+                break
+            for each in logged:
+                try:
+                    state: State = await self._slices(apply(self.state, each.change, each.revision))
+                except Exception as error:  # noqa: BLE001 - a state that lacks it is read anew
+                    self._log.error("a change of the log cannot be applied", exc_info=error)
+                    self._is_trusted = False
+                    break
+                self._batch_of_state = each.batch
+                self._publish(state)
+                self._tell(Committed(each.revision, each.change, None))
+            head = max(head, self.state.revision)
+        if self.state.revision < head or not self._is_trusted:
+            await self._reload(reader)
+        self._head = max(self._head, head)
+        self._confirmed_s = self._clock()
+
+    async def check_history(self, reader: LogReader) -> None:
+        """Refuse a store whose log says something else of our revision. After each connection.
+
+        Raises:
+            StoreReplaced: another commit made the revision there.
+
+        """
+        revision = self.state.revision
+        if revision == 0 or not self._is_trusted or self._doubt is not None:
+            return
+        found = await reader.batch_of(revision)
+        if found is not None and found != (self._batch_of_state,):
+            raise StoreReplaced(
+                f"revision {revision} in the store is not the one that this node has: it is another"
+                " store, or one that lost changes"
+            )
+
+    async def _reload(self, reader: LogReader) -> None:
+        """Read everything: the log was pruned beyond our revision, or following it failed."""
+        loaded = await reader.load()
+        self._log.error(
+            "everything was read again", before=self.state.revision, now=loaded.revision
+        )
+        state = state_without_acls(loaded.revision, lambda kind: loaded.rows[kind.name])
+        state = state._replace(topics=state.topics.with_declared(self.state.topics.declared))
+        acls = await self._loop.run_in_executor(
+            None, load_snapshot, loaded.rows[ACL.name], lambda: self._closing
+        )
+        self._batch_of_state = loaded.batch
+        self._is_trusted = True
+        self._publish(state._replace(acls=acls))
+        # What changed is not known any more; subscribers compare what they know with the state.
+        self._tell(Committed(loaded.revision, {}, None))

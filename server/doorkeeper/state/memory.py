@@ -1,0 +1,82 @@
+"""A store that forgets: what a test changes is gone with the server."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.state.store import Identity, Lease, Store, StoreAway
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from uuid import UUID
+
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.state.store import Entry, Logged, StoredState
+
+
+class MemoryStore(Store):
+    """Begins with the rows that one change sets, as revision 0; commits are only counted."""
+
+    def __init__(
+        self,
+        initial: Change | None = None,
+        *,
+        cluster_id: str = "memory-store-of-a-test",
+        salt_key: bytes = bytes(32),
+    ) -> None:
+        """Begin."""
+        self._initial: Change = {} if initial is None else initial
+        self._identity = Identity(cluster_id, cluster_id, salt_key)
+        self._closed = False
+        self._lease = _MemoryLease(self)
+        self.entries: list[Entry] = []
+        """What was committed, in order."""
+
+    @property
+    def identity(self) -> Identity:
+        """Return what the store is."""
+        return self._identity
+
+    @property
+    def revision(self) -> int:
+        """Return 0: the initial rows are no revision."""
+        return 0
+
+    def rows(self, kind: Kind) -> Iterator[Any]:
+        """Return the initial rows of a kind."""
+        found = self._initial.get(kind)
+        return iter(() if found is None else found.set)
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Lease]:
+        """Grant the right to write at once."""
+        if self._closed:
+            raise StoreAway("the store is closed")
+        yield self._lease
+
+    async def aclose(self) -> None:
+        """Take no more changes."""
+        self._closed = True
+
+
+class _MemoryLease(Lease):
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def commit(self, entries: Sequence[Entry], batch: UUID) -> None:  # noqa: ARG002 - alone
+        self._store.entries += entries
+
+    async def head(self) -> int:
+        entries = self._store.entries
+        return entries[-1].revision if entries else 0
+
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - alone
+        return (None,)
+
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - alone
+        return []
+
+    async def load(self) -> StoredState:
+        raise AssertionError("nobody else writes this store")

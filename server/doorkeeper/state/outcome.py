@@ -1,0 +1,44 @@
+"""What clients are told of a change that the store did not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway
+
+if TYPE_CHECKING:
+    from doorkeeper.kinds.change import Committed, Origin
+    from doorkeeper.state.log import Plan, StateLog
+
+UNCHANGED = "Nothing was changed"
+
+
+def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
+    """Return the error for clients; the server's log says why.
+
+    ``unchanged`` is how the texts say that everything is as it was.
+    """
+    if isinstance(error, StoreAway):
+        text = f"{unchanged}: the store that the nodes share could not be reached."
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
+    if isinstance(error, OutcomeUnknown):
+        text = "The change may have been made or not: the store went away while it was written."
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
+    text = "The change could not be stored."
+    if unchanged != UNCHANGED:
+        text = f"{unchanged}: the server could not store the change. Its log says why."
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, text)
+
+
+async def commit(log: StateLog, plan: Plan, origin: Origin) -> Committed:
+    """Submit a plan and wait for it.
+
+    Raises:
+        ApiError: the plan refused, or the change could not be stored.
+
+    """
+    try:
+        return await log.submit(plan, origin)
+    except StorageError as error:
+        raise not_stored(error) from error

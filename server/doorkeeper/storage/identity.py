@@ -1,0 +1,196 @@
+"""The identity file: which store a node uses, and the newest revision that it acknowledged.
+
+It lies outside the database, so that a node notices a store that was lost, emptied, replaced by
+another or set back, instead of starting as an empty cluster.
+
+The file is three lines of ``name=value``. Its length never changes, so the revision is rewritten
+in place, without a sync: it survives the end of the process, and after a power cut it may name an
+earlier revision than the store has, which is allowed.
+
+``DatabaseFiles`` tells whether the files of an open database are still the ones on disk: a database
+that was removed or replaced under an open connection takes changes as before, and they are gone
+with the process.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from doorkeeper.state.store import StorageError, StoreReplaced
+from doorkeeper.storage.files import open_private, sync_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDENTITY_NAME: Final = "doorkeeper.identity"
+
+WHAT_TO_DO: Final = (
+    "put the store back, restore a backup (doorkeeper store restore FILE), use the store as it is"
+    " (doorkeeper store accept), or begin an empty cluster (doorkeeper store create --new)"
+)
+
+_BYTES_MAX: Final = 1024
+_REVISION_BYTES: Final = 20
+
+
+class Pin(NamedTuple):
+    """A store, and a revision that it has at least."""
+
+    cluster_id: str
+    store_id: str
+    revision: int
+
+    def __str__(self) -> str:
+        return f"store {self.store_id} of cluster {self.cluster_id} at revision {self.revision}"
+
+
+class IdentityFile:
+    """The open identity file of a store. ``acknowledge`` is for one thread."""
+
+    def __init__(self, path: Path, descriptor: int, pin: Pin) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._pin = pin
+        self._revision_at = len(_text(pin)) - _REVISION_BYTES - 1
+        self.revision = pin.revision
+        """The newest revision that was acknowledged."""
+
+    @property
+    def pin(self) -> Pin:
+        """Return what the file says."""
+        return self._pin._replace(revision=self.revision)
+
+    @classmethod
+    def write(cls, path: Path, pin: Pin) -> Self:
+        """Write the file, durably, and keep it open.
+
+        Raises:
+            StorageError: it cannot be written.
+
+        """
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, _text(pin), 0)
+            os.fsync(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            raise StorageError(f"{path}: cannot write: {error.strerror}") from error
+        sync_folder(path.parent)
+        return cls(path, descriptor, pin)
+
+    def acknowledge(self, revision: int) -> None:
+        """Record a durable revision, before its change is acknowledged.
+
+        A failure is ignored: the change is durable, and only the detection of its loss is weaker.
+        """
+        self.revision = revision
+        with suppress(OSError):
+            os.pwrite(self._descriptor, b"%020d" % revision, self._revision_at)
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class DatabaseFiles:
+    """The database file and its WAL, as they were when they were opened and last written.
+
+    ``look`` may be called in any thread, while another one writes.
+    """
+
+    def __init__(self, database: Path) -> None:
+        """Take the files as they are; both exist.
+
+        Raises:
+            OSError: one of them does not.
+
+        """
+        self._database, self._wal = str(database), f"{database}-wal"
+        opened = database.stat(), os.stat(self._wal)  # noqa: PTH116 - as below
+        self._ids = tuple(cell for each in opened for cell in (each.st_dev, each.st_ino))
+        self.writes = 0
+        """Goes up when our own connection begins to write, and when it has written: odd between."""
+        self._noted: tuple[int, tuple[int, ...]] | None = None
+        self.is_touched = False
+        """Whether another program wrote or truncated them; the verification sets it back."""
+        self.look()
+
+    def look(self) -> str | None:
+        """Return why the files on disk are not the open ones; None where they are."""
+        writes = self.writes
+        try:
+            # Paths as texts: a ``Path`` doubles the time.
+            database, wal = os.stat(self._database), os.stat(self._wal)  # noqa: PTH116
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        if (database.st_dev, database.st_ino, wal.st_dev, wal.st_ino) != self._ids:
+            return f"{self._database} or its WAL: this is not the file that was opened"
+        if not writes & 1 and writes == self.writes:
+            sizes = (database.st_size, database.st_mtime_ns, wal.st_size, wal.st_mtime_ns)
+            if self._noted is not None and self._noted[0] == writes and self._noted[1] != sizes:
+                self.is_touched = True
+            self._noted = (writes, sizes)
+        return None
+
+
+def read_pin(path: Path) -> Pin | None:
+    """Return what an identity file says; None where there is none.
+
+    Raises:
+        StorageError: it cannot be read, or is no identity file.
+
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(_BYTES_MAX).decode("ascii")
+        found = dict(line.split("=", 1) for line in text.splitlines())
+        return Pin(found["cluster_id"], found["store_id"], int(found["revision"]))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageError(f"{path}: cannot read: {error.strerror}") from error
+    except (KeyError, ValueError) as error:
+        raise StorageError(
+            f"{path}: this is not the identity file of a store; doorkeeper store accept writes it"
+            " anew, for the store as it is"
+        ) from error
+
+
+def replace_pin(path: Path, pin: Pin | None) -> None:
+    """Write an identity file, durably; None removes it: the next start writes it anew.
+
+    Raises:
+        StorageError: it cannot be written.
+
+    """
+    if pin is not None:
+        IdentityFile.write(path, pin).close()
+        return
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot remove: {error.strerror}") from error
+
+
+def check_pin(path: Path, place: str, expected: Pin, found: Pin | None) -> None:
+    """Refuse a store that is not the one in the identity file ``path``; None: there is no store.
+
+    Raises:
+        StoreReplaced: it is missing, another one, or behind what was acknowledged.
+
+    """
+    if found is not None and found[:2] == expected[:2] and found.revision >= expected.revision:
+        return
+    what = "no store is here" if found is None else f"this is {found}"
+    raise StoreReplaced(f"{place}: {what}, but {path} expects {expected} or later: {WHAT_TO_DO}")
+
+
+def _text(pin: Pin) -> bytes:
+    return (
+        f"cluster_id={pin.cluster_id}\nstore_id={pin.store_id}\nrevision={pin.revision:020}\n"
+    ).encode("ascii")

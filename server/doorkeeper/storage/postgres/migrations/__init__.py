@@ -1,1 +1,0 @@
-"""The schema's versions, as alembic runs them: see ``migrating``."""

@@ -1,0 +1,496 @@
+"""The embedded store: one SQLite file in the data folder, and the thread that writes it.
+
+A commit begins at once, in the thread; its result is delivered on the loop. Before it is
+acknowledged, the revision goes into the identity file, and the open files are compared with those
+on disk. When they are not the same any more, nothing more is written: see ``unavailable``.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import apsw
+import structlog
+
+from doorkeeper.collector import collector_paused
+from doorkeeper.kinds.acls import bindings_from
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.kinds.kind import Item
+from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.state.store import Identity, Lease, StorageError, Store, StoreReplaced
+from doorkeeper.storage import migrations, schema
+from doorkeeper.storage.cluster_id import check_form
+from doorkeeper.storage.database import check_integrity, connect, named, reason
+from doorkeeper.storage.files import DATABASE_NAME, companions, prepare_folder, sync_folder
+from doorkeeper.storage.identity import (
+    IDENTITY_NAME,
+    WHAT_TO_DO,
+    DatabaseFiles,
+    IdentityFile,
+    Pin,
+    check_pin,
+    read_pin,
+)
+from doorkeeper.storage.lock import DataLock
+from doorkeeper.storage.rows import execute, log_statements
+from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, Upkeep
+from doorkeeper.uuids import random_uuid
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from uuid import UUID
+
+    from structlog.typing import FilteringBoundLogger
+
+    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.state.store import Entry, Logged, StoredState
+
+    Job = tuple[Sequence[Entry], asyncio.Future[None]]
+
+NS_PER_MS: Final = 1_000_000
+
+IDLE_S: Final = 1.0
+"""How often the files are looked at when nothing is written, and whether pruning is due."""
+
+_ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
+_ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
+
+
+def utc_ms() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // NS_PER_MS
+
+
+class SqliteStore(Store):
+    """A store in a file that this process alone writes.
+
+    An acknowledged change survives kill -9, and a power cut as far as the disk keeps its word.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        lock: DataLock,
+        path: Path,
+        pin: IdentityFile,
+        *,
+        now_ms: Callable[[], int],
+        retention_days: int,
+        meter: StoreMeter,
+    ) -> None:
+        """Use an open database; see ``open``."""
+        self._lock = lock
+        self._path = path
+        self._pin = pin
+        self._identity = identity_of(connection)
+        self._revision = schema.last_revision(connection)
+        self._writer = _Writer(
+            connection,
+            path,
+            self._identity,
+            pin,
+            Upkeep(connection, now_ms=now_ms, retention_days=retention_days),
+            now_ms=now_ms,
+            meter=meter,
+        )
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: Path,
+        *,
+        now_ms: Callable[[], int] | None = None,
+        random_bytes: Callable[[int], bytes],
+        cluster_id: str | None = None,
+        retention_days: int = -1,
+        meter: StoreMeter | None = None,
+        identity_file: Path | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open the store in a folder; create it where there was none; migrate an older one.
+
+        ``cluster_id`` is what a new store gets, and what an old one must have; None: a random one,
+        or whichever it has. ``retention_days`` is how long rows of the change log stay; -1: for
+        ever. ``now_ms`` and ``meter`` are called on the writer's thread too. ``identity_file`` is
+        ``doorkeeper.identity`` in the folder, unless given.
+
+        Raises:
+            StoreReplaced: the identity file expects another store, or a newer revision.
+            StorageError: the folder or file cannot be used, another process uses it, it is no
+                store of ours or from a newer version, or belongs to another cluster.
+
+        """
+        now_ms = now_ms or utc_ms
+        if cluster_id is not None:
+            check_form(cluster_id)
+        path = data_dir / DATABASE_NAME
+        pin_path = identity_file or data_dir / IDENTITY_NAME
+        pin = read_pin(pin_path)
+        _check_there(path, pin_path, pin, create=create)
+        prepare_folder(data_dir)
+        with ExitStack() as undo, named(path):
+            lock = DataLock.acquire(data_dir)
+            undo.callback(lock.release)
+            connection = connect(path)
+            undo.callback(connection.close)
+            if schema.is_new(connection):
+                if pin is not None:
+                    check_pin(pin_path, str(path), pin, None)
+                migrations.create(
+                    connection,
+                    cluster_id=cluster_id or random_uuid(random_bytes),
+                    salt_key=random_bytes(32),
+                    random_bytes=random_bytes,
+                    now_ms=now_ms(),
+                )
+                sync_folder(data_dir)
+            else:
+                if pin is not None:
+                    check_pin(pin_path, str(path), pin, pin_of(connection, path, pin.store_id))
+                if migrations.migrate(connection, path, now_ms(), random_bytes) is not None:
+                    pin = None  # a store of an older version had no id
+            found = pin_of(connection, path)
+            if cluster_id not in (None, found.cluster_id):
+                raise StorageError(
+                    f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
+                )
+            file = IdentityFile.write(pin_path, found)
+            undo.callback(file.close)
+            store = cls(
+                connection,
+                lock,
+                path,
+                file,
+                now_ms=now_ms,
+                retention_days=retention_days,
+                meter=meter or StoreMeter(),
+            )
+            undo.pop_all()
+        return store
+
+    @property
+    def identity(self) -> Identity:
+        """Return what the store is; created once, with it."""
+        return self._identity
+
+    @property
+    def revision(self) -> int:
+        """Return the newest revision at the opening; 0 in a new store."""
+        return self._revision
+
+    @property
+    def unavailable(self) -> str | None:
+        """Return why no change can be stored any more, and what to do; None where it can."""
+        return self._writer.problem
+
+    def rows(self, kind: Kind) -> Iterator[Any]:
+        """Read the rows of a kind, in no order; in any thread, before the first lease.
+
+        ACLs are read over a connection of their own, because there may be very many of them: the
+        other one belongs to the writer, and apsw refuses to share it between threads. The garbage
+        collector rests until the last one is read: it would look at each of them several times,
+        find nothing, and double the time of the start.
+        """
+        with named(self._path):
+            if kind is not ACL:
+                yield from read_rows(self._writer.connection, kind)
+                return
+            with collector_paused(), closing(connect(self._path)) as reader:
+                yield from read_rows(reader, kind)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to take changes; results are delivered on this loop."""
+        self._writer.start(loop)
+
+    def lease(self) -> _Writer:
+        """Grant the right to write at once."""
+        if self._closed:
+            raise StorageError(f"{self._path}: the store is closed")
+        if self._writer.problem is not None:
+            raise StoreReplaced(self._writer.problem)
+        return self._writer
+
+    def close(self) -> None:
+        """Write what was handed over, then release the database. Blocks; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.close()
+        self._pin.close()
+        self._lock.release()
+
+    async def aclose(self) -> None:
+        """Close the store; it blocks for as long as a commit takes."""
+        self.close()
+
+
+class _Writer(Lease):
+    """The connection of the store, its files, and the thread that uses both.
+
+    It is the lease too: this process always has the right to write.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        identity: Identity,
+        pin: IdentityFile,
+        upkeep: Upkeep,
+        *,
+        now_ms: Callable[[], int],
+        meter: StoreMeter,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.connection = connection
+        self._path = path
+        self._identity = identity
+        self._pin = pin
+        self._upkeep = upkeep
+        self._now_ms = now_ms
+        self._meter = meter
+        self._clock = clock
+        self._files = DatabaseFiles(path)
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
+        self._thread: Thread | None = None
+        self.problem: str | None = None
+        """Why the store was lost, once it was: nothing is written from then on."""
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take commits; results are delivered on this loop."""
+        self._loop = loop
+        # A daemon: a process that ends without close() must not hang on it.
+        self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
+        self._thread.start()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        pass
+
+    def commit(self, entries: Sequence[Entry], batch: UUID) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+        """Write revisions in one transaction; it begins at once, in the thread."""
+        done: asyncio.Future[None] = self._loop.create_future()
+        # Here, and not in the thread: each call into the system gives up Python's global lock,
+        # and the thread would wait up to 5 ms to get it back while the loop is busy.
+        if (found := self._files.look()) is not None:
+            self._lose(found)
+        self._queue.put((entries, done))
+        return done
+
+    def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
+        if error is None:
+            if (found := self._files.look()) is not None:
+                self._lose(found)
+            if self.problem is not None:
+                error = StoreReplaced(self.problem)
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def close(self) -> None:
+        """Write what was handed over, end the thread and close the database."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._look()
+        if self.problem is not None:
+            # What lies under the name now is another store: its WAL must stay as it is.
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self.connection.close()  # the last one to close brings the WAL into the database file
+
+    def _look(self) -> None:
+        found = self._files.look()
+        if found is not None:
+            self._lose(found)
+
+    def _lose(self, problem: str) -> None:
+        if self.problem is None:
+            self.problem = (
+                f"{problem}: the store was removed, replaced or damaged while the server runs, and"
+                f" takes no changes until it is started again. Stop it and {WHAT_TO_DO}"
+            )
+            self._log.error("store_replaced", problem=self.problem)
+
+    def _run(self) -> None:
+        wait_s: float = 0
+        while True:
+            try:
+                job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
+            except Empty:
+                self._look()
+                if self._files.is_touched and self.problem is None:
+                    self._verify()
+            else:
+                if job is None:
+                    return
+                entries, done = job
+                error = self._commit(entries)
+                try:
+                    self._loop.call_soon_threadsafe(self._deliver, done, error)
+                except RuntimeError:
+                    # The loop was closed. The change is stored all the same.
+                    self._log.debug("store_result_undelivered", error=str(error))
+                pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+                if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
+                    wait_s = IDLE_S
+                    continue
+            wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
+
+    def _keep_up(self) -> bool:
+        """Do a piece of the upkeep; say whether there may be more to do at once."""
+        work = None if self.problem else self._upkeep.due(is_idle=self._queue.empty())
+        if work is None:
+            return False
+        self._files.writes += 1
+        more = work()
+        self._files.writes += 1
+        self._look()
+        return more
+
+    def _commit(self, entries: Sequence[Entry]) -> StorageError | None:
+        """Store revisions; return why they could not be stored."""
+        try:
+            if self._files.is_touched and self.problem is None:
+                self._verify()
+            if self.problem is not None:
+                raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and told as any failure
+            if self.connection.in_transaction:
+                self._leave_transaction()
+            statements = log_statements(entries, self._now_ms())
+            began_s = self._clock()
+            self._files.writes += 1
+            try:
+                execute(self.connection, statements)
+            finally:
+                self._files.writes += 1
+            self._meter.stored(len(entries), self._clock() - began_s)
+        except Exception as error:  # noqa: BLE001 - whatever a change holds, the thread outlives it
+            with suppress(apsw.Error):  # the next change tries again, and fails if it cannot
+                self._leave_transaction()
+            self._meter.failed()
+            if not isinstance(error, StorageError):
+                error = StorageError(f"{self._path}: {reason(error)}")
+            return error
+        self._pin.acknowledge(entries[-1].revision)
+        return None
+
+    def _leave_transaction(self) -> None:
+        """Roll back what a failed statement left open: a commit on top of it would be none."""
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _verify(self) -> None:
+        """Check files that another program wrote; go on with a connection that has read them."""
+        self._files.is_touched = False
+        fresh: apsw.Connection | None = None
+        try:
+            fresh = connect(self._path)
+            check_integrity(fresh, self._path)
+            store_id = str(schema.meta(fresh, "store_id"))
+            found = Pin(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            check_pin(self._pin.path, str(self._path), self._pin.pin, found)
+        except (StorageError, apsw.Error) as error:
+            self._lose(reason(error))
+            if fresh is not None:
+                fresh.close()
+            return
+        self.connection, before = fresh, self.connection
+        self._upkeep.connection = fresh
+        before.close()
+
+    async def head(self) -> int:
+        return self._pin.revision
+
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - not shared
+        return (None,)
+
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - not shared
+        return []
+
+    async def load(self) -> StoredState:
+        raise AssertionError("the embedded store is read once, at the start")
+
+
+def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
+    """Read the rows of a kind.
+
+    Raises:
+        StorageError: one of them cannot be decoded.
+
+    """
+    try:
+        if kind is ACL:
+            yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
+            return
+        for cells in connection.execute(_ROWS, (kind.name,)):
+            yield kind.decode(Item(*cells))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"{connection.filename}: the store is damaged: an {kind.name} cannot be read: {error}"
+        ) from error
+
+
+def identity_of(connection: apsw.Connection) -> Identity:
+    """Return the identity that a store of the newest schema version has."""
+    return Identity(
+        str(schema.meta(connection, "cluster_id")),
+        str(schema.meta(connection, "store_id")),
+        bytes.fromhex(str(schema.meta(connection, "salt_key"))),
+    )
+
+
+def pin_of(connection: apsw.Connection, path: Path, older_store_id: str | None = None) -> Pin:
+    """Return what the identity file of a store is to say.
+
+    ``older_store_id`` stands for the id of a store of a schema version that had none.
+
+    Raises:
+        StorageError: it is from a newer version, or damaged.
+
+    """
+    version = migrations.check_readable(connection, path)
+    has_id = version >= schema.VERSION or older_store_id is None
+    store_id = str(schema.meta(connection, "store_id")) if has_id else older_store_id
+    assert store_id is not None
+    cluster_id = str(schema.meta(connection, "cluster_id"))
+    return Pin(cluster_id, store_id, schema.last_revision(connection))
+
+
+def _check_there(path: Path, pin_path: Path, pin: Pin | None, *, create: bool) -> None:
+    """Refuse to create a store in the place of one that was there.
+
+    Raises:
+        StorageError: it is missing or empty.
+
+    """
+    try:
+        if path.stat().st_size:
+            return
+        what = "is empty"
+    except OSError:
+        what = "is missing"
+    if pin is not None:
+        check_pin(pin_path, str(path), pin, None)
+    for beside in companions(path):
+        if beside.stat().st_size and beside.name.endswith("-wal"):
+            raise StoreReplaced(
+                f"{path}: the database {what}, but {beside.name} is there: put it back, or restore"
+                " a backup (doorkeeper store restore FILE)"
+            )
+    if not create:
+        raise StorageError(
+            f"{path}: there is no store, and none is to be created: doorkeeper store create does"
+        )

@@ -1,0 +1,285 @@
+"""A cached connection answers as one without a cache, whatever changes between equal requests."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from doorkeeper import registry
+from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
+from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.cluster import Group
+from doorkeeper.config.entry import Entry
+from doorkeeper.config.loading import settled
+from doorkeeper.connection import Connection
+from doorkeeper.credential_alteration import alter_credentials
+from doorkeeper.exchange import ChunkedResponse, Counts, Peer
+from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.limits import Limits
+from doorkeeper.node import CredentialUpsertion
+from doorkeeper.pieces import finished
+from doorkeeper.response_cache import CACHED_APIS, ResponseCache
+from doorkeeper.topic_plans import change_topics
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
+from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
+from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
+from testkit.edge import request
+from testkit.reconfigured import CONTEXT, Running, running
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from doorkeeper.authn.contract import AuthenticationContext
+    from doorkeeper.authorizer.audit import AuditSink
+
+LISTENER = "PLAINTEXT"
+USERS = ("root", "alice", "bob")
+TOPICS = ("a", "ab", "b", "c")
+GROUPS = ("g", "h")
+STEPS = 400
+
+
+class Named(NamedTuple):
+    """Makes the principal that a test wants."""
+
+    name: str
+
+    def build(self, _context: AuthenticationContext) -> Principal:
+        return Principal("User", self.name)
+
+
+class CountedAudit:
+    """Writes audit lines to the server's log, and keeps them."""
+
+    def __init__(self, inner: AuditSink) -> None:
+        self._inner = inner
+        self.threshold = inner.threshold
+        self.lines: list[str] = []
+
+    def write(self, level: int, text: str) -> None:
+        self.lines.append(text)
+        self._inner.write(level, text)
+
+
+class Pair:
+    """Two connections of one client to one server, of which one has a cache."""
+
+    def __init__(self, server: Running, user: str, host: str, cache: ResponseCache) -> None:
+        self._server = server
+        assembly = server.assembly
+        assert assembly.guarded is not None
+        self._decisions = assembly.guarded
+        self.counts = Counts(), Counts()
+        peer = Peer(f"127.0.0.1:9092-{host}:5000-0-1", host, LISTENER, "PLAINTEXT")
+        self.connections = tuple(
+            Connection(
+                peer,
+                node=assembly.node,
+                apis=registry.apis().get,
+                mechanisms=None,
+                builder=Named(user),
+                limits=Limits(),
+                counts=counts,
+                cache=used,
+            )
+            for counts, used in zip(self.counts, (cache, None), strict=True)
+        )
+        for each in self.connections:
+            assert each.established() is None
+
+    def ask(self, frame: bytes, audit: CountedAudit) -> bytes:
+        """Ask both; return the answer, which is the same, as is all that it leaves behind."""
+        seen = []
+        for connection, counts in zip(self.connections, self.counts, strict=True):
+            before = self._decisions.allowed, self._decisions.denied
+            audit.lines.clear()
+            connection.receive(frame)
+            answered = connection.answered
+            assert answered is not None
+            answered.clear()
+            answer = connection.advance(0)
+            if isinstance(answer, ChunkedResponse):
+                answer = connection.complete_chunked(answer, finished(answer.body))
+            decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
+            lines = tuple(audit.lines)
+            left = (counts.requests, counts.withheld_acls, counts.trailing_bytes)
+            notes = len(connection.notes)
+            seen.append((answer, list(answered), decided, lines, left, notes))
+        assert seen[0] == seen[1], frame
+        answer = seen[0][0]
+        assert isinstance(answer, bytes)
+        return answer
+
+
+def a_question(chance: random.Random) -> bytes:
+    """Return one of few questions, so that they come again."""
+    correlation = chance.randrange(1 << 31)
+    kind = chance.randrange(5)
+    if kind == 0:
+        names = chance.choice(((), ("a",), ("a", "zz"), TOPICS, None))
+        topics = None if names is None else tuple(MetadataRequestTopic(name=n) for n in names)
+        asked: Any = MetadataRequest(
+            topics=topics,
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=chance.random() < 0.5,
+        )
+        return request(asked, chance.choice((9, 12)), correlation)
+    if kind == 1:
+        asked = DescribeGroupsRequest(
+            groups=chance.choice((GROUPS, ("g",), ("x", "g"))),
+            include_authorized_operations=chance.random() < 0.5,
+        )
+        return request(asked, chance.choice((4, 5, 6)), correlation)
+    if kind == 2:
+        asked = ApiVersionsRequest(
+            client_software_name=chance.choice(("one", "two")), client_software_version="1.0"
+        )
+        return request(asked, 3, correlation)
+    asked = DescribeAclsRequest(
+        resource_type_filter=chance.choice((1, 2)),
+        resource_name_filter=chance.choice((None, "a", "ab")),
+        pattern_type_filter=chance.choice((1, 2, 3)),
+        principal_filter=chance.choice((None, None, "User:alice")),
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+    return request(asked, chance.choice((1, 3)), correlation, chance.choice(("t", "u")))
+
+
+def a_change(chance: random.Random, server: Running) -> Awaitable[Any]:
+    """Begin one of the changes that answers may depend on, or not."""
+    return chance.choice(CHANGES)(chance, server)
+
+
+async def _create_acls(chance: random.Random, server: Running) -> None:
+    pattern = chance.choice(
+        (
+            topic(chance.choice(TOPICS)),
+            topic("a", PREFIXED),
+            topic("*"),
+            group(chance.choice(GROUPS)),
+            topic("a")._replace(resource_type=ResourceType.CLUSTER, name=CLUSTER_NAME),
+        )
+    )
+    how = allow if chance.random() < 0.8 else deny
+    host = chance.choice(("*", "10.0.0.1"))
+    binding = how(chance.choice(USERS), chance.choice((READ, WRITE, DESCRIBE)), pattern, host)
+    assert server.assembly.guarded is not None
+    for each in server.assembly.guarded.create_acls(None, [binding]):
+        await as_future(each, asyncio.get_running_loop())
+
+
+async def _delete_acls(chance: random.Random, server: Running) -> None:
+    assert server.assembly.guarded is not None
+    known = server.assembly.guarded.acls(ANY_BINDING)
+    if not known:
+        return
+    (kind, name, pattern_type), entry = chance.choice(known)
+    filters = [wanted(kind, name, pattern_type, principal=entry.principal)]
+    for each in server.assembly.guarded.delete_acls(None, filters):
+        await as_future(each, asyncio.get_running_loop())
+
+
+async def _change_topics(chance: random.Random, server: Running) -> None:
+    name = chance.choice(TOPICS)
+    services = server.assembly.edge._services
+    if server.assembly.node.topics.get(name) is None:
+        created = StoredTopic(name, chance.randbytes(16), chance.randrange(1, 4), 1, {})
+        await change_topics(services, CONTEXT, [created], ())
+    else:
+        await change_topics(services, CONTEXT, (), [name])
+
+
+async def _change_groups(chance: random.Random, server: Running) -> None:
+    states = {name: chance.choice(("Empty", "Dead")) for name in GROUPS if chance.random() < 0.7}
+    groups = {
+        name: Group(name, state, "classic", "consumer", "", ()) for name, state in states.items()
+    }
+    server.assembly.log.amend(groups=groups)
+
+
+async def _change_users(chance: random.Random, server: Running) -> None:
+    upsertion = CredentialUpsertion(chance.choice(USERS), 1, 4096, b"salt", chance.randbytes(32))
+    await alter_credentials(server.assembly.edge._services, CONTEXT, (), [upsertion])
+
+
+async def _change_configuration(chance: random.Random, server: Running) -> None:
+    key, value = chance.choice(
+        (
+            ("super.users", "User:root"),
+            ("super.users", "User:root;User:alice"),
+            ("allow.everyone.if.no.acl.found", "true"),
+            ("allow.everyone.if.no.acl.found", "false"),
+            ("doorkeeper.log.levels", "kafka.authorizer.logger=DEBUG"),
+            ("doorkeeper.log.levels", "kafka.authorizer.logger=INFO"),
+            ("doorkeeper.log.levels", "kafka.authorizer.logger=WARN"),
+            ("doorkeeper.clients.withhold", "one=7/3"),
+            ("doorkeeper.clients.withhold", ""),
+        )
+    )
+    reconfiguring = server.assembly.reconfiguring
+    entries = [each for each in reconfiguring.settings.given if each.key != key]
+    if value:
+        entries.append(Entry(key, value, "the test's"))
+    usable = await reconfiguring.check(settled(entries, reconfiguring.settings.dynamic).settings)
+    reconfiguring.use(usable)
+
+
+CHANGES: tuple[Callable[[random.Random, Running], Awaitable[None]], ...] = (
+    _create_acls,
+    _create_acls,
+    _delete_acls,
+    _change_topics,
+    _change_groups,
+    _change_users,
+    _change_configuration,
+)
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_cache_is_never_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, *, long: bool
+) -> None:
+    """Answers, counts, decisions and audit lines are those of a connection without one.
+
+    Also where a description of two ACLs is one that is made in pieces, from chunks of a few names.
+    """
+    if long:
+        monkeypatch.setattr("doorkeeper.acl_rows.PIECE", 1)
+        monkeypatch.setattr("doorkeeper.acl_chunks.CHUNK", 2)
+    chance = random.Random(seed)
+    async with running(tmp_path, "super.users=User:root\n") as server:
+        assembly = server.assembly
+        assert assembly.guarded is not None
+        cache = ResponseCache(assembly.guarded.version, assembly.guarded, Limits())
+        audit = CountedAudit(server.log.logs.audit)
+        assembly.authorizer._audit = audit  # type: ignore[union-attr]
+        clients = [(user, host) for user in USERS for host in ("10.0.0.1", "10.0.0.2")]
+        # Two of one user, at one address, may be of different software.
+        clients += clients[:1] * 3
+        pairs = [Pair(server, user, host, cache) for user, host in clients]
+        questions = [a_question(chance) for _ in range(3)]
+        for _ in range(STEPS):
+            questions[chance.randrange(3)] = a_question(chance)
+            for pair in chance.choices(pairs, k=6):
+                pair.ask(chance.choice(questions), audit)
+            if chance.random() < 0.4:
+                await a_change(chance, server)
+            if chance.random() < 0.02:
+                # A client comes anew, as other software or none.
+                place = chance.randrange(len(pairs))
+                pairs[place] = Pair(server, *chance.choice(clients), cache)
+        assert cache.hits > 50
+
+
+def test_all_cached_apis_are_asked_here() -> None:
+    """One that is added there is added to the questions."""
+    assert set(CACHED_APIS) == {3, 15, 18, 29}

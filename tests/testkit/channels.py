@@ -1,0 +1,129 @@
+"""The socket's side of a connection, with a transport that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.exchange import Counts
+from doorkeeper.limits import Limits
+from doorkeeper.net.channel import Channel
+from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper.net.context import PendingUpdates, ServerContext
+from doorkeeper.net.fair_queue import FairQueue
+from doorkeeper.net.ledger import Ledger
+from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
+
+if TYPE_CHECKING:
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.net.context import Accepted
+    from doorkeeper.node import Services
+    from doorkeeper.response_cache import ResponseCache
+
+
+class Transport(asyncio.Transport):
+    """Keeps what is written; full while ``stuck``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.channel: Channel | None = None
+        self.writes: list[bytes] = []
+        self.stuck = False
+        self.reading = True
+        self.closing = False
+        self.aborted = False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high == 0
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.writes[-1]) if self.stuck else 0
+
+    def write(self, data: Any) -> None:
+        assert not self.closing
+        self.writes.append(bytes(data))
+        if self.stuck and self.channel is not None:
+            self.channel.pause_writing()
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = self.aborted = True
+
+    def answers(self, first: int = 0) -> list[bytes]:
+        """Return the answers without their sizes, from a write on."""
+        return frames(b"".join(self.writes[first:]))
+
+    def names(self, first: int = 0) -> list[str]:
+        """Return the names that DescribeAcls answered, from a write on."""
+        return [
+            answer(frame, DescribeAclsResponse, 3)[1].error_message for frame in self.answers(first)
+        ]
+
+
+class World:
+    """One or more channels, and all that they share.
+
+    ``told`` is whom channels tell of their work: fields of ``ServerContext`` that may be missing.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        authorizer: Authorizer | None = None,
+        offers: Offers = IN_CLEAR,
+        **told: Any,
+    ) -> None:
+        self.log, self.clock = Log(), Clock()
+        self.lost: list[Accepted] = []
+        self.limits, self.offers = limits or Limits(), offers
+        guarded = None if authorizer is None else GuardedAuthorizer(authorizer)
+        self.services = HandServices(guarded, self.limits)
+        self.fair_queue = FairQueue(asyncio.get_running_loop(), 1.0)
+        self.cache: ResponseCache | None = None
+        self.context = ServerContext(
+            asyncio.get_running_loop(),
+            self.clock,
+            self.limits,
+            guarded,
+            cast("Services", self.services),
+            self.log,
+            Ledger(self.limits.queued_in_bytes_max),
+            Ledger(self.limits.queued_out_bytes_max),
+            PendingUpdates(),
+            self.lost.append,
+            self.fair_queue,
+            ChunkedResponses(asyncio.get_running_loop()),
+            **told,
+        )
+
+    async def turns(self) -> None:
+        """Let the fair queue do its work until none waits."""
+        await until(lambda: not self.fair_queue.waiting)
+
+    def connect(self) -> tuple[Channel, Transport]:
+        """Return a channel that is connected."""
+        counts = Counts(answers=self.context.requests is not None)
+        inner = connection(
+            self.offers, self.limits, counts=counts, established=False, cache=self.cache
+        )
+        channel, transport = Channel(inner, self.context), Transport()
+        transport.channel = channel
+        channel.connection_made(transport)
+        return channel, transport

@@ -1,0 +1,171 @@
+"""The start of the standard authorizer: the load, and what may be done before it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.authorizer.standard import AuthorizerNotReady, StandardAuthorizer
+from doorkeeper.errors import ErrorCode
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
+from doorkeeper.state.store import StorageError
+from testkit.acl import READ, allow, request_of, to, topic, wanted
+from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAudit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.kinds.kind import Kind
+
+A = allow("alice", READ, topic("a"))
+READS = [to(READ, topic("a"))]
+
+
+class SlowStore(MemoryStore):
+    """Returns its first ACL, then waits for ``go_on``."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.given_up = threading.Event()
+        self.asked_for_more = threading.Event()
+        self._error = error
+
+    def rows(self, kind: Kind) -> Iterator[Any]:
+        return self._acls() if kind is ACL else super().rows(kind)
+
+    def _acls(self) -> Iterator[StoredBinding]:
+        try:
+            yield StoredBinding("1" * 22, A)
+            assert self.go_on.wait(30)
+            if self._error is not None:
+                raise self._error
+            yield StoredBinding("2" * 22, allow("bob", READ, topic("a")))
+            self.asked_for_more.set()
+            yield StoredBinding("3" * 22, allow("carol", READ, topic("a")))
+        finally:
+            self.given_up.set()
+
+
+def over(log: StateLog) -> StandardAuthorizer:
+    authorizer = StandardAuthorizer(audit=CollectedAudit())
+    authorizer.configure({"super.users": "User:root"})
+    authorizer.attach(log)
+    return authorizer
+
+
+async def test_listeners_that_start_early_do_not_wait() -> None:
+    """The others share the end of the load, after which everything is there."""
+    store = SlowStore()
+    authorizer = over(StateLog(store))
+    awaitables = authorizer.start(SERVER)
+
+    await awaitables[CONTROLLER]
+    assert authorizer.acl_count() == 0
+    store.go_on.set()
+    await awaitables[CLIENTS]
+
+    assert authorizer.acl_count() == 3
+    assert authorizer.authorize(request_of("alice"), READS) == [AuthorizationResult.ALLOWED]
+
+
+async def test_before_the_end_only_super_users_are_served() -> None:
+    """Others get no answer at all, and nobody can change anything."""
+    store = SlowStore()
+    authorizer = over(StateLog(store))
+    awaitables = authorizer.start(SERVER)
+
+    assert authorizer.authorize(request_of("root"), READS) == [AuthorizationResult.ALLOWED]
+    with pytest.raises(AuthorizerNotReady):
+        authorizer.authorize(request_of("alice"), READS)
+    assert authorizer.authorize(request_of("alice"), []) == []
+    created = await authorizer.create_acls(request_of("root"), [A])[0]
+    deleted = await authorizer.delete_acls(request_of("root"), [wanted()])[0]
+
+    for error in (created.error, deleted.error):
+        assert error is not None
+        assert error.code is ErrorCode.NOT_CONTROLLER
+        assert error.message == "No controller appears to be active."
+    assert store.entries == []
+    store.go_on.set()
+    await awaitables[CLIENTS]
+
+
+async def test_a_store_that_cannot_be_read_fails_the_listeners() -> None:
+    """With the store's own error."""
+    store = SlowStore(StorageError("acls.db: malformed"))
+    awaitables = over(StateLog(store)).start(SERVER)
+    store.go_on.set()
+
+    with pytest.raises(StorageError, match=r"^acls\.db: malformed$"):
+        await awaitables[CLIENTS]
+
+
+async def test_closing_gives_up() -> None:
+    """Listeners get Kafka's text; the reading stops at the next binding when the log closes."""
+    store = SlowStore()
+    log = StateLog(store)
+    authorizer = over(log)
+    awaitables = authorizer.start(SERVER)
+
+    authorizer.close()
+    with pytest.raises(
+        TimeoutError,
+        match=r"^The authorizer was closed before the initial load could complete\.$",
+    ):
+        await awaitables[CLIENTS]
+    await log.aclose()
+    store.go_on.set()
+
+    assert await asyncio.to_thread(store.given_up.wait, 30)
+    assert not store.asked_for_more.is_set()
+    assert authorizer.acl_count() == 0
+
+
+async def test_a_log_that_is_started_already_is_not_started_again() -> None:
+    """The server has started it; the authorizer waits for the same load."""
+    store = SlowStore()
+    log = StateLog(store)
+    loading = log.start()
+    awaitables = over(log).start(SERVER)
+    assert log.loaded is loading
+    assert not awaitables[CLIENTS].done()  # type: ignore[attr-defined]
+
+    store.go_on.set()
+    await awaitables[CLIENTS]
+
+    assert loading.done()
+    again = over(log)
+    assert again.start(SERVER)[CLIENTS].done()  # type: ignore[attr-defined]
+    assert again.acl_count() == 3
+
+
+async def test_without_a_log_of_the_server_the_end_closes_the_own_one() -> None:
+    """Nothing is left on the loop."""
+    authorizer = StandardAuthorizer()
+    await authorizer.start(SERVER)[CLIENTS]
+
+    authorizer.close()
+
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    async with asyncio.timeout(20):
+        await asyncio.wait(others)
+
+
+async def test_the_collector_runs_again_after_the_load() -> None:
+    """It is only paused."""
+    store = SlowStore()
+    store.go_on.set()
+    assert gc.isenabled()
+
+    await over(StateLog(store)).start(SERVER)[CLIENTS]
+
+    assert gc.isenabled()

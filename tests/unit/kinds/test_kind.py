@@ -1,0 +1,245 @@
+"""Rows as stores keep them: round trips, secrets, and rows of other versions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.kinds.acls import StoredBinding, binding_value, bindings_from
+from doorkeeper.kinds.declared import ACL, CREDENTIAL, KINDS, TOPIC, StoredCredential, StoredTopic
+from doorkeeper.kinds.kind import Column, Item, Kind, key_text
+from testkit.acl import READ, allow, topic
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
+"""Texts with NUL, lone surrogates and characters beyond the first plane."""
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "string": st.one_of(ANY_TEXT, st.integers(1, 32_767).map(lambda size: "\u00e9" * size)),
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(allow_nan=False),
+    "bytes": st.binary(max_size=64),
+    "strings": st.lists(ANY_TEXT, max_size=4).map(tuple),
+    "map": st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=4),
+}
+BINDINGS = st.builds(
+    AclBinding,
+    st.builds(
+        ResourcePattern,
+        st.sampled_from(ResourceType),
+        VALUES["string"],
+        st.sampled_from(PatternType),
+    ),
+    st.builds(
+        AccessControlEntry,
+        VALUES["string"],
+        VALUES["string"],
+        st.sampled_from(AclOperation),
+        st.sampled_from(AclPermissionType),
+    ),
+)
+
+
+def rows_of(kind: Kind) -> st.SearchStrategy[Any]:
+    if kind is ACL:
+        return st.builds(StoredBinding, ANY_TEXT, BINDINGS)
+    columns = kind.columns
+    keys = [VALUES[column.type] for column in columns[: kind.key_columns]]
+    return st.builds(kind.row, *keys, *[VALUES[c.type] for c in columns[kind.key_columns :]])
+
+
+class Row(NamedTuple):
+    name: str
+    weight: float
+    color: str = "red"
+    pin: bytes = b""
+
+
+class Older(NamedTuple):
+    name: str
+    weight: float
+
+
+class Pinned(NamedTuple):
+    name: str
+    pin: bytes
+
+
+NAME, WEIGHT, COLOR = Column("name", "string"), Column("weight", "float"), Column("color", "string")
+PIN = Column("pin", "bytes", secret=True)
+
+
+def kind_of(row: type[Any], *columns: Column, key: int = 1) -> Kind:
+    return Kind(
+        "odd",
+        field="odds",
+        subject="odds",
+        since=1,
+        row=row,
+        key=key,
+        columns=columns,
+        audit_name="name",
+    )
+
+
+ODD = kind_of(Row, NAME, WEIGHT, COLOR, PIN)
+OLDER = kind_of(Older, NAME, WEIGHT)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@given(data=st.data())
+def test_every_kind_round_trips(kind: Kind, data: st.DataObject) -> None:
+    """Whatever the texts are, the item gives the row back, of the same class."""
+    row = data.draw(rows_of(kind))
+
+    back = kind.decode(kind.encode(row))
+
+    assert back == row
+    assert type(back) is type(row)
+
+
+@given(rows=st.lists(rows_of(ACL), max_size=5))
+def test_many_bindings_are_read_as_one_by_one(rows: list[StoredBinding]) -> None:
+    """The fast way gives what the codec gives."""
+    items = [ACL.encode(row) for row in rows]
+
+    assert list(bindings_from((item.key, item.value) for item in items)) == rows
+    assert [ACL.decode(item) for item in items] == rows
+
+
+@given(row=st.builds(Row, ANY_TEXT, VALUES["float"], ANY_TEXT, VALUES["bytes"]))
+def test_floats_and_secrets_round_trip(row: Row) -> None:
+    """Of types, too, that no kind of this version has."""
+    assert ODD.decode(ODD.encode(row)) == row
+
+
+def test_a_whole_number_stays_a_float() -> None:
+    """A float column that was given an int is read as the float."""
+    assert ODD.encode(Row("a", 5)).value == '[5.0,"red",null]'
+    assert type(ODD.decode(ODD.encode(Row("a", 5))).weight) is float
+
+
+@given(data=st.data())
+def test_secrets_are_in_the_secret_array_only(data: st.DataObject) -> None:
+    """Neither the value nor any repr has them."""
+    secrets = [data.draw(st.binary(min_size=12, max_size=12)) for _ in range(3)]
+    row = StoredCredential("alice", "SCRAM-SHA-256", secrets[0], secrets[1], secrets[2], 4096)
+
+    item = CREDENTIAL.encode(row)
+
+    assert item.key == '["alice","SCRAM-SHA-256"]'
+    assert item.value == "[null,null,null,4096]"
+    assert item.secret is not None
+    hidden = json.loads(item.secret)
+    assert len(hidden) == 3
+    shown = f"{item!r}{row!r}{item}{row}"
+    for cell, secret in zip(hidden, secrets, strict=True):
+        assert cell not in shown
+        assert repr(secret) not in shown
+
+
+def test_without_its_secret_array_a_row_has_empty_secrets() -> None:
+    """As the log of changes has it, which keeps no secrets."""
+    item = CREDENTIAL.encode(StoredCredential("u", "SCRAM-SHA-256", b"a", b"b", b"c", 4096))
+
+    found = CREDENTIAL.decode(item._replace(secret=None))
+
+    assert found == StoredCredential("u", "SCRAM-SHA-256", b"", b"", b"", 4096)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_kinds_say_whether_they_have_secrets(kind: Kind) -> None:
+    """Only then their items have a secret array."""
+    assert kind.has_secrets is (kind is CREDENTIAL)
+
+
+def test_a_row_of_an_older_version_gets_defaults() -> None:
+    """Columns that it does not have are those that the declaration gives, secret ones too."""
+    item = OLDER.encode(Older("a", 1.0))
+
+    assert ODD.decode(item) == Row("a", 1.0, "red", b"")
+    assert ODD.decode(item._replace(secret="[]")) == Row("a", 1.0, "red", b"")
+
+
+def test_a_row_of_a_newer_version_is_read_without_what_is_unknown() -> None:
+    """Its further columns are skipped, public and secret ones."""
+    item = ODD.encode(Row("a", 1.0, "blue", b"1234"))
+
+    assert OLDER.decode(item) == Older("a", 1.0)
+
+
+def test_a_newer_secret_is_skipped() -> None:
+    """The secrets that an older version knows come first in the array."""
+    item = Item("a", "[null,null,7]", '["MTIzNA==","bmV3"]')
+
+    assert kind_of(Pinned, NAME, PIN).decode(item) == ("a", b"1234")
+
+
+def test_a_newer_binding_is_read_without_what_is_unknown() -> None:
+    """A column that is appended to ACLs does not stop older nodes from reading them."""
+    row = StoredBinding("id", allow("alice", READ, topic("t")))
+    item = ACL.encode(row)
+    newer = item._replace(value=item.value[:-1] + ',"2030-01-01"]')
+
+    assert ACL.decode(newer) == row
+    assert list(bindings_from([(newer.key, newer.value), (item.key, item.value)])) == [row, row]
+
+
+@pytest.mark.parametrize(
+    ("kind", "item"),
+    [
+        (TOPIC, Item("t", "")),
+        (TOPIC, Item("t", "{}")),
+        (TOPIC, Item("t", "[]")),
+        (TOPIC, Item("t", '["AAAA",1,1]')),
+        (TOPIC, Item("t", '["AAAA","1",1,{}]')),
+        (TOPIC, Item("t", '["AAAA",true,1,{}]')),
+        (TOPIC, Item("t", '["A*AA",1,1,{}]')),
+        (TOPIC, Item("t", "[null,1,1,{}]")),
+        (TOPIC, Item("t", '["AAAA",1,1,[]]')),
+        (CREDENTIAL, Item("u", "[null,null,null,4096]")),
+        (CREDENTIAL, Item('["u"]', "[null,null,null,4096]")),
+        (CREDENTIAL, Item('["u","m","x"]', "[null,null,null,4096]")),
+        (CREDENTIAL, Item('["u",1]', "[null,null,null,4096]")),
+        (CREDENTIAL, Item('["u","m"]', "[null,null,null,4096]", "[]")),
+        (CREDENTIAL, Item('["u","m"]', "[null,null,null,4096]", '["AAAA","AAAA"]')),
+        (ACL, Item("i", "[2]")),
+        (ACL, Item("i", '[99,"t",3,"User:a","*",3,3]')),
+    ],
+)
+def test_an_item_that_no_row_has_is_refused(kind: Kind, item: Item) -> None:
+    """The error names kind and key, and shows no secret."""
+    with pytest.raises(ValueError, match=rf"the {kind.name} .* cannot be read: .+") as caught:
+        kind.decode(item)
+
+    assert repr(item.key) in str(caught.value)
+    assert "AAAA" not in str(caught.value)
+
+
+def test_keys_of_several_columns_are_unambiguous() -> None:
+    """Cells with the marks of JSON in them make different keys."""
+    assert key_text(["only"]) == "only"
+    assert key_text(["a", "b"]) == '["a","b"]'
+    assert len({key_text(cells) for cells in (['a","b', "c"], ["a", 'b","c'], ["a,b", "c"])}) == 3
+
+
+def test_control_characters_are_escaped() -> None:
+    """Values have no NUL, which PostgreSQL cannot hold; nor have keys of several columns."""
+    binding = allow("alice", READ, topic("a\0b"))
+    row = StoredTopic("t", bytes(16), 1, 1, {"k\0": "\0"})
+
+    assert "\0" not in binding_value(binding)
+    assert "\0" not in TOPIC.encode(row).value
+    assert "\0" not in key_text(["a\0", "b"])

@@ -1,0 +1,62 @@
+"""Tables: rows by key, of which none changes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.kinds.declared import StoredConfig
+from doorkeeper.kinds.table import Table
+
+ONE, TWO = StoredConfig("", "a", "1"), StoredConfig("1", "a", "2")
+ROWS = st.builds(
+    StoredConfig, st.sampled_from(["", "1"]), st.sampled_from("abc"), st.sampled_from("xy")
+)
+
+
+def test_rows_are_found_by_the_whole_key() -> None:
+    """All columns of the key count, and only those."""
+    table = Table[StoredConfig](2).changed([ONE, TWO], [])
+
+    assert table.get("", "a") is ONE
+    assert table.get("1", "a") is TWO
+    assert table.get("2", "a") is None
+    assert table.get("a") is None
+    assert len(table) == 2
+    assert set(table) == {ONE, TWO}
+
+
+def test_a_row_replaces_the_one_of_its_key() -> None:
+    """And the table before it keeps what it had."""
+    before = Table[StoredConfig](2).changed([ONE], [])
+
+    after = before.changed([ONE._replace(value="new")], [])
+
+    assert after.get("", "a") == StoredConfig("", "a", "new")
+    assert before.get("", "a") is ONE
+
+
+def test_a_row_is_deleted_by_its_key() -> None:
+    """Its other columns do not matter; a row that is not there is no error."""
+    table = Table[StoredConfig](2).changed([ONE, TWO], [])
+
+    assert list(table.changed([], [ONE._replace(value="?")])) == [TWO]
+    assert len(table.changed([], [StoredConfig("9", "z", "")])) == 2
+
+
+@given(st.lists(st.tuples(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=4)), max_size=6))
+def test_a_table_is_as_a_dictionary(
+    changes: list[tuple[list[StoredConfig], list[StoredConfig]]],
+) -> None:
+    """Of each change the deleted rows go first; of several rows with one key the last stays."""
+    table, model = Table[StoredConfig](2), dict[tuple[str, str], StoredConfig]()
+    for set_, deleted in changes:
+        before, size = table, len(table)
+        table = table.changed(set_, deleted)
+        assert len(before) == size
+        for row in deleted:
+            model.pop((row.broker, row.name), None)
+        model.update({(row.broker, row.name): row for row in set_})
+
+    assert {(row.broker, row.name): row for row in table} == model
+    assert all(table.get(*key) is row for key, row in model.items())

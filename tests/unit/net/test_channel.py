@@ -1,0 +1,174 @@
+"""The socket's side of a connection: turns, back-pressure, its end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from doorkeeper.limits import Limits
+from testkit.channels import World
+from testkit.edge import bare, describe, until
+
+
+async def test_one_read_is_answered_in_one_write() -> None:
+    """Pipelined requests of one read leave together, before ``data_received`` returns."""
+    channel, transport = World().connect()
+
+    channel.data_received(describe("a") + describe("b") + describe("c")[:9])
+
+    assert len(transport.writes) == 1
+    assert transport.names() == ["a", "b"]
+    assert transport.is_reading()
+
+
+async def test_a_turn_ends_after_some_frames() -> None:
+    """Others have their turn; meanwhile nothing is read; all is answered in the end."""
+    channel, transport = World(Limits(frames_per_turn=2)).connect()
+
+    channel.data_received(b"".join(describe(str(number)) for number in range(5)))
+
+    assert transport.names() == ["0", "1"]
+    assert not transport.is_reading()
+    await asyncio.sleep(0)
+    assert transport.names() == ["0", "1", "2", "3"]
+    await until(transport.is_reading)
+    assert transport.names() == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_turn_ends_after_some_bytes() -> None:
+    """Long answers end the turn too."""
+    channel, transport = World(Limits(out_bytes_per_turn=100)).connect()
+
+    channel.data_received(describe("x" * 200) + describe("b"))
+
+    assert len(transport.names()) == 1
+    await until(transport.is_reading)
+    assert transport.names()[1] == "b"
+
+
+async def test_nothing_is_answered_while_the_peer_does_not_read() -> None:
+    """A full write buffer stops reading and handling; when it has left, both go on."""
+    world = World()
+    channel, transport = world.connect()
+    transport.stuck = True
+
+    channel.data_received(describe("a"))
+    assert not transport.is_reading()
+    assert world.context.outgoing.total == len(transport.writes[0])
+    channel.data_received(describe("b"))
+    assert transport.names() == ["a"]
+    transport.stuck = False
+    channel.resume_writing()
+
+    assert transport.names() == ["a", "b"]
+    assert transport.is_reading()
+    assert world.context.outgoing.total == 0
+
+
+async def test_the_largest_holder_of_answers_goes() -> None:
+    """When peers leave too much untaken, the one that holds most is cut off, with one line."""
+    world = World(Limits(queued_out_bytes_max=1000))
+    (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
+    small_pipe.stuck = large_pipe.stuck = True
+
+    large.data_received(describe("x" * 800))
+    assert not large_pipe.aborted
+    small.data_received(describe("x" * 300))
+
+    assert (small_pipe.aborted, large_pipe.aborted) == (False, True)
+    assert world.log.one("too many bytes held: closing the connection that holds most")
+    assert world.context.outgoing.total < 1000
+
+
+async def test_the_largest_holder_of_requests_goes() -> None:
+    """When half-sent frames add up to too much, the connection with most is cut off."""
+    world = World(Limits(queued_in_bytes_max=1000))
+    (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
+
+    large.data_received((5000).to_bytes(4) + bytes(800))
+    small.data_received((5000).to_bytes(4) + bytes(300))
+    small.data_received(bytes(100))
+
+    assert (small_pipe.aborted, large_pipe.aborted) == (False, True)
+    assert world.context.incoming.total < 1000
+
+
+async def test_a_bad_request_ends_it_with_one_line() -> None:
+    """What came before is answered; the line names the connection and the reason."""
+    world = World()
+    channel, transport = world.connect()
+
+    channel.data_received(describe("a") + bare(b"") + describe("b"))
+
+    assert transport.names() == ["a"]
+    assert transport.closing
+    line = world.log.one("closing connection")
+    assert line.level == "warning"
+    assert line.fields["connection"] == "127.0.0.1:9092-127.0.0.1:50000-0-7"
+    assert line.fields["offset"] == 0
+
+
+async def test_a_failing_handler_is_told() -> None:
+    """The line has the connection, the API and the exception."""
+    world = World()
+    channel, _ = world.connect()
+
+    channel.data_received(describe("fail", 42))
+
+    line = world.log.one("a request failed")
+    assert line.fields["correlation_id"] == 42
+    assert isinstance(line.fields["exc_info"], RuntimeError)
+
+
+async def test_half_closing_answers_what_came_before() -> None:
+    """After the peer's end of file the rest is answered, then the connection ends."""
+    channel, transport = World(Limits(frames_per_turn=1)).connect()
+    channel.data_received(describe("a") + describe("b"))
+
+    assert channel.eof_received()
+
+    assert not transport.closing
+    await until(lambda: transport.closing)
+    assert transport.names() == ["a", "b"]
+
+
+async def test_an_idle_connection_drains_at_once() -> None:
+    """With nothing to answer draining is closing."""
+    channel, transport = World().connect()
+
+    channel.drain()
+
+    assert transport.closing
+    assert not transport.aborted
+
+
+async def test_traffic_both_ways_is_activity() -> None:
+    """Reading, and answers that leave, push the time of idleness away."""
+    world = World()
+    channel, transport = world.connect()
+    world.clock.now_s = 1001.0
+    transport.stuck = True
+    channel.data_received(describe("a"))
+    assert channel.last_active_s == 1001.0
+    world.clock.now_s = 1002.0
+
+    channel.resume_writing()
+
+    assert channel.last_active_s == 1002.0
+
+
+async def test_a_peer_that_takes_an_answer_slowly_is_not_idle() -> None:
+    """It is active when it takes some of what waits for it, and idle when it takes nothing."""
+    world = World()
+    channel, transport = world.connect()
+    transport.stuck = True
+    channel.data_received(describe("a" * 1000))
+    world.clock.now_s += 10
+    deadline_s = world.clock.now_s - 1
+
+    assert channel.idle_since(deadline_s)
+    transport.writes[-1] = transport.writes[-1][:500]
+    assert not channel.idle_since(deadline_s)
+    assert world.context.outgoing.total == 500
+    world.clock.now_s += 10
+
+    assert channel.idle_since(deadline_s + 10)

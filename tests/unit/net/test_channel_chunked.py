@@ -1,0 +1,144 @@
+"""Connections whose answers are made in pieces, and those beside them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from doorkeeper.metrics import table
+from doorkeeper.metrics.requests import RequestMeter
+from doorkeeper.metrics.series import Meters
+from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.channels import Transport, World
+from testkit.edge import answer, describe, until
+
+TOPICS = 2000
+TURNS = 50
+"""Fewer than the pieces in which an answer about so many topics is made."""
+
+
+class Slow(World):
+    """Each piece of a long answer takes a turn of its own."""
+
+    def __init__(self) -> None:
+        self.meters = Meters()
+        super().__init__(requests=RequestMeter(self.meters))
+        made = ChunkedResponses(asyncio.get_running_loop(), self._a_turn_later)
+        self.context = self.context._replace(chunked_responses=made)
+        self._now_s = 0.0
+
+    def _a_turn_later(self) -> float:
+        self._now_s += 1
+        return self._now_s
+
+
+def answers(transport: Transport) -> list[tuple[int, int, str]]:
+    """Return of each answer the correlation id, how many rows it has, and its text."""
+    found = [answer(frame, DescribeAclsResponse, 3) for frame in transport.answers()]
+    return [(number, len(each.resources), each.error_message) for number, each in found]
+
+
+async def test_others_are_answered_between_the_pieces() -> None:
+    """A small request waits for one piece of somebody's long answer, not for all of it."""
+    world = Slow()
+    (large, large_pipe), (small, small_pipe) = world.connect(), world.connect()
+    large.data_received(describe(f"pieces:{TOPICS}", 7))
+
+    for number in range(TURNS):
+        await asyncio.sleep(0)
+        small.data_received(describe("small", number))
+
+    assert len(answers(small_pipe)) == TURNS
+    assert large_pipe.writes == []
+    await until(lambda: large_pipe.writes != [])
+    assert answers(large_pipe) == [(7, TOPICS, "")]
+
+
+async def test_answers_keep_their_order() -> None:
+    """What stands before and behind a long one on its connection comes before and behind it."""
+    channel, pipe = Slow().connect()
+
+    channel.data_received(
+        describe("before", 1)
+        + describe(f"pieces:{TOPICS}", 2)
+        + describe("between", 3)
+        + describe(f"pieces:{TOPICS}", 4)
+    )
+    assert answers(pipe) == [(1, 0, "before")]
+    assert not pipe.is_reading()
+    channel.data_received(describe("behind", 5))
+    await until(pipe.is_reading)
+
+    assert answers(pipe) == [
+        (1, 0, "before"),
+        (2, TOPICS, ""),
+        (3, 0, "between"),
+        (4, TOPICS, ""),
+        (5, 0, "behind"),
+    ]
+
+
+async def test_who_leaves_gets_nothing_and_holds_nothing() -> None:
+    """What was made so far is let go of at once; the next one's is made."""
+    world = Slow()
+    (gone, gone_pipe), (stays, stays_pipe) = world.connect(), world.connect()
+    gone.data_received(describe(f"pieces:{TOPICS}"))
+    stays.data_received(describe(f"pieces:{TOPICS}"))
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+    making = gone._building
+    assert making is not None
+    pieces = making._pieces
+    assert pieces is not None
+
+    gone.connection_lost(None)
+
+    with pytest.raises(StopIteration):
+        next(pieces)
+    await until(lambda: stays_pipe.writes != [])
+    assert gone_pipe.writes == []
+
+
+async def test_who_ends_its_side_is_answered() -> None:
+    """Then the connection is closed."""
+    channel, pipe = Slow().connect()
+    channel.data_received(describe(f"pieces:{TOPICS}"))
+
+    channel.eof_received()
+    assert not pipe.closing
+    await until(lambda: pipe.closing)
+
+    assert answers(pipe) == [(1, TOPICS, "")]
+
+
+async def test_a_long_answer_counts_when_it_leaves() -> None:
+    """Once, as any other."""
+    world = Slow()
+    channel, pipe = world.connect()
+    channel.data_received(describe(f"pieces:{TOPICS}"))
+    assert channel.connection.answered == []
+    await until(lambda: pipe.writes != [])
+
+    requests = {each.metric: dict(each.values) for each in world.meters.families()}
+    assert requests[table.REQUESTS] == {("DescribeAcls", "none"): 1}
+
+
+@pytest.mark.parametrize(
+    ("error", "closes"),
+    [(Unencodable("name", "too long"), True), (RuntimeError("fails"), False)],
+)
+async def test_what_cannot_be_made(error: Exception, *, closes: bool) -> None:
+    """An answer without room in its version ends the connection, any other fault is answered."""
+    world = Slow()
+    channel, pipe = world.connect()
+    channel.data_received(describe(f"pieces:{TOPICS}"))
+    making = channel._building
+    assert making is not None
+
+    making._on_built(error)
+
+    assert pipe.closing is closes
+    assert [number for number, _, _ in answers(pipe)] == ([] if closes else [1])

@@ -1,0 +1,176 @@
+"""The channel and the audit log: answers to changes wait for it, logins are recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.channels import World
+from testkit.edge import (
+    LOGIN,
+    HandAuthorizer,
+    answer,
+    authenticate,
+    create,
+    describe,
+    done,
+    handshake,
+    plain,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.exchange import Login
+
+OK = AclCreateResult()
+
+
+class HandAuditLog:
+    """Has recorded nothing until the test says so."""
+
+    def __init__(self) -> None:
+        self.is_recorded = True
+        self.waiting: list[asyncio.Future[ApiError | None]] = []
+        self.refused: ApiError | None = None
+        self.logins: list[Login] = []
+
+    async def recorded(self) -> ApiError | None:
+        future: asyncio.Future[ApiError | None] = asyncio.get_running_loop().create_future()
+        self.waiting.append(future)
+        return await future
+
+    def refusal(self) -> ApiError | None:
+        return self.refused
+
+    def logged_in(self, login: Login) -> None:
+        self.logins.append(login)
+
+
+class Recorded(World):
+    """One connection, its audit log and its authorizer, whose futures the test completes."""
+
+    def __init__(self, *, offers: Offers = IN_CLEAR, at_once: bool = False) -> None:
+        self.audit_log = HandAuditLog()
+        self.futures: list[asyncio.Future[AclCreateResult]] = []
+        self.asked = 0
+
+        def created(bindings: Sequence[Any]) -> Any:
+            self.asked += 1
+            self.audit_log.is_recorded = False
+            if at_once:
+                return [done(OK) for _ in bindings]
+            self.futures = [asyncio.get_running_loop().create_future() for _ in bindings]
+            return self.futures
+
+        super().__init__(
+            authorizer=HandAuthorizer(created), offers=offers, audit_log=self.audit_log
+        )
+        self.channel, self.pipe = self.connect()
+
+    async def record(self, problem: ApiError | None = None) -> None:
+        """Let the audit log record the only change, or fail to; wait until the update is over."""
+        await until(lambda: bool(self.audit_log.waiting))
+        self.audit_log.is_recorded = True
+        self.audit_log.waiting[0].set_result(problem)
+        await until(lambda: not self.context.updates)
+
+
+async def test_an_answer_waits_for_the_audit_log() -> None:
+    """A change is answered when the audit log has it, and what comes behind it after that."""
+    w = Recorded()
+
+    w.channel.data_received(create(["x"], 1) + describe("behind", 2))
+    await until(lambda: bool(w.futures))
+    w.futures[0].set_result(OK)
+    await until(lambda: bool(w.audit_log.waiting))
+
+    assert w.pipe.answers() == []
+    assert len(w.context.updates) == 1
+    await w.record()
+    first, second = w.pipe.answers()
+    assert answer(first, CreateAclsResponse, 3)[0] == 1
+    assert answer(second, DescribeAclsResponse, 3)[0] == 2
+    assert len(w.context.updates) == 0
+
+
+async def test_what_is_complete_at_once_waits_too() -> None:
+    """Answers stay in order where the authorizer needs no time, but the audit log does."""
+    w = Recorded(at_once=True)
+
+    w.channel.data_received(describe("before", 1) + create(["x"], 2) + describe("behind", 3))
+
+    assert [answer(each, DescribeAclsResponse, 3)[0] for each in w.pipe.answers()] == [1]
+    await w.record()
+    assert [int.from_bytes(each[:4]) for each in w.pipe.answers()] == [1, 2, 3]
+
+
+async def test_a_change_that_could_not_be_recorded() -> None:
+    """The client reads that it was made and not recorded."""
+    w = Recorded(at_once=True)
+    w.channel.data_received(create(["x"], 1))
+
+    await w.record(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "made, not recorded"))
+
+    (frame,) = w.pipe.answers()
+    (result,) = answer(frame, CreateAclsResponse, 3)[1].results
+    assert (result.error_code, result.error_message) == (56, "made, not recorded")
+
+
+async def test_an_audit_log_that_cannot_be_written_refuses_changes() -> None:
+    """The authorizer is not even asked; questions are answered."""
+    w = Recorded()
+    w.audit_log.refused = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "nothing was changed")
+
+    w.channel.data_received(create(["x"], 1) + describe("a", 2))
+
+    refused, described = w.pipe.answers()
+    (result,) = answer(refused, CreateAclsResponse, 3)[1].results
+    assert (result.error_code, result.error_message) == (56, "nothing was changed")
+    assert answer(described, DescribeAclsResponse, 3)[1].error_code == 0
+    assert w.asked == 0
+
+
+async def test_who_leaves_is_recorded() -> None:
+    """A change whose client has left is recorded as any other."""
+    w = Recorded()
+    w.channel.data_received(create(["x"]))
+    w.channel.connection_lost(None)
+    await until(lambda: bool(w.futures))
+    w.futures[0].set_result(OK)
+    await until(lambda: bool(w.audit_log.waiting))
+
+    await w.record()
+
+    assert w.pipe.answers() == []
+    assert len(w.context.updates) == 0
+
+
+async def test_logins_are_told() -> None:
+    """A login and its failure are told, with what the client proved or why not."""
+    w = Recorded(offers=LOGIN)
+    w.channel.data_received(handshake() + authenticate(plain(), correlation_id=5))
+    failed = Recorded(offers=LOGIN)
+    failed.channel.data_received(handshake() + authenticate(plain(password="wrong")))
+    await until(lambda: bool(w.audit_log.logins and failed.audit_log.logins))
+
+    (login,) = w.audit_log.logins
+    assert str(login.principal) == "User:alice"
+    assert (login.mechanism, login.reason, login.reauthentication) == ("PLAIN", None, False)
+    assert login.header is not None
+    assert (login.header.api_key, login.header.correlation_id) == (36, 5)
+    (failure,) = failed.audit_log.logins
+    assert failure.principal is None
+    assert failure.reason
+    assert "wrong" not in failure.reason
+
+
+async def test_in_clear_nobody_logs_in() -> None:
+    """Without a certificate and without SASL there is nothing to tell."""
+    assert Recorded().audit_log.logins == []

@@ -1,0 +1,221 @@
+"""What a connection's socket does while a change is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.limits import Limits
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from testkit.channels import Transport, World
+from testkit.edge import HandAuthorizer, answer, create, describe, done, request, until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+
+async def test_an_update_is_answered_with_its_results() -> None:
+    """The authorizer gets the bindings with the client's context; each has its row."""
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult()) for _ in bindings])
+    channel, transport = World(authorizer=authorizer).connect()
+
+    channel.data_received(create(["a", "b"]))
+    await until(lambda: bool(transport.writes))
+
+    (frame,) = transport.answers()
+    assert len(answer(frame, CreateAclsResponse, 3)[1].results) == 2
+    ((context, bindings),) = authorizer.asked
+    assert context.client_address == "127.0.0.1"
+    assert [binding.pattern.name for binding in bindings] == ["a", "b"]
+
+
+async def test_an_update_holds_what_is_behind_it() -> None:
+    """Later requests wait, unread ones stay unread; then all are answered in order."""
+    futures: list[asyncio.Future[AclCreateResult]] = []
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        futures.extend(asyncio.get_running_loop().create_future() for _ in bindings)
+        return futures
+
+    world = World(authorizer=HandAuthorizer(created))
+    channel, transport = world.connect()
+
+    channel.data_received(describe("a", 1) + create(["x"], 2) + describe("b", 3))
+    assert (len(transport.writes), transport.is_reading()) == (1, False)
+    assert len(world.context.updates) == 1
+    await until(lambda: bool(futures))
+    futures[0].set_result(AclCreateResult())
+    await until(transport.is_reading)
+
+    ids = [int.from_bytes(frame[:4]) for frame in transport.answers()]
+    assert ids == [1, 2, 3]
+    assert len(world.context.updates) == 0
+
+
+async def test_a_client_that_leaves_during_an_update_leaves_nothing() -> None:
+    """The update goes on without an answer, and nothing of the connection is kept."""
+    pending: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+    world = World(authorizer=HandAuthorizer(lambda bindings: [pending]))
+    channel, transport = world.connect()
+    channel.data_received(create(["x"]) + describe("a"))
+
+    channel.connection_lost(None)
+    assert len(world.context.updates) == 1
+    pending.set_exception(RuntimeError("nobody asks"))
+    await until(lambda: not world.context.updates)
+
+    assert transport.writes == []
+    assert world.lost == [channel]
+    assert (world.context.incoming.total, world.context.outgoing.total) == (0, 0)
+
+
+async def test_items_that_fail_are_told() -> None:
+    """The client gets -1 for the item, the log gets the exception once."""
+    boom = RuntimeError("boom")
+
+    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
+        broken: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
+        broken.set_exception(boom)
+        return [broken, done(AclCreateResult())]
+
+    world = World(authorizer=HandAuthorizer(created))
+    channel, transport = world.connect()
+
+    channel.data_received(create(["a", "b"]))
+    await until(lambda: bool(transport.writes))
+
+    (frame,) = transport.answers()
+    rows = answer(frame, CreateAclsResponse, 3)[1].results
+    assert [row.error_code for row in rows] == [-1, 0]
+    line = world.log.one("items of an update failed")
+    assert (line.level, line.fields["failed"], line.fields["items"]) == ("error", 1, 2)
+    assert line.fields["exc_info"] is boom
+    assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
+    assert (line.fields["api"], line.fields["correlation_id"]) == ("CreateAcls", 1)
+
+
+@pytest.mark.parametrize("awaitables", [0, 2])
+async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
+    """Too few or too many awaitables: every item -1, and a line."""
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * awaitables)
+    world = World(authorizer=authorizer)
+    channel, transport = world.connect()
+
+    channel.data_received(create(["a"]))
+    await until(lambda: bool(transport.writes))
+
+    (frame,) = transport.answers()
+    assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [-1]
+    line = world.log.one("a request failed")
+    assert (line.level, line.fields["correlation_id"]) == ("error", 1)
+    assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
+
+
+async def test_without_an_authorizer_updates_are_refused() -> None:
+    """Error 54, should a handler ask for one all the same."""
+    channel, transport = World().connect()
+
+    channel.data_received(create(["a"]))
+    await until(lambda: bool(transport.writes))
+
+    (frame,) = transport.answers()
+    assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [54]
+
+
+async def test_changes_of_topics_are_waited_for() -> None:
+    """The results of the services make the answer; their failure is -1 for each name."""
+    for result in ([None, None], RuntimeError("boom")):
+        world = World()
+        channel, transport = world.connect()
+        channel.data_received(delete_topics("a", "b"))
+        await until(lambda world=world: bool(world.services.changes))  # type: ignore[misc]
+        ((names, future),) = world.services.changes
+        assert names == ("a", "b")
+        assert transport.writes == []
+
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+        await until(lambda seen=transport: bool(seen.writes))  # type: ignore[misc]
+
+        assert codes(transport) == ([0, 0] if isinstance(result, list) else [-1, -1])
+
+
+async def test_an_error_of_the_whole_update_has_its_code() -> None:
+    """An ``ApiError`` that the services raise is the answer, and is not logged as a failure."""
+    world = World()
+    channel, transport = world.connect()
+    channel.data_received(delete_topics("a"))
+    await until(lambda: bool(world.services.changes))
+
+    world.services.changes[0][1].set_exception(ApiError(ErrorCode.POLICY_VIOLATION))
+    await until(lambda: bool(transport.writes))
+
+    assert codes(transport) == [44]
+    assert world.log.events("error") == []
+
+
+async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
+    """``wait=False`` answers now; should the change fail later, the log says so."""
+    world = World()
+    channel, transport = world.connect()
+
+    channel.data_received(delete_topics("a", timeout_ms=0))
+
+    (frame,) = transport.answers()
+    assert answer(frame, DeleteTopicsResponse, 5)[1].responses == ()
+    assert transport.is_reading()
+    await until(lambda: bool(world.services.changes))
+    world.services.changes[0][1].set_exception(RuntimeError("boom"))
+    await until(lambda: not world.context.updates)
+    assert world.log.one("items of an update failed")
+
+
+async def test_an_update_that_takes_too_long_is_answered_and_goes_on() -> None:
+    """After the time its request is refused with 7 and those behind it are answered; it goes on."""
+    world = World(Limits(update_timeout_ms=1))
+    channel, transport = world.connect()
+
+    channel.data_received(delete_topics("a", "b") + describe("behind", 2))
+    await until(lambda: len(transport.answers()) == 2)
+
+    assert codes(transport) == [7, 7]
+    assert len(world.context.updates) == 1
+    line = world.log.one("items of an update timed out")
+    assert (line.fields["timed_out"], line.fields["api"]) == (1, "DeleteTopics")
+    world.services.changes[0][1].set_result([None, None])
+    await until(lambda: not world.context.updates)
+    assert len(transport.answers()) == 2
+
+
+async def test_an_update_that_is_cancelled_inside_is_answered() -> None:
+    """Where the services cancel what is awaited, the client gets -1 and is not left waiting."""
+    world = World()
+    channel, transport = world.connect()
+    channel.data_received(delete_topics("a"))
+    await until(lambda: bool(world.services.changes))
+
+    world.services.changes[0][1].cancel()
+    await until(lambda: bool(transport.writes))
+
+    assert codes(transport) == [-1]
+    assert not world.context.updates
+
+
+def delete_topics(*names: str, timeout_ms: int = 9) -> bytes:
+    """Return a DeleteTopics of names."""
+    return request(DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms), 5)
+
+
+def codes(transport: Transport) -> list[int]:
+    """Return the codes of the first answer, of DeleteTopics."""
+    rows = answer(transport.answers()[0], DeleteTopicsResponse, 5)[1].responses
+    return [row.error_code for row in rows]

@@ -1,0 +1,127 @@
+"""Chunked responses: a slice in each turn of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.net.chunked_responses import SLICE_S, ChunkedResponses
+
+if TYPE_CHECKING:
+    from doorkeeper.pieces import Pieces
+
+
+class World:
+    """Answers whose pieces take a given part of a turn each."""
+
+    def __init__(self, turns_each: float) -> None:
+        self._now_s = 0.0
+        self._turns_each = turns_each
+        self.answers = ChunkedResponses(asyncio.get_running_loop(), lambda: self._now_s)
+        self.made: list[tuple[str, bytes | Exception]] = []
+        self.stepped: list[str] = []
+        self.closed: list[str] = []
+
+    def pieces(self, name: str, count: int) -> Pieces[bytes]:
+        try:
+            for _ in range(count):
+                self._now_s += self._turns_each * SLICE_S
+                self.stepped.append(name)
+                yield
+        except GeneratorExit:
+            self.closed.append(name)
+            raise
+        if name == "fails":
+            raise ValueError(name)
+        return name.encode()
+
+    def make(self, name: str, count: int) -> None:
+        self.answers.build(self.pieces(name, count), lambda made: self.made.append((name, made)))
+
+
+async def turns_until(world: World, count: int) -> int:
+    """Return after how many turns of the loop so many answers are made."""
+    turns = 0
+    while len(world.made) < count:
+        turns += 1
+        await asyncio.sleep(0)
+    return turns
+
+
+async def test_a_turn_is_bounded() -> None:
+    """Whoever else has something to do has a turn after each piece of a long one."""
+    world = World(turns_each=1)
+    world.make("long", 50)
+
+    assert await turns_until(world, 1) >= 50
+    assert world.made == [("long", b"long")]
+
+
+async def test_short_pieces_share_a_turn() -> None:
+    """As many as fit."""
+    world = World(turns_each=0.1)
+    world.make("short", 50)
+
+    assert 5 <= await turns_until(world, 1) <= 7
+
+
+async def test_one_after_the_other() -> None:
+    """In the order in which they were asked for."""
+    world = World(turns_each=1)
+    world.make("first", 3)
+    world.make("second", 2)
+
+    await turns_until(world, 2)
+
+    assert world.stepped == ["first"] * 3 + ["second"] * 2
+    assert [name for name, _ in world.made] == ["first", "second"]
+
+
+async def test_one_that_is_cancelled_is_let_go() -> None:
+    """At once, half-way and before it began; those behind it are made."""
+    world = World(turns_each=1)
+    first = world.answers.build(world.pieces("first", 9), lambda _: pytest.fail("told"))
+    second = world.answers.build(world.pieces("second", 9), lambda _: pytest.fail("told"))
+    world.make("third", 1)
+    await asyncio.sleep(0)
+
+    first.cancel()
+    second.cancel()
+    first.cancel()
+    assert world.closed == ["first"]
+    await turns_until(world, 1)
+
+    assert world.stepped == ["first", "third"]
+
+
+async def test_an_error_is_that_answers_own() -> None:
+    """It is told, and others are made."""
+    world = World(turns_each=1)
+    world.make("fails", 1)
+    world.make("behind", 1)
+
+    await turns_until(world, 2)
+
+    (_, error), behind = world.made
+    assert isinstance(error, ValueError)
+    assert behind == ("behind", b"behind")
+
+
+async def test_who_is_told_may_ask_again() -> None:
+    """A request behind the first may be for a long answer too; also where its teller fails."""
+    loop = asyncio.get_running_loop()
+    reported: list[object] = []
+    loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
+    world = World(turns_each=1)
+
+    def again(_made: bytes | Exception) -> None:
+        world.make("again", 1)
+        raise RuntimeError("the teller fails")
+
+    world.answers.build(world.pieces("first", 1), again)
+    await turns_until(world, 1)
+
+    assert world.stepped == ["first", "again"]
+    assert [str(error) for error in reported] == ["the teller fails"]

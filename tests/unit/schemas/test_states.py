@@ -1,0 +1,168 @@
+"""doorkeeper_schemas.states: kinds of state, read and written, and the page of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from doorkeeper.kinds.declared import KINDS
+from doorkeeper.kinds.kind import Item
+from doorkeeper_schemas.reading import SchemaError
+from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
+from testkit import state_page
+
+ODD = """
+kind: odd
+meaning: A row of a test.
+since: 3
+field: odds
+audit: {subject: oddities, name: name, detail: place}
+key:
+  - {name: place, type: string, meaning: The place.}
+  - {name: name, type: string, meaning: The name.}
+values:
+  - {name: weight, type: float, meaning: The weight.}
+  - {name: pin, type: bytes, secret: true, meaning: The pin.}
+  - {name: color, type: string, default: red, meaning: The color.}
+  - {name: tags, type: strings, default: [], meaning: The tags.}
+"""
+
+
+def kinds_of(folder: Path, content: str = ODD) -> tuple[StateKind, ...]:
+    (folder / "odd.yaml").write_text(content, encoding="utf-8")
+    return read_states(folder)
+
+
+def module_of(kinds: tuple[StateKind, ...]) -> Any:
+    module = ModuleType("generated_kinds")
+    exec(declared_state_source(kinds), module.__dict__)
+    return module
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    """Columns keep their order, the key first; the class of rows is named for the kind."""
+    (kind,) = kinds_of(tmp_path)
+
+    assert [column.name for column in kind.columns] == [
+        *("place", "name", "weight", "pin", "color", "tags"),
+    ]
+    assert [column.default for column in kind.values] == [None, None, "'red'", "()"]
+    assert (kind.row_class, kind.row_module, kind.since) == ("StoredOdd", "", 3)
+    assert (kind.subject, kind.audit_name, kind.audit_detail) == ("oddities", "name", "place")
+
+
+def test_the_generated_kind(tmp_path: Path) -> None:
+    """Rows have the columns and defaults of the file, and show no secret."""
+    module = module_of(kinds_of(tmp_path))
+    row = module.StoredOdd("here", "one", 1.5, b"1234")
+
+    assert row == ("here", "one", 1.5, b"1234", "red", ())
+    assert repr(row) == "StoredOdd(place='here', name='one', weight=1.5, color='red', tags=())"
+    assert module.KINDS == {"odd": module.ODD}
+    kind = module.ODD
+    assert (kind.name, kind.field, kind.subject, kind.since) == ("odd", "odds", "oddities", 3)
+    assert (kind.audit_name, kind.audit_detail, kind.key_columns) == ("name", "place", 2)
+    assert kind.encode(row) == Item('["here","one"]', '[1.5,null,"red",[]]', '["MTIzNA=="]')
+    assert kind.decode(kind.encode(row)) == row
+
+
+def test_rows_by_hand(tmp_path: Path) -> None:
+    """A class that is named in the file is imported, with the codec of its module."""
+    by_hand = ODD + "row: doorkeeper.kinds.acls.StoredBinding\n"
+
+    source = declared_state_source(kinds_of(tmp_path, by_hand))
+
+    assert "from doorkeeper.kinds.acls import CODEC as ODD_CODEC, StoredBinding" in source
+    assert "class " not in source
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("kind: odd", "kind: even", "odd: even belongs into even.yaml"),
+        ("since: 3", "since: 0", "odd: since must be a number from 1, found 0"),
+        ("since: 3", "since: soon", "odd: since must be a number from 0, found 'soon'"),
+        ("since: 3", "since: 3\ncolor: red", "odd: unknown keys color; there are audit, field"),
+        ("field: odds", "field: odd-s", "odd: field must be a name as Python has it, found odd-s"),
+        ("subject: oddities, ", "", "odd.audit: subject must be a text, found None"),
+        ("name: name, detail", "name: pin, detail", "odd.audit: name must be a column of type str"),
+        ("detail: place", "detail: weight", "odd.audit: detail must be a column of type string"),
+        ("detail: place", "detail: nothing", "that is not secret, found nothing"),
+        ("audit: {", "audit: {color: red, ", "odd.audit: unknown keys color; there are detail"),
+        ("{name: weight, type: float", "{name: weight, type: real", "odd.weight: type must be one"),
+        ("{name: weight", "{name: place", "odd: a column stands there twice: place, name, place"),
+        ("{name: weight", "{name: _weight", "odd: name must be a name as Python has it"),
+        ("meaning: The pin.", "meaning: ''", "odd.pin: meaning must be a text, found ''"),
+        ("secret: true", "secret: maybe", "odd.pin: secret must be true or false, found 'maybe'"),
+        ("default: red", "default: 7", "odd.color: default 7 is no string"),
+        ("default: []", "default: [a]", "odd.tags: the default of strings can only be empty"),
+        ("default: [], ", "", "odd.tags: default is missing: columns before it have one"),
+        ("{name: place, type: string", "{name: place, type: int", "odd.place: a column of the key"),
+        ("{name: place,", "{name: place, secret: true,", "odd.place: a column of the key is a str"),
+        ("{name: place,", "{name: place, default: x,", "odd.place: a column of the key is a str"),
+        ("values:\n", "values:\n  - 5\n", "odd: expected keys and values, found 5"),
+        ("kind: odd", "kind: odd\nrow: Row", "odd: row must be module.Class, found 'Row'"),
+        ("kind: odd", "kind: [", "while parsing"),
+    ],
+)
+def test_errors(tmp_path: Path, before: str, after: str, text: str) -> None:
+    """What is wrong is named with the file, the column and what would be right."""
+    assert before in ODD
+
+    with pytest.raises(SchemaError) as caught:
+        kinds_of(tmp_path, ODD.replace(before, after, 1))
+
+    assert str(caught.value).startswith(str(tmp_path / "odd.yaml"))
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["key", "values"])
+def test_a_kind_has_a_key_and_values(tmp_path: Path, part: str) -> None:
+    """Neither list may be missing."""
+    content = yaml.safe_load(ODD)
+    del content[part]
+
+    with pytest.raises(SchemaError, match=f"odd: {part} must be a list of columns, found None"):
+        kinds_of(tmp_path, yaml.safe_dump(content))
+
+
+def test_no_field_is_that_of_two_kinds(tmp_path: Path) -> None:
+    """The second one, by name, is refused."""
+    (tmp_path / "even.yaml").write_text(ODD.replace("kind: odd", "kind: even"), encoding="utf-8")
+
+    with pytest.raises(SchemaError, match=r"odd\.yaml: odd: field odds is that of the kind even"):
+        kinds_of(tmp_path)
+
+
+def test_the_declared_kinds_are_those_of_the_files() -> None:
+    """What the server has is what the schemas say, to the last column."""
+    declared = {
+        kind.name: [(column.name, column.type, column.secret) for column in kind.columns]
+        for kind in read_states(state_page.SOURCE)
+    }
+
+    assert declared == {
+        name: [tuple(column) for column in kind.columns] for name, kind in KINDS.items()
+    }
+
+
+def test_the_page_is_current() -> None:
+    """If not: PYTHONPATH=tests python -m testkit.state_page."""
+    assert state_page.PAGE.read_text(encoding="utf-8") == state_page.page()
+
+
+def test_the_page_has_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of the key, secrets and defaults are marked beside the type."""
+    kinds_of(tmp_path)
+    monkeypatch.setattr(state_page, "SOURCE", tmp_path)
+
+    text = state_page.page()
+
+    assert "| [odd](#odd) | A row of a test. | 3 | oddities: `name`, `place` |" in text
+    assert "| `place` | string | key | The place. |" in text
+    assert "| `pin` | bytes | secret | The pin. |" in text
+    assert "| `color` | string | default `'red'` | The color. |" in text

@@ -1,0 +1,125 @@
+"""The state, and how changes lead from one to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.cluster import Member
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import (
+    ACL,
+    CONFIG,
+    CREDENTIAL,
+    KINDS,
+    TOKEN,
+    TOPIC,
+    StoredCredential,
+    StoredToken,
+    StoredTopic,
+)
+from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, applied, apply
+from doorkeeper.topics import Topics
+from testkit.acl import READ, allow, topic
+from testkit.state_logs import keys_of, row
+
+if TYPE_CHECKING:
+    from doorkeeper.kinds.change import Change
+
+A, B = (StoredBinding(name, allow("alice", READ, topic(name))) for name in "ab")
+EVERYTHING: Change = {
+    **edit(ACL, set=[A, B]),
+    **edit(CONFIG, set=[row("k")]),
+    **edit(CREDENTIAL, set=[StoredCredential("u", "SCRAM-SHA-256", b"s", b"k", b"v", 4096)]),
+    **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
+    **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
+}
+
+
+def test_one_change_may_set_rows_of_every_kind() -> None:
+    """Each kind is found in its field, at the revision of the change."""
+    state = applied(EMPTY, EVERYTHING, 7)
+
+    assert set(EVERYTHING) == set(KINDS.values())
+    assert state.revision == 7
+    assert state.acls.count == 2
+    assert keys_of(state) == ["k"]
+    assert state.credentials.names() == ["u"]
+    assert [token.token_id for token in state.tokens] == ["t"]
+    assert state.topics.names() == ("t",)
+
+
+def test_the_state_before_is_as_it_was() -> None:
+    """States never change; parts that a change does not touch are the same objects."""
+    before = applied(EMPTY, EVERYTHING, 1)
+
+    after = applied(before, edit(CONFIG, deleted=[row("k")]), 2)
+
+    assert keys_of(before) == ["k"]
+    assert keys_of(after) == []
+    assert after.acls is before.acls
+    assert after.topics is before.topics
+    assert State() == EMPTY
+
+
+def test_what_was_set_can_be_deleted() -> None:
+    """A change that deletes the rows of another leads back to the state without them."""
+    state = applied(EMPTY, EVERYTHING, 1)
+    gone = {kind: each._replace(set=(), deleted=each.set) for kind, each in EVERYTHING.items()}
+
+    state = applied(state, gone, 2)
+
+    assert state.acls.count == 0
+    assert keys_of(state) == []
+    assert state.credentials.names() == []
+    assert list(state.tokens) == []
+    assert state.topics.names() == ()
+
+
+def test_a_change_deletes_before_it_sets() -> None:
+    """A binding that is deleted and created in one change has its new id."""
+    state = applied(EMPTY, edit(ACL, set=[A]), 1)
+
+    state = applied(state, edit(ACL, set=[A._replace(binding_id="new")], deleted=[A]), 2)
+
+    assert state.acls.id_of(A.binding) == "new"
+
+
+def test_without_a_revision_it_stays() -> None:
+    """So parts are read one after the other at the start."""
+    state = EMPTY._replace(revision=5)
+
+    assert applied(state, edit(CONFIG, set=[row("k")])).revision == 5
+    assert applied(state, {}, 6).revision == 6
+
+
+def test_parts_that_are_not_stored_stay() -> None:
+    """Members, groups and what the catalog declares are the node's own."""
+    member = Member(1, {}, None, "")
+    state = EMPTY._replace(members=(member,), topics=Topics.of())
+
+    after = applied(state, EVERYTHING, 1)
+
+    assert after.members == (member,)
+    assert after.topics.declared is state.topics.declared
+
+
+@pytest.mark.parametrize("kind", [ACL, CONFIG], ids=str)
+def test_large_changes_are_applied_in_slices(kind: object) -> None:
+    """One slice for so many rows; the state comes at the end, and is that of a whole change."""
+    count = 3 * ROWS_PER_SLICE
+    if kind is ACL:
+        bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(count)]
+        change = edit(ACL, set=[StoredBinding(str(n), each) for n, each in enumerate(bindings)])
+    else:
+        change = edit(CONFIG, set=[row(f"k{number}") for number in range(count)])
+    applying = apply(EMPTY, change, 1)
+    assert not isinstance(applying, State)
+    slices = sum(1 for _ in applying)
+    state = applied(EMPTY, change, 1)
+
+    assert slices == 3
+    assert state.acls.count + len(state.configs) == count
+    assert state.revision == 1

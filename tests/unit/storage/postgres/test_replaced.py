@@ -1,0 +1,173 @@
+"""A node keeps what it knows when another database takes the place of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+import structlog
+
+from doorkeeper.state.store import StoreReplaced
+from doorkeeper.storage.identity import Pin, read_pin, replace_pin
+from doorkeeper.storage.postgres.schema import identity, set_meta
+from testkit.acl import READ, allow, topic
+from testkit.shared_stores import prepared, write
+from testkit.sharing import Node, comes, connecting, node
+from testkit.stores import adding
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from testkit.postgres import Database, Postgres
+
+pytestmark = pytest.mark.interop
+
+A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
+
+
+class Host:
+    """The database to which a URL leads at the moment."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def connect(self) -> asyncpg.Connection:
+        return await connecting(self.url)()
+
+
+@pytest.fixture
+async def other(postgres_server: Postgres) -> AsyncIterator[Database]:
+    """Another database, empty."""
+    made = postgres_server.create_database()
+    yield made
+    made.drop()
+
+
+async def empty(_database: Database, _other: Database) -> str:
+    return "no store is in this database"
+
+
+async def of_another_cluster(_database: Database, other: Database) -> str:
+    await prepared(other)
+    return "this is store"
+
+
+async def older(database: Database, other: Database) -> str:
+    """Give a copy from the time of its first revision, as a standby that lags has it."""
+    await prepared(other)
+    await like(database, other, 1)
+    return "this database is at revision 1"
+
+
+async def with_another_past(database: Database, other: Database) -> str:
+    """Give a copy that went on without the node: its revision is another one there."""
+    await prepared(other)
+    await like(database, other, 2)
+    return "revision 2 in the store is not the one that this node has"
+
+
+async def like(database: Database, other: Database, revisions: int) -> None:
+    """Give a database the identity of another one, and revisions of its own."""
+    one, two = [await asyncpg.connect(each.url()) for each in (database, other)]
+    found = await identity(one)
+    await set_meta(two, "cluster_id", found.cluster_id)
+    await set_meta(two, "store_id", found.store_id)
+    await write(two, *[adding(number) for number in range(revisions)])
+    await one.close()
+    await two.close()
+
+
+@pytest.mark.parametrize("found", [empty, of_another_cluster, older, with_another_past])
+async def test_another_database_behind_the_url(
+    database: Database, other: Database, found: Callable[[Database, Database], Awaitable[str]]
+) -> None:
+    """Decisions go on, changes fail, one line says why; when the own one is back all is well."""
+    host = Host(database.url())
+    async with node("", connect=host.connect) as one:
+        await one.create(A)
+        await one.create(B)
+        said = await found(database, other)
+        host.url = other.url()
+        with structlog.testing.capture_logs() as lines:
+            database.terminate_backends()
+            await comes(lambda: said in (one.store.unavailable or ""))
+            assert isinstance(await one.create(C), StoreReplaced)
+            assert one.seen() == [A, B]
+            assert not one.log.sight().reachable
+
+            host.url = database.url()
+            other.terminate_backends()
+            await one.reachable()
+            assert await one.create(C) is None
+            assert one.seen() == [A, B, C]
+    errors = [each for each in lines if "not the store" in each["event"]]
+    assert len(errors) == 1
+    assert said in errors[0]["cause"]
+    assert "doorkeeper store accept" in errors[0]["cause"]
+
+
+async def test_the_schema_is_dropped_under_a_node(database: Database) -> None:
+    """Nothing of what it knows is lost, and it creates nothing in its place."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        await one.create(A)
+        await two.reaches(1)
+        database.execute("DROP SCHEMA doorkeeper CASCADE")
+
+        for each in (one, two):
+            await comes(lambda: each.store.unavailable is not None)  # noqa: B023
+            result = await each.create(B)
+            assert isinstance(result, StoreReplaced)
+            assert each.seen() == [A]
+    assert database.execute("SELECT to_regnamespace('doorkeeper') IS NULL") == "t"
+
+
+async def test_the_identity_file_outlives_a_node(
+    database: Database, other: Database, tmp_path: Path
+) -> None:
+    """A start finds the store of the file, with what was acknowledged, or ends with one line."""
+    file = tmp_path / "identity"
+    async with node(database.url(), identity_file=file) as one:
+        await one.create(A)
+        await one.create(B)
+        expected = Pin(one.store.identity.cluster_id, one.store.identity.store_id, 2)
+    assert read_pin(file) == expected
+
+    async with node(database.url(), identity_file=file) as one:
+        assert one.seen() == [A, B]
+    with pytest.raises(StoreReplaced, match="no store is here"):
+        await opened(other.url(), file)
+    assert other.execute("SELECT to_regnamespace('doorkeeper') IS NULL") == "t"
+    await prepared(other)
+    with pytest.raises(StoreReplaced, match=r"this is store .* expects store"):
+        await opened(other.url(), file)
+    replace_pin(file, expected._replace(revision=3))
+    with pytest.raises(StoreReplaced, match=r"revision 2, but .* revision 3"):
+        await opened(database.url(), file)
+
+
+async def opened(url: str, file: Path) -> Node | None:
+    async with node(url, identity_file=file) as one:
+        return one
+
+
+async def test_a_follower_pins_what_it_has_seen(database: Database, tmp_path: Path) -> None:
+    """What other nodes wrote counts too."""
+    file = tmp_path / "identity"
+    async with node(database.url(), 1) as one, node(database.url(), 2, identity_file=file) as two:
+        await one.create(A)
+        await two.reaches(1)
+        found = read_pin(file)
+    assert found is not None
+    assert found.revision == 1
+
+
+async def test_two_nodes_start_on_an_empty_database(database: Database, tmp_path: Path) -> None:
+    """They make one store, and both pin it."""
+    files = [tmp_path / name for name in "ab"]
+
+    await asyncio.gather(*[opened(database.url(), file) for file in files])
+
+    assert read_pin(files[0]) == read_pin(files[1])

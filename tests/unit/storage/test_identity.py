@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.state.store import StorageError, StoreReplaced
+from doorkeeper.storage.identity import IdentityFile, Pin, check_pin, read_pin, replace_pin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PIN = Pin("C" * 22, "S" * 22, 41)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """The file is for its owner only; its length does not depend on the revision."""
+    path = tmp_path / "identity"
+    file = IdentityFile.write(path, PIN)
+    size = path.stat().st_size
+
+    file.acknowledge(10**12)
+    file.close()
+    file.close()
+
+    assert read_pin(path) == PIN._replace(revision=10**12)
+    assert path.stat().st_size == size
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_shorter_text_replaces_a_longer_one(tmp_path: Path) -> None:
+    """Nothing of what was in the file stays."""
+    path = tmp_path / "identity"
+    path.write_text("x" * 1000)
+
+    replace_pin(path, PIN)
+    assert read_pin(path) == PIN
+    replace_pin(path, None)
+    replace_pin(path, None)
+
+    assert read_pin(path) is None
+
+
+@pytest.mark.parametrize("text", ["", "cluster_id=a\nstore_id=b\n", "a\nb\n", "revision=x", "\xff"])
+def test_what_is_no_identity_file_is_refused(tmp_path: Path, text: str) -> None:
+    """The text names the file and the command that helps."""
+    path = tmp_path / "identity"
+    path.write_bytes(text.encode("latin-1"))
+
+    with pytest.raises(StorageError, match=r"identity: .* doorkeeper store accept"):
+        read_pin(path)
+
+
+def test_below_a_file_there_is_no_identity_file(tmp_path: Path) -> None:
+    """That the data folder is none is for whoever opens the store to say."""
+    (tmp_path / "file").touch()
+
+    assert read_pin(tmp_path / "file" / "identity") is None
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
+    """A folder in its place, and a folder that is missing."""
+    with pytest.raises(StorageError, match="cannot read: Is a directory"):
+        read_pin(tmp_path)
+    with pytest.raises(StorageError, match="none/identity: cannot open"):
+        replace_pin(tmp_path / "none" / "identity", PIN)
+
+
+@pytest.mark.parametrize("found", [PIN, PIN._replace(revision=42)])
+def test_the_store_that_is_expected_is_taken(tmp_path: Path, found: Pin) -> None:
+    """It may be ahead: its last commit was not acknowledged, or the file was not synced."""
+    check_pin(tmp_path, "place", PIN, found)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        PIN._replace(cluster_id="X" * 22),
+        PIN._replace(store_id="X" * 22),
+        PIN._replace(revision=40),
+    ],
+)
+def test_any_other_store_is_refused(tmp_path: Path, found: Pin | None) -> None:
+    """One line says what was found, what was expected, and what to do."""
+    with pytest.raises(StoreReplaced) as caught:
+        check_pin(tmp_path, "place", PIN, found)
+
+    text = str(caught.value)
+    assert text.startswith(f"place: {'no store is here' if found is None else f'this is {found}'}")
+    assert str(PIN) in text
+    assert str(tmp_path) in text
+    for command in ("restore FILE", "accept", "create --new"):
+        assert f"doorkeeper store {command}" in text
+    assert "\n" not in text
