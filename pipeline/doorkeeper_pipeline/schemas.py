@@ -191,7 +191,7 @@ AUDIT_EVENT = Table(
             name="subject",
             type="string",
             nullable=True,
-            meaning="What was changed: acls, users, tokens, topics or configs.",
+            meaning="What was changed: acls, users, tokens, topics, configs or quotas.",
         ),
         Column(
             name="revision",

@@ -91,6 +91,7 @@ STOCK_TEXTS: dict[ErrorCode, str] = {
     ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
     ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
     ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "This endpoint type is not supported yet.",
+    ErrorCode.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
 }
 """The text that Kafka's clients show for a bare code; used where a broker sends it literally."""
 

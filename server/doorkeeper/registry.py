@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.handlers import (
+    alter_client_quotas,
     alter_configs,
     alter_user_scram_credentials,
     api_versions,
@@ -65,6 +66,7 @@ def by_key(apis: Iterable[Api]) -> dict[int, Api]:
 APIS: dict[int, Api] = by_key(
     module.API
     for module in (
+        alter_client_quotas,
         alter_configs,
         alter_user_scram_credentials,
         api_versions,

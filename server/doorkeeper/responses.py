@@ -15,6 +15,7 @@ from doorkeeper.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import encode_response
+from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasResponse
 from doorkeeper_wire.messages.alter_configs import AlterConfigsResponse
 from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
@@ -91,6 +92,7 @@ def request_fields(header: RequestHeader, principal: Principal) -> dict[str, obj
 
 
 ITEMS: Final[dict[type, Callable[[Any], Any]]] = {
+    AlterClientQuotasResponse: attrgetter("entries"),
     AlterConfigsResponse: attrgetter("responses"),
     AlterUserScramCredentialsResponse: attrgetter("results"),
     CreateAclsResponse: attrgetter("results"),

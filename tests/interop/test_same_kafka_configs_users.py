@@ -35,6 +35,22 @@ LINES: tuple[str, ...] = (
     f"- --alter --add-config SCRAM-SHA-1=[{PASSWORD}] {ALICE}",
     f"- --alter --add-config SCRAM-SHA-256={PASSWORD} {ALICE}",
     "- --alter --delete-config SCRAM-SHA-256 --entity-type users --entity-default",
+    # quotas
+    f"- --alter --add-config producer_byte_rate=1024,request_percentage=50 {ALICE}",
+    "- --alter --add-config consumer_byte_rate=2048 --entity-type clients --entity-default",
+    f"- --alter --add-config producer_byte_rate=10 {ALICE} --entity-type clients --entity-name c",
+    "- --alter --add-config connection_creation_rate=5 --entity-type ips --entity-name 10.0.0.1",
+    f"- --describe {ALICE}",
+    "- --describe --entity-type users",
+    "- --describe --entity-type clients",
+    "- --describe --entity-type users --entity-type clients",
+    "- --describe --entity-type ips",
+    f"- --alter --add-config producer_byte_rate=0 {ALICE}",
+    f"- --alter --delete-config producer_byte_rate,request_percentage {ALICE}",
+    "- --alter --delete-config consumer_byte_rate --entity-type clients --entity-default",
+    f"- --alter --delete-config producer_byte_rate {ALICE} --entity-type clients --entity-name c",
+    "- --alter --delete-config connection_creation_rate --entity-type ips --entity-name 10.0.0.1",
+    f"- --describe {ALICE}",
     # who may
     f"bob --describe {ALICE}",
     f"bob --alter --add-config SCRAM-SHA-256=[{PASSWORD}] {ALICE}",
@@ -49,15 +65,14 @@ LINES: tuple[str, ...] = (
 def ordered(
     texts: tuple[int, list[list[str]], list[list[str]]],
 ) -> tuple[int, list[list[str]], list[list[str]]]:
-    """Return the texts with mechanisms in one order: a broker's is that of its hash table."""
+    """Return the texts with what is listed in one order: a broker's is that of its hash tables."""
     status, stdout, stderr = texts
 
-    def mechanisms(line: str) -> str:
-        head, are, listed = line.partition(" are SCRAM-")
-        named = sorted(f"SCRAM-{listed}".split(", "))
-        return f"{head} are {', '.join(named)}" if are else line
+    def in_order(line: str) -> str:
+        head, are, listed = line.partition(" are ")
+        return f"{head}{are}{', '.join(sorted(listed.split(', ')))}"
 
-    return status, [[mechanisms(line) for line in block] for block in stdout], stderr
+    return status, [sorted(map(in_order, block)) for block in stdout], stderr
 
 
 def test_every_command(tools: KafkaTools, pair: Pair, totals: Totals, tmp_path: Path) -> None:

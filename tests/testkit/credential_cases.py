@@ -9,17 +9,35 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from doorkeeper_wire.messages import (
+    alter_client_quotas,
     alter_user_scram_credentials,
     describe_client_quotas,
     describe_user_scram_credentials,
 )
-from testkit.frame_steps import ALTER, CLUSTER, Scenario, Step, as_users, create, creation
+from testkit.frame_steps import (
+    ALTER,
+    ALTER_CONFIGS,
+    CLUSTER,
+    Scenario,
+    Step,
+    as_users,
+    create,
+    creation,
+)
 
 ON_CLUSTER = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
 USERS = ("scram-one", "scram-two", "scram-one", "\u00e9,=", "", "a b", "scram-absent")
 MECHANISMS = (1, 1, 2, 2, 0, 3, -1, 127)
 ITERATIONS = (4096, 8192, 16384, 4096, 4095, 16385, 0, -1)
 
+PRODUCER, PERCENT, CONNECTIONS = (
+    "producer_byte_rate",
+    "request_percentage",
+    "connection_creation_rate",
+)
+
+Entity = dict[str, str | None]
+"""The names of an entity by type; null for the default."""
 Deletion = tuple[str, int]
 Upsertion = tuple[str, int, int, bytes, bytes]
 
@@ -123,7 +141,7 @@ def wrong() -> tuple[Step, ...]:
 
 
 def quota_scenarios() -> Iterator[Scenario]:
-    """DescribeClientQuotas where there are none: good and bad filters."""
+    """DescribeClientQuotas with good and bad filters; quotas are set, changed and deleted."""
     kinds = ("user", "client-id", "ip", "", "group", "USER")
     for version in (0, 1):
         alone = [
@@ -144,6 +162,110 @@ def quota_scenarios() -> Iterator[Scenario]:
         )
         asked = as_users(*(describe_quotas(version, ("user", 2, None)),))
         yield Scenario(f"quotas {version}", (*steps, *asked))
+        yield Scenario(f"quotas altered {version}", altered_quotas(version))
+        yield Scenario(f"wrong quotas {version}", wrong_quotas(version))
+        one = alter_quotas(version, ({"user": "quoted"}, {PRODUCER: None}))
+        grants = create(creation(**ON_CLUSTER, operation=ALTER_CONFIGS, principal="User:bob"))
+        yield Scenario(f"quotas {version}, who may", (grants, *as_users(one)))
+
+
+def alter_quotas(
+    version: int, *entries: tuple[Entity, dict[str, float | None]], validate_only: bool = False
+) -> Step:
+    """Return the step that sets these values of entities; None deletes one."""
+    kind = alter_client_quotas
+    request = kind.AlterClientQuotasRequest(
+        entries=tuple(
+            kind.EntryData(
+                entity=tuple(
+                    kind.EntityData(entity_type=part, entity_name=name)
+                    for part, name in entity.items()
+                ),
+                ops=tuple(
+                    kind.OpData(key=key, value=value or 0.0, remove=value is None)
+                    for key, value in values.items()
+                ),
+            )
+            for entity, values in entries
+        ),
+        validate_only=validate_only,
+    )
+    return Step(None, request, kind.AlterClientQuotasResponse, version)
+
+
+def altered_quotas(version: int) -> tuple[Step, ...]:
+    """Return changes of quotas with what is described after each; the last deletes them all."""
+    entities: tuple[Entity, ...] = (
+        {"user": "u"},
+        {"user": "u", "client-id": "c"},
+        {"user": "u", "client-id": None},
+        {"user": None},
+        {"client-id": "c"},
+        {"user": None, "client-id": None},
+        {"ip": "10.0.0.1"},
+        {"ip": None},
+    )
+    told = (
+        describe_quotas(version, ("user", 0, "u")),
+        describe_quotas(version, ("user", 0, "u"), strict=True),
+        describe_quotas(version, ("user", 1, None)),
+        describe_quotas(version, ("user", 2, None), ("client-id", 0, "c")),
+        describe_quotas(version, ("client-id", 2, None), strict=True),
+        describe_quotas(version, ("ip", 2, None)),
+        describe_quotas(version, ("ip", 0, "10.0.0.1")),
+    )
+    names = [[CONNECTIONS] if "ip" in entity else [PRODUCER, PERCENT] for entity in entities]
+    set_all = [
+        (entity, dict.fromkeys(keys, 10.0 + number))
+        for number, (entity, keys) in enumerate(zip(entities, names, strict=True))
+    ]
+    gone = [(entity, dict.fromkeys(keys)) for entity, keys in zip(entities, names, strict=True)]
+    return (
+        alter_quotas(version, *set_all, validate_only=True),
+        *told,
+        alter_quotas(version, *set_all),
+        *told,
+        alter_quotas(version, set_all[0], ({"user": "u"}, {PRODUCER: 99.0})),
+        alter_quotas(version, ({"user": "u"}, {PERCENT: 0.25, PRODUCER: None})),
+        *told,
+        alter_quotas(version, *gone),
+        alter_quotas(version, *gone),
+        *told,
+    )
+
+
+def wrong_quotas(version: int) -> tuple[Step, ...]:
+    """Return changes that are refused, alone and beside good ones; nothing stays behind."""
+    entities: tuple[Entity, ...] = (
+        {},
+        {"user": ""},
+        {"group": "g"},
+        {"user": "u", "ip": "10.0.0.1"},
+        {"ip": "not an address"},
+        {"ip": ""},
+    )
+    values: tuple[tuple[str, float], ...] = (
+        (PRODUCER, 0.0),
+        (PRODUCER, -1.0),
+        (PRODUCER, 1.5),
+        (PRODUCER, 1e30),
+        (CONNECTIONS, 1.0),
+        ("", 1.0),
+        ("SCRAM-SHA-256", 1.0),
+    )
+    on_ip: tuple[tuple[str, float], ...] = ((PRODUCER, 1.0), (CONNECTIONS, 3e9))
+    return (
+        alter_quotas(version),
+        *(alter_quotas(version, (entity, {PRODUCER: 1.0})) for entity in entities),
+        *(alter_quotas(version, ({"user": "u"}, {key: value})) for key, value in values),
+        *(alter_quotas(version, ({"ip": "10.0.0.1"}, {key: value})) for key, value in on_ip),
+        alter_quotas(
+            version, ({"user": "u"}, {PRODUCER: 1.0, "none": 1.0}), ({"user": "v"}, {PRODUCER: 2.0})
+        ),
+        describe_quotas(version, ("user", 2, None)),
+        alter_quotas(version, ({"user": "v"}, {PRODUCER: None, "none": None})),
+        describe_quotas(version, ("user", 2, None)),
+    )
 
 
 CREDENTIAL_SCENARIOS: tuple[Scenario, ...] = (*user_scenarios(), *quota_scenarios())

@@ -65,6 +65,8 @@ SETS = (
     "topics",
     "responses",
     "credential_infos",
+    "entries",
+    "values",
 )
 """Fields whose order a broker leaves open."""
 
@@ -223,7 +225,7 @@ def changed(step: Step, seen: Any) -> bool:
     """Say whether a step may have changed something: one of its rows succeeded."""
     rows = [
         row
-        for name in ("results", "filter_results", "topics", "responses")
+        for name in ("results", "filter_results", "topics", "responses", "entries")
         for row in seen.get(name) or ()
     ]
     kind = type(step.request).__name__

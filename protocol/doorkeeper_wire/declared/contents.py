@@ -2,6 +2,8 @@
 """Where the trees of each message are: its module, and the constant in it."""
 
 MODULES = {
+    "AlterClientQuotasRequest": ("alter_client_quotas", "ALTER_CLIENT_QUOTAS_REQUEST"),
+    "AlterClientQuotasResponse": ("alter_client_quotas", "ALTER_CLIENT_QUOTAS_RESPONSE"),
     "AlterConfigsRequest": ("alter_configs", "ALTER_CONFIGS_REQUEST"),
     "AlterConfigsResponse": ("alter_configs", "ALTER_CONFIGS_RESPONSE"),
     "AlterUserScramCredentialsRequest": (

@@ -52,6 +52,21 @@ class StoredCredential(NamedTuple):
         )
 
 
+class StoredQuota(NamedTuple):
+    """A quota of a user, a client id, both, or an address.
+
+    Attributes:
+        entity: A JSON object of the entity's names by type (client-id, user, ip); null is the
+            default.
+        name: The name of the quota, such as producer_byte_rate.
+        value: Its value.
+    """
+
+    entity: str
+    name: str
+    value: float
+
+
 class StoredToken(NamedTuple):
     """A delegation token without what logs in with it: neither its HMAC nor the secret.
 
@@ -150,6 +165,22 @@ CREDENTIAL: Final = Kind(
     audit_detail="mechanism",
 )
 
+QUOTA: Final = Kind(
+    "quota",
+    field="quotas",
+    subject="quotas",
+    since=4,
+    row=StoredQuota,
+    key=2,
+    columns=(
+        Column("entity", "string"),
+        Column("name", "string"),
+        Column("value", "float"),
+    ),
+    audit_name="entity",
+    audit_detail="name",
+)
+
 TOKEN: Final = Kind(
     "token",
     field="tokens",
@@ -194,6 +225,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         ACL,
         CONFIG,
         CREDENTIAL,
+        QUOTA,
         TOKEN,
         TOPIC,
     )

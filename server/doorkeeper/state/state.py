@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.client_quotas import ClientQuotas
 from doorkeeper.collector import made_to_stay
 from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredToken
 from doorkeeper.kinds.table import Table
@@ -42,6 +43,7 @@ class State(NamedTuple):
     configs: Table[StoredConfig] = Table(2)
     credentials: ScramUsers = ScramUsers()
     tokens: Table[StoredToken] = Table(1)
+    quotas: ClientQuotas = ClientQuotas()
     groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False

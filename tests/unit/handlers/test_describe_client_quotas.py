@@ -1,11 +1,14 @@
-"""DescribeClientQuotas: the filter is judged as by a broker; there are no quotas."""
+"""DescribeClientQuotas: the filter is judged as by a broker, and what it selects is answered."""
 
 from __future__ import annotations
 
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.client_quotas import ClientQuotas, entity_of, entity_text
 from doorkeeper.handlers.describe_client_quotas import API
+from doorkeeper.kinds.declared import StoredQuota
+from doorkeeper.state.state import EMPTY
 from doorkeeper_wire.messages.describe_client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,
@@ -76,8 +79,35 @@ async def test_what_is_wrong_with_the_filter_is_told(
     assert (found.error_code, found.error_message, found.entries) == (code, text, None)
 
 
-async def test_any_right_filter_finds_nothing() -> None:
-    """Names, defaults and whole types, and no component at all."""
+@pytest.mark.parametrize("version", [0, 1])
+async def test_what_the_filter_selects_is_answered(version: int) -> None:
+    """Each entity with its quotas; a missing name is the default entity."""
+    node = await node_of()
+    both = entity_of([("user", "alice"), ("client-id", None)])
+    rows = [
+        StoredQuota(entity_text(both), "request_percentage", 1.5),
+        StoredQuota(entity_text(both), "consumer_byte_rate", 7.0),
+        StoredQuota(entity_text(entity_of([("ip", "10.0.0.1")])), "connection_creation_rate", 3.0),
+    ]
+    node.state = EMPTY._replace(quotas=ClientQuotas().changed(rows, []))
+
+    found = answer(API, asking(("user", 0, "alice")), node, version)
+
+    assert found.error_code == 0
+    (entry,) = found.entries
+    assert [(part.entity_type, part.entity_name) for part in entry.entity] == [
+        ("client-id", None),
+        ("user", "alice"),
+    ]
+    assert [(each.key, each.value) for each in entry.values] == [
+        ("consumer_byte_rate", 7.0),
+        ("request_percentage", 1.5),
+    ]
+    assert len(answer(API, asking(), node, version).entries) == 2
+
+
+async def test_a_filter_that_selects_nothing() -> None:
+    """The answer is an empty list, not null."""
     request = asking(("user", 1, None), ("client-id", 0, ""))
 
     assert answer(API, request, await node_of(), 1) == DescribeClientQuotasResponse()

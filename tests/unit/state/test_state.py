@@ -14,9 +14,11 @@ from doorkeeper.kinds.declared import (
     CONFIG,
     CREDENTIAL,
     KINDS,
+    QUOTA,
     TOKEN,
     TOPIC,
     StoredCredential,
+    StoredQuota,
     StoredToken,
     StoredTopic,
 )
@@ -33,6 +35,7 @@ EVERYTHING: Change = {
     **edit(ACL, set=[A, B]),
     **edit(CONFIG, set=[row("k")]),
     **edit(CREDENTIAL, set=[StoredCredential("u", "SCRAM-SHA-256", b"s", b"k", b"v", 4096)]),
+    **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
     **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
     **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
 }

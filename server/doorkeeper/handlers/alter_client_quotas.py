@@ -1,0 +1,112 @@
+"""AlterClientQuotas (49), versions 0-1: sets and deletes quotas of users, client ids and addresses.
+
+Needs ALTER_CONFIGS on the cluster (31 for every entity). Each entity is answered once, in the order
+of the request; its quotas change together or, with an error, not at all. What is wrong is 42. More
+than 10,000 changes refuse the whole request with 44. Quotas are stored and shown, not enforced.
+v1 is flexible.
+
+Source: ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.api import Api
+from doorkeeper.client_quotas import entity_of
+from doorkeeper.errors import STOCK_TEXTS, answer_of
+from doorkeeper.node import Update
+from doorkeeper.permissions import needs, require_on_cluster
+from doorkeeper.quota_alteration import QuotaAlteration, alter_quotas
+from doorkeeper_wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityResult,
+    EntryResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.client_quotas import Entity
+    from doorkeeper.errors import ApiError
+    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
+
+(_ALTER_CONFIGS,) = needs(49)
+
+
+def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Node) -> Outcome:
+    """Alter the quotas of all entities that are named."""
+    require_on_cluster(node, context, _ALTER_CONFIGS)
+    alterations = [
+        QuotaAlteration(
+            entity_of((part.entity_type, part.entity_name) for part in entry.entity),
+            tuple((op.key, None if op.remove else op.value) for op in entry.ops),
+        )
+        for entry in request.entries
+    ]
+    if not alterations:
+        return _respond(())
+    apply = partial(_alter, context, alterations, request.validate_only)
+    return Update("quotas", len(alterations), apply, _respond)
+
+
+async def _alter(
+    context: RequestContext,
+    alterations: Sequence[QuotaAlteration],
+    validate_only: bool,  # noqa: FBT001 - bound by partial
+    services: Services,
+) -> Results:
+    return await alter_quotas(services, context, alterations, validate_only=validate_only)
+
+
+def _respond(results: Sequence[tuple[Entity, ApiError | None]]) -> AlterClientQuotasResponse:
+    return AlterClientQuotasResponse(
+        entries=tuple(_entry(entity, error) for entity, error in results)
+    )
+
+
+def _entry(entity: Entity, error: ApiError | None) -> EntryResult:
+    parts = tuple(EntityResult(entity_type=kind, entity_name=name) for kind, name in entity)
+    if error is None:
+        return EntryResult(error_message=None, entity=parts)
+    code, text = answer_of(error)
+    return EntryResult(error_code=code.value, error_message=text, entity=parts)
+
+
+def refuse(
+    request: AlterClientQuotasRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> AlterClientQuotasResponse:
+    """Answer the same error, in its stock words, for every entry as it stands in the request."""
+    code, text = answer_of(error)
+    text = STOCK_TEXTS.get(code, text)
+    return AlterClientQuotasResponse(
+        entries=tuple(
+            EntryResult(
+                error_code=code.value,
+                error_message=text,
+                entity=tuple(
+                    EntityResult(entity_type=part.entity_type, entity_name=part.entity_name)
+                    for part in entry.entity
+                ),
+            )
+            for entry in request.entries
+        )
+    )
+
+
+API = Api(
+    key=49,
+    name="AlterClientQuotas",
+    min_version=0,
+    max_version=1,
+    request=AlterClientQuotasRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

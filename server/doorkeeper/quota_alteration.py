@@ -1,0 +1,206 @@
+"""What alters client quotas: the judgement of a request, and the coroutine that submits it.
+
+Source: ``ClientQuotaControlManager``, ``QuotaConfig`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.client_quotas import ENTITY_TYPES, IP, entity_text, refusal
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import QUOTA, StoredQuota
+from doorkeeper.pieces import PIECE
+from doorkeeper.results import Results
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import commit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from doorkeeper.client_quotas import ClientQuotas, Entity
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.node import Services
+    from doorkeeper.pieces import Pieces
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.state import State
+
+
+_LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
+_LARGEST: Final = {_LONG: 2.0**63, _INT: 2.0**31 - 1}
+_CLIENT_KEYS: Final = {
+    "producer_byte_rate": _LONG,
+    "consumer_byte_rate": _LONG,
+    "request_percentage": _DOUBLE,
+    "controller_mutation_rate": _DOUBLE,
+}
+_IP_KEYS: Final = {"connection_creation_rate": _INT}
+
+RECORDS_MAX: Final = 10_000
+"""What a broker's controller writes at once: a request that changes more changes nothing.
+
+Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
+"""
+
+
+class QuotaAlteration(NamedTuple):
+    """What becomes of quotas of one entity: names and new values, None to delete."""
+
+    entity: Entity
+    values: tuple[tuple[str, float | None], ...]
+
+
+class Judgement(NamedTuple):
+    """The rows that change, and for each entity, in the order of the request, an error or None."""
+
+    set: tuple[StoredQuota, ...]
+    deleted: tuple[StoredQuota, ...]
+    errors: Mapping[Entity, ApiError | None]
+
+
+async def alter_quotas(
+    services: Services,
+    context: RequestContext,
+    alterations: Sequence[QuotaAlteration],
+    *,
+    validate_only: bool,
+) -> Results:
+    """Change what may be changed in one revision; the values are entities with error or None.
+
+    Raises:
+        ApiError: nothing was changed, and this is the answer for every entity.
+
+    """
+    hosts = await _resolvable(alterations)
+    errors: Mapping[Entity, ApiError | None] = {}
+
+    def plan(state: State) -> Pieces[Change]:
+        nonlocal errors
+        set_, deleted, errors = yield from judge(state.quotas, alterations, hosts)
+        return {} if validate_only else edit(QUOTA, set=set_, deleted=deleted)
+
+    await commit(services.log, plan, origin_of(context.authorizable))
+    return Results(tuple(errors.items()))
+
+
+async def _resolvable(alterations: Iterable[QuotaAlteration]) -> Collection[str]:
+    """Return the names of IP entities that are addresses or resolve to one, as a broker asks."""
+    names = {name for entity, _ in alterations for kind, name in entity if kind == IP and name}
+    return {name for name in names if is_address(name) or await _resolves(name)}
+
+
+def is_address(name: str) -> bool:
+    """Say whether a name is an IP address, with or without the brackets of a URL."""
+    try:
+        ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return True
+
+
+async def _resolves(name: str) -> bool:
+    try:
+        await asyncio.get_running_loop().getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def judge(
+    quotas: ClientQuotas, alterations: Sequence[QuotaAlteration], hosts: Collection[str]
+) -> Pieces[Judgement]:
+    """Judge a request by the quotas that there are, some entities in each slice.
+
+    ``hosts`` are the names of IP entities that are valid. An entity that is named twice is
+    refused, but its first alteration is made, as by a broker.
+
+    Raises:
+        ApiError: more rows would change than a broker's controller writes at once.
+
+    """
+    set_: list[StoredQuota] = []
+    deleted: list[StoredQuota] = []
+    errors: dict[Entity, ApiError | None] = {}
+    for number, (entity, values) in enumerate(alterations):
+        if number % PIECE == PIECE - 1:
+            yield
+        names = [name for name, _ in values]
+        if entity in errors or len(set(names)) < len(names):
+            # A broker has a text for a quota that occurs twice, and replaces it by this one.
+            shown = ", ".join(f"{kind}={'null' if n is None else n}" for kind, n in entity)
+            errors[entity] = refusal(
+                f"Ignoring duplicate entity ClientQuotaEntity(entries={{{shown}}})"
+            )
+            continue
+        refused = _entity_refusal(entity, hosts) or _value_refusal(entity, values)
+        errors[entity] = refused
+        if refused is None:
+            _collect(quotas.of(entity), entity, values, set_, deleted)
+    if len(set_) + len(deleted) > RECORDS_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+        )
+    return Judgement(tuple(set_), tuple(deleted), errors)
+
+
+def _collect(
+    present: Mapping[str, float],
+    entity: Entity,
+    values: Iterable[tuple[str, float | None]],
+    set_: list[StoredQuota],
+    deleted: list[StoredQuota],
+) -> None:
+    """Collect the rows that differ from the present quotas."""
+    text = entity_text(entity)
+    for name, value in values:
+        before = present.get(name)
+        if value is None:
+            if before is not None:
+                deleted.append(StoredQuota(text, name, before))
+        elif value != before:
+            set_.append(StoredQuota(text, name, value))
+
+
+def _entity_refusal(entity: Entity, hosts: Collection[str]) -> ApiError | None:
+    if not entity:
+        return refusal("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in ENTITY_TYPES:
+            return refusal(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            return refusal(f"Empty {kind} not supported")
+    kind, name = entity[-1]
+    if kind == IP and len(entity) > 1:
+        return refusal(
+            # The two words that are one are the broker's.
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or"
+            " ClientId"
+        )
+    if kind == IP and name is not None and name not in hosts:
+        return refusal(f"{name} is not a valid IP or resolvable host.")
+    return None
+
+
+def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -> ApiError | None:
+    """Return why one of the new values cannot be; deletions are not looked at."""
+    keys = _IP_KEYS if entity[0][0] == IP else _CLIENT_KEYS
+    for name, value in values:
+        if value is None:
+            continue
+        kind = keys.get(name)
+        if kind is None:
+            return refusal(f"Invalid configuration key {name}")
+        if value <= 0:
+            return refusal(f"Quota {name} must be greater than 0")
+        if kind == _DOUBLE:
+            continue
+        if value > _LARGEST[kind]:
+            article = "an" if kind == _INT else "a"
+            return refusal(f"Proposed value for {name} is too large for {article} {kind}.")
+        if math.fmod(value, 1) > 1e-6:
+            return refusal(f"{name} cannot be a fractional value.")
+    return None
