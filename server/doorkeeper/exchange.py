@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from doorkeeper.acl.model import Principal
+    from doorkeeper.acl_rows import Description
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import Step
     from doorkeeper.authorizer.guard import RecordedDecision
@@ -80,11 +81,12 @@ class SideEffects(NamedTuple):
 class ChunkedResponse(NamedTuple):
     """A request whose response takes long to encode: its ``body`` is built in chunks.
 
-    ``effects`` is None where the response is not cached.
+    ``response`` knows what to finish of it for other clients where this one leaves. ``effects`` is
+    None where the response is not cached.
     """
 
     body: Pieces[bytes]
-    response: Response
+    response: Description
     api: Api
     request: Any
     header: RequestHeader

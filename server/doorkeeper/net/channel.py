@@ -308,7 +308,8 @@ class Channel(Accepted):
             return self._start_update(result, began_s)
         if isinstance(result, ChunkedResponse):
             on_built = partial(self._built, result, began_s)
-            self._building = self._server.chunked_responses.build(result.body, on_built)
+            finish = result.response.rows.finish_builds
+            self._building = self._server.chunked_responses.build(result.body, on_built, finish)
         elif isinstance(result, Authenticating):
             step = self._authenticating = as_future(result.step, self._server.loop)
             step.add_done_callback(partial(self._verified, result, began_s))

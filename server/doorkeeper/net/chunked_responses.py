@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.pieces import Pieces
 
     OnBuilt = Callable[[bytes | Exception], None]
+    Leftover = Callable[[], Pieces[bytes]]
 
 SLICE_S: Final = 0.001
 """How long one slice may keep the event loop; a small request takes some ten microseconds."""
@@ -26,18 +27,23 @@ SLICE_S: Final = 0.001
 class ResponseBuild:
     """A response that is being built, or waits for the one before it."""
 
-    __slots__ = ("_on_built", "_pieces")
+    __slots__ = ("_leftover", "_on_built", "_pieces")
 
-    def __init__(self, pieces: Pieces[bytes], on_built: OnBuilt) -> None:
+    def __init__(
+        self, pieces: Pieces[bytes], on_built: OnBuilt, leftover: Leftover | None = None
+    ) -> None:
         """Wait for the turn."""
         self._pieces: Pieces[bytes] | None = pieces
-        self._on_built = on_built
+        self._on_built: OnBuilt | None = on_built
+        self._leftover = leftover
 
     def cancel(self) -> None:
-        """Stop, and drop what is built."""
-        if self._pieces is not None:
-            self._pieces.close()
-            self._pieces = None
+        """Drop the response; what of it later ones would build again is finished in its turn."""
+        if self._pieces is None or self._on_built is None:
+            return
+        self._pieces.close()
+        self._pieces = None if self._leftover is None else self._leftover()
+        self._on_built = None
 
     def step(self) -> bool:
         """Build the next chunk; return whether there are more. The last one calls ``on_built``."""
@@ -53,7 +59,8 @@ class ResponseBuild:
         else:
             return True
         self._pieces = None
-        self._on_built(built)
+        if self._on_built is not None:
+            self._on_built(built)
         return False
 
 
@@ -73,9 +80,14 @@ class ChunkedResponses:
         self._waiting: deque[ResponseBuild] = deque()
         self._next: asyncio.Handle | None = None
 
-    def build(self, pieces: Pieces[bytes], on_built: OnBuilt) -> ResponseBuild:
-        """Queue a response; ``on_built`` is called once, with its body or an error."""
-        build = ResponseBuild(pieces, on_built)
+    def build(
+        self, pieces: Pieces[bytes], on_built: OnBuilt, leftover: Leftover | None = None
+    ) -> ResponseBuild:
+        """Queue a response; ``on_built`` is called once, with its body or an error.
+
+        ``leftover`` returns what remains to be built where the response is cancelled.
+        """
+        build = ResponseBuild(pieces, on_built, leftover)
         self._waiting.append(build)
         self._schedule()
         return build

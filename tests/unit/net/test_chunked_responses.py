@@ -96,6 +96,25 @@ async def test_one_that_is_cancelled_is_let_go() -> None:
     assert world.stepped == ["first", "third"]
 
 
+async def test_what_is_left_over_of_a_cancelled_one_is_built() -> None:
+    """In its turn, and nobody is told."""
+    world = World(turns_each=1)
+    first = world.answers.build(
+        world.pieces("first", 9),
+        lambda _: pytest.fail("told"),
+        lambda: world.pieces("left over", 2),
+    )
+    world.make("second", 1)
+    await asyncio.sleep(0)
+
+    first.cancel()
+    first.cancel()
+    await turns_until(world, 1)
+
+    assert world.closed == ["first"]
+    assert world.stepped == ["first", "left over", "left over", "second"]
+
+
 async def test_an_error_is_that_answers_own() -> None:
     """It is told, and others are made."""
     world = World(turns_each=1)
