@@ -1,4 +1,4 @@
-"""What alters client quotas: the judgement of a request, and the coroutine that submits it.
+"""What alters client quotas: the plan of a request, and the coroutine that submits it.
 
 Source: ``ClientQuotaControlManager``, ``QuotaConfig`` (4.3.1).
 """
@@ -54,7 +54,7 @@ class QuotaAlteration(NamedTuple):
     values: tuple[tuple[str, float | None], ...]
 
 
-class Judgement(NamedTuple):
+class QuotaPlan(NamedTuple):
     """The rows that change, and for each entity, in the order of the request, an error or None."""
 
     set: tuple[StoredQuota, ...]
@@ -80,7 +80,7 @@ async def alter_quotas(
 
     def plan(state: State) -> Pieces[Change]:
         nonlocal errors
-        set_, deleted, errors = yield from judge(state.quotas, alterations, hosts)
+        set_, deleted, errors = yield from plan_quotas(state.quotas, alterations, hosts)
         return {} if validate_only else edit(QUOTA, set=set_, deleted=deleted)
 
     await commit(services.log, plan, origin_of(context.authorizable))
@@ -110,10 +110,10 @@ async def _resolves(name: str) -> bool:
     return True
 
 
-def judge(
+def plan_quotas(
     quotas: ClientQuotas, alterations: Sequence[QuotaAlteration], hosts: Collection[str]
-) -> Pieces[Judgement]:
-    """Judge a request by the quotas that there are, some entities in each slice.
+) -> Pieces[QuotaPlan]:
+    """Plan a request on the quotas that there are, some entities in each slice.
 
     ``hosts`` are the names of IP entities that are valid. An entity that is named twice is
     refused, but its first alteration is made, as by a broker.
@@ -144,7 +144,7 @@ def judge(
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
         )
-    return Judgement(tuple(set_), tuple(deleted), errors)
+    return QuotaPlan(tuple(set_), tuple(deleted), errors)
 
 
 def _collect(

@@ -5,7 +5,7 @@ so nobody is asked that here but a super user.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doorkeeper_wire.messages import (
@@ -170,7 +170,7 @@ def quota_scenarios() -> Iterator[Scenario]:
 
 
 def alter_quotas(
-    version: int, *entries: tuple[Entity, dict[str, float | None]], validate_only: bool = False
+    version: int, *entries: tuple[Entity, Mapping[str, float | None]], validate_only: bool = False
 ) -> Step:
     """Return the step that sets these values of entities; None deletes one."""
     kind = alter_client_quotas

@@ -38,9 +38,10 @@ purgatory (`AlterAcls` there, `acl-update` in KIP-504). Their times are told apa
     its turn      the wait                   the last item    the answer
                   begins                     is complete
 
-Other requests that change something (topics, configs, SCRAM credentials, delegation tokens) are
-told in the same way. The purgatory's bound counts items: `doorkeeper.update.waiting.max`. What
-waits stays counted when its client leaves, until it is complete or has timed out.
+Other requests that change something (topics, configs, SCRAM credentials, delegation tokens, client
+quotas) are measured in the same way. The purgatory's bound counts items:
+`doorkeeper.update.waiting.max`. What waits stays counted when its client leaves, until it is
+complete or has timed out.
 
     # what an administrator waits for, 99 %
     histogram_quantile(0.99,

@@ -21,7 +21,7 @@ STORE: Final = (
         type=KeyType.STRING,
         default="embedded",
         doc=(
-            "Where ACLs, topics, users and tokens are kept: embedded, or a PostgreSQL that nodes"
+            "Where the state (ACLs, topics, users) is kept: embedded, or a PostgreSQL that nodes"
             " share: postgresql://user@host:5432,host2/database?sslmode=verify-full&sslrootcert=..."
             " with sslcert, sslkey, ssl_min_protocol_version and application_name as libpq has"
             " them. It demands node.id. A password in it is never shown."

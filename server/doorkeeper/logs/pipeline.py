@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-# structlog imports rich where it is installed, for tracebacks in colours that nobody sees here, and
-# greenlet, which SQLAlchemy brings. The first is a fifth of the start's time.
+# structlog imports rich (for tracebacks in colours) and greenlet where they are installed. The
+# server uses neither, and rich is a fifth of the start's time.
 _hidden = [name for name in ("rich", "greenlet") if name not in sys.modules]
 for _name in _hidden:
     sys.modules[_name] = None  # type: ignore[assignment]

@@ -137,6 +137,7 @@ async def test_what_cannot_be_made(error: Exception, *, closes: bool) -> None:
     channel.data_received(describe(f"pieces:{TOPICS}"))
     making = channel._building
     assert making is not None
+    assert making._on_built is not None
 
     making._on_built(error)
 

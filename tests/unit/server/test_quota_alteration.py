@@ -14,7 +14,13 @@ from doorkeeper.client_quotas import ClientQuotas, Entity, entity_of, entity_tex
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import QUOTA, StoredQuota
 from doorkeeper.pieces import finished
-from doorkeeper.quota_alteration import Judgement, QuotaAlteration, alter_quotas, is_address, judge
+from doorkeeper.quota_alteration import (
+    QuotaAlteration,
+    QuotaPlan,
+    alter_quotas,
+    is_address,
+    plan_quotas,
+)
 from doorkeeper.request_context import RequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
@@ -26,15 +32,15 @@ APP, BOTH = entity_of([("client-id", "app")]), entity_of([("user", "a"), ("clien
 ADDRESS, ANY_IP = entity_of([("ip", "10.0.0.1")]), entity_of([("ip", None)])
 
 
-def judged(
+def planned(
     *alterations: tuple[Entity, dict[str, float | None]], present: ClientQuotas | None = None
-) -> Judgement:
+) -> QuotaPlan:
     wanted = [QuotaAlteration(entity, tuple(values.items())) for entity, values in alterations]
-    return finished(judge(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
+    return finished(plan_quotas(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
 
 
 def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
-    found = judged((entity, values))
+    found = planned((entity, values))
     error = found.errors[entity]
     if error is None:
         return None
@@ -147,7 +153,7 @@ def test_values(entity: Entity, name: str, value: float, text: str | None) -> No
 
 def test_an_entity_changes_as_a_whole() -> None:
     """One wrong value leaves all quotas of the entity as they are; other entities change."""
-    found = judged(
+    found = planned(
         (ALICE, {"request_percentage": 99.9, "not.a.quota": 1.0}),
         (APP, {"request_percentage": 2.0}),
     )
@@ -162,7 +168,7 @@ def test_only_what_differs_is_written() -> None:
     kept, gone = StoredQuota(text, "request_percentage", 1), StoredQuota(text, "old", 2)
     present = ClientQuotas().changed([kept, gone], [])
 
-    found = judged(
+    found = planned(
         (
             ALICE,
             {"request_percentage": 1.0, "old": None, "never": None, "producer_byte_rate": 3.0},
@@ -177,7 +183,7 @@ def test_only_what_differs_is_written() -> None:
 
 def test_an_entity_that_is_named_twice() -> None:
     """Its first alteration is made all the same."""
-    found = judged((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
+    found = planned((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
 
     error = found.errors[BOTH]
     assert error is not None
@@ -191,7 +197,7 @@ def test_a_quota_that_is_named_twice() -> None:
     """The entity is refused in the same words, and nothing of it is changed."""
     twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0), ("request_percentage", None)))
 
-    found = finished(judge(ClientQuotas(), [twice], ()))
+    found = finished(plan_quotas(ClientQuotas(), [twice], ()))
 
     error = found.errors[ANY_USER]
     assert error is not None
@@ -204,9 +210,9 @@ def test_too_many_records() -> None:
     values: dict[str, float | None] = {"producer_byte_rate": 1.0, "consumer_byte_rate": 2.0}
     users = [(entity_of([("user", f"u{number}")]), values) for number in range(5_000)]
 
-    assert len(judged(*users).set) == 10_000
+    assert len(planned(*users).set) == 10_000
     with pytest.raises(ApiError, match=r"^Unable to perform excessively large batch operation\.$"):
-        judged(*users, (APP, values))
+        planned(*users, (APP, values))
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "::1", "[::1]", "fe80::1%eth0"])
