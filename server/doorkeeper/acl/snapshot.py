@@ -27,6 +27,7 @@ compared.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map, MapMutation
@@ -73,18 +74,15 @@ class TypeIndex(NamedTuple):
 EMPTY_TYPE = TypeIndex(empty_names(), Map())
 
 
+@dataclass(slots=True, eq=False)
 class Step:
     """One snapshot, as itself, and the patterns that the change touched which led to it.
 
     Some may be there twice, or be as they were before. ``total`` counts those of all steps.
     """
 
-    __slots__ = ("patterns", "total")
-
-    def __init__(self, patterns: Sequence[ResourcePattern] = (), total: int = 0) -> None:
-        """Take what was touched."""
-        self.patterns = patterns
-        self.total = total
+    patterns: Sequence[ResourcePattern] = ()
+    total: int = 0
 
 
 Steps = tuple[Step, ...]

@@ -21,9 +21,10 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.kinds.declared import ACL, KINDS
@@ -133,6 +134,10 @@ class _Batch(NamedTuple):
     entries: list[Entry]
     state: State
     last: _Submission | None
+
+    def applied(self) -> State | Pieces[State]:
+        last = self.last
+        return self.state if last is None else apply(self.state, last.change, last.revision)
 
 
 class StateLog:
@@ -383,20 +388,24 @@ class StateLog:
             if self._doubt is not None:
                 await self._settle(lease, self._doubt)
             if self.store.timeout_s is not None:
-                await self._catch_up(lease)
+                await self._catch_up(lease, self._clock())
             batch = await self._planned()
             if batch is None:
                 return
-            state, last = batch.state, batch.last
             if not batch.entries:
-                self._complete(batch, state)
+                self._complete(batch, batch.state)
                 return
+            began_s = self._clock()
             try:
                 # A large change is applied while it is written, a small one before.
-                applying = state if last is None else apply(state, last.change, last.revision)
+                applying = batch.applied()
                 committing = lease.commit(batch.entries, batch.batch_id)
-                state = applying if isinstance(applying, State) else await self._slices(applying)
+                if not isinstance(applying, State):
+                    with suppress(Exception):  # no memory, say: once more when it is durable
+                        applying = await self._slices(applying)
                 await committing
+                again = None if isinstance(applying, State) else batch.applied()
+                state = await self._slices(again) if again else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
                 self._doubt = batch
                 self._expire_later()
@@ -411,6 +420,7 @@ class StateLog:
                 self._doubt = batch
                 raise
             self._batch_of_state = batch.batch_id
+            self._confirmed_s = began_s
             self._complete(batch, state)
 
     async def _planned(self) -> _Batch | None:
@@ -435,6 +445,8 @@ class StateLog:
                 each.change = (
                     await self._slices(change) if isinstance(change, Generator) else change
                 )
+            except StopIteration as error:  # no future takes it
+                each.error = RuntimeError(f"a plan raised {error!r}")
             except Exception as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
                 each.error = error
             last = None
@@ -451,7 +463,6 @@ class StateLog:
         """Publish the state of a durable batch; tell subscribers, then who waits."""
         if state.revision > self.state.revision:
             self._publish(state)
-        self._confirmed_s = self._clock()
         self._under_way = []
         for each in batch.items:
             if each.change and not self._wanted.isdisjoint(each.change):
@@ -495,9 +506,7 @@ class StateLog:
         if found != (batch.batch_id,):
             self._requeue(batch)
             return
-        state, applied = batch.state, batch.last
-        if applied is not None:
-            state = await self._slices(apply(state, applied.change, applied.revision))
+        state = await self._slices(batch.applied())
         self._batch_of_state = batch.batch_id
         self._complete(batch, state)
 
@@ -518,12 +527,13 @@ class StateLog:
             return result
 
     async def _follow(self, reader: LogReader) -> None:
+        asked_s = self._clock()
         async with self._turn:
             if self._doubt is None:
-                await self._catch_up(reader)
+                await self._catch_up(reader, asked_s)
 
-    async def _catch_up(self, reader: LogReader) -> None:
-        """Apply what other nodes wrote. The caller has the turn."""
+    async def _catch_up(self, reader: LogReader, asked_s: float) -> None:
+        """Apply what other nodes wrote up to a time, or later. The caller has the turn."""
         head = await reader.head()
         self._head = head
         if head < self.state.revision:
@@ -552,7 +562,7 @@ class StateLog:
         if self.state.revision < head or not self._is_trusted:
             await self._reload(reader)
         self._head = max(self._head, head)
-        self._confirmed_s = self._clock()
+        self._confirmed_s = max(self._confirmed_s, asked_s)
 
     async def check_history(self, reader: LogReader) -> None:
         """Refuse a store whose log says something else of our revision. After each connection.

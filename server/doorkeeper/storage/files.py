@@ -72,11 +72,19 @@ def open_private(path: Path, flags: int) -> int:
 def create_private(path: Path) -> None:
     """Make an empty file of mode 0600, unless there is one.
 
+    A file that is there is not opened: when a process closes a file, it loses all POSIX locks that
+    it has on it, those of SQLite's other connections too.
+
     Raises:
-        StorageError: it can be neither made nor opened.
+        StorageError: it can be neither made, read nor written.
 
     """
-    os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+    if not path.is_file():
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+    elif os.access(path, os.R_OK | os.W_OK):
+        narrow(path)
+    else:
+        raise StorageError(f"{path}: cannot open: no permission to read and write it")
 
 
 def narrow(path: Path) -> None:

@@ -72,8 +72,9 @@ class IdentityFile:
         """
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
-            os.ftruncate(descriptor, 0)
+            # In this order: a full disk or a power cut leaves the text that was there, or this one.
             os.pwrite(descriptor, _text(pin), 0)
+            os.ftruncate(descriptor, len(_text(pin)))
             os.fsync(descriptor)
         except OSError as error:
             os.close(descriptor)

@@ -343,20 +343,29 @@ class _Writer(Lease):
                 except RuntimeError:
                     # The loop was closed. The change is stored all the same.
                     self._log.debug("store_result_undelivered", error=str(error))
-                pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
-                if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
-                    wait_s = IDLE_S
-                    continue
+                with suppress(apsw.Error):
+                    pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+                    if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
+                        wait_s = IDLE_S
+                        continue
             wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
 
     def _keep_up(self) -> bool:
         """Do a piece of the upkeep; say whether there may be more to do at once."""
-        work = None if self.problem else self._upkeep.due(is_idle=self._queue.empty())
-        if work is None:
+        if self.problem:
             return False
-        self._files.writes += 1
-        more = work()
-        self._files.writes += 1
+        try:
+            work = self._upkeep.due(is_idle=self._queue.empty())
+            if work is None:
+                return False
+            self._files.writes += 1
+            try:
+                more = work()
+            finally:
+                self._files.writes += 1
+        except Exception:  # noqa: BLE001 - without this thread no change would ever end
+            self._log.exception("store_upkeep_failed", file=str(self._path))
+            return False
         self._look()
         return more
 

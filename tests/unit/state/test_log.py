@@ -9,6 +9,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.state import log as module
+from doorkeeper.state.state import applied, apply
 from doorkeeper.state.store import (
     OutcomeUnknown,
     StorageError,
@@ -136,6 +137,19 @@ async def test_a_refusal_is_what_the_plan_raises() -> None:
     assert await outcomes(first, refused, bug, last) == [1, ApiError, ZeroDivisionError, 2]
     assert refused.exception() is refusal
     assert keys_of(log.state) == ["a", "b"]
+    assert store.commits == [[1, 2]]
+
+
+async def test_a_plan_may_run_out_of_something() -> None:
+    """No future takes a StopIteration; the others are completed all the same."""
+    log, store = await alone()
+
+    def run_out(_state: State) -> Change:
+        return next(iter(()))
+
+    first, bug, last = submit(log, "a"), log.submit(run_out, SERVER), submit(log, "b")
+
+    assert await outcomes(first, bug, last) == [1, RuntimeError, 2]
     assert store.commits == [[1, 2]]
 
 
@@ -402,6 +416,29 @@ async def test_large_changes_are_applied_in_slices() -> None:
     await turns()
 
     assert len(two.state.configs) == len(one.state.configs) == 2_000
+
+
+async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where applying it failed in between; the store would take no other change after it."""
+    log, store = await alone()
+    tried = 0
+
+    def apply_at_the_second_time(*arguments: Any) -> Pieces[State]:
+        nonlocal tried
+        tried += 1
+        yield
+        if tried == 1:
+            raise MemoryError
+        return applied(*arguments)
+
+    monkeypatch.setattr(module, "apply", apply_at_the_second_time)
+    first = await submit(log, "a")
+    monkeypatch.setattr(module, "apply", apply)
+
+    assert first.revision == 1
+    assert keys_of(log.state) == ["a"]
+    assert (await submit(log, "b")).revision == 2
+    assert store.commits == [[1], [2]]
 
 
 async def test_a_refusal_may_come_from_the_middle_of_a_plan() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from doorkeeper.state.store import StorageError
@@ -47,6 +49,16 @@ async def outcome(store: SqliteStore, *numbers: int) -> int | StorageError:
 
 def numbers(change: int) -> range:
     return range(change * CHANGE_BINDINGS, (change + 1) * CHANGE_BINDINGS)
+
+
+def pragma(store: SqliteStore, name: str, value: int | None = None) -> object:
+    """Run a pragma on the connection of the store, as soon as its thread leaves it free."""
+    while True:
+        try:
+            connection = store._writer.connection
+            return connection.pragma(name) if value is None else connection.pragma(name, value)
+        except apsw.ThreadingViolationError:
+            time.sleep(0.001)
 
 
 async def test_a_full_disk_fails_changes_and_loses_nothing(small_disk: Path) -> None:
@@ -96,12 +108,12 @@ async def test_a_full_disk_stops_the_making_of_a_store_with_a_clear_error(
 async def test_a_database_at_its_limit_fails_changes_and_loses_nothing(data_dir: Path) -> None:
     """As on a full disk, by SQLite's own limit of pages, where nothing can be mounted."""
     store = started_store(data_dir)
-    pages = store._writer.connection.pragma("page_count")
+    pages = pragma(store, "page_count")
     assert isinstance(pages, int)
-    store._writer.connection.pragma("max_page_count", pages + 20)
+    pragma(store, "max_page_count", pages + 20)
 
     results = [await outcome(store, *numbers(change)) for change in range(20)]
-    store._writer.connection.pragma("max_page_count", 10**6)
+    pragma(store, "max_page_count", 10**6)
     again = await outcome(store, 10**7)
     store.close()
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +41,22 @@ def test_a_shorter_text_replaces_a_longer_one(tmp_path: Path) -> None:
     replace_pin(path, None)
 
     assert read_pin(path) is None
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty file would have the next start refused."""
+    path = tmp_path / "identity"
+    replace_pin(path, PIN)
+
+    def no_room(*_arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", no_room)
+        with pytest.raises(StorageError, match="identity: cannot write: No space left"):
+            replace_pin(path, PIN._replace(revision=42))
+
+    assert read_pin(path) == PIN
 
 
 @pytest.mark.parametrize("text", ["", "cluster_id=a\nstore_id=b\n", "a\nb\n", "revision=x", "\xff"])

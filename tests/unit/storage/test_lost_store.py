@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from doorkeeper.kinds.change import SERVER
+from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError, StoreReplaced
 from doorkeeper.storage import sqlite
@@ -291,6 +294,23 @@ async def test_a_foreign_checkpoint_is_allowed(data_dir: Path) -> None:
     other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     other.close()
     assert (data_dir / WAL_NAME).stat().st_size == 0
+
+    assert await commit(store, adding(2000)) == 3
+
+    assert store.unavailable is None
+    store.close()
+    assert len(numbers_in(data_dir)) == 1101
+
+
+async def test_another_program_that_closes_leaves_the_wal(data_dir: Path) -> None:
+    """It may remove the WAL only where nobody else has the database open, and a server has."""
+    store = await running(data_dir)
+    assert len(list(store.rows(ACL))) == 1100
+    reading = (
+        "import sqlite3, sys; other = sqlite3.connect(sys.argv[1]);"
+        " other.execute('SELECT count(*) FROM item').fetchall(); other.close()"
+    )
+    subprocess.run([sys.executable, "-c", reading, data_dir / DATABASE_NAME], check=True)
 
     assert await commit(store, adding(2000)) == 3
 

@@ -8,7 +8,9 @@ import threading
 import uuid
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
+from structlog.testing import capture_logs
 
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.metrics import table
@@ -161,3 +163,25 @@ def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     store.close()
 
     assert numbers_in(data_dir) == [1]
+
+
+async def test_upkeep_that_fails_stops_no_change(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged, and the thread goes on."""
+    store = started_store(data_dir)
+
+    failed = threading.Event()
+
+    def fail(*, is_idle: bool) -> None:
+        failed.set()
+        raise apsw.ThreadingViolationError(f"busy, {is_idle=}")
+
+    with capture_logs() as lines:
+        monkeypatch.setattr(store._writer._upkeep, "due", fail)
+        assert await asyncio.to_thread(failed.wait, 10)
+        assert await commit(store, adding(1)) == 1
+
+    assert {line["event"] for line in lines} == {"store_upkeep_failed"}
+    assert await commit(store, adding(0)) == 2
+    store.close()

@@ -17,7 +17,7 @@ What cannot promise that, a cancelled or failed operation, terminates the connec
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import asyncpg
@@ -116,6 +116,7 @@ class PostgresStore(Store):
         self._health = Health(asyncio.get_running_loop().time, self._log, name)
         self._bell = asyncio.Event()
         self._rung = 0
+        self._rung_s = float("-inf")
         self._writer: asyncpg.Connection | None = None
         self._writer_is_checked = False
         self._writing = asyncio.Lock()
@@ -320,17 +321,22 @@ class PostgresStore(Store):
 
     def _ring(self, _connection: object, _pid: int, _channel: str, revision: object) -> None:
         self._rung = int(str(revision))
+        self._rung_s = asyncio.get_running_loop().time()
         self._bell.set()
 
     async def _wait_for_bell(self) -> int | None:
-        """Return the revision of the last notification; None where the head must be read."""
+        """Return the revision of the last notification; None where the head must be read.
+
+        One that came long ago, while the node was following, says nothing of what is there now.
+        """
         try:
             async with asyncio.timeout(POLL_S):
                 await self._bell.wait()
         except TimeoutError:
             return None
         self._bell.clear()
-        return self._rung
+        is_new = asyncio.get_running_loop().time() - self._rung_s < POLL_S
+        return self._rung if is_new else None
 
     # --- writing
 
@@ -422,9 +428,14 @@ class PostgresStore(Store):
         while True:
             await self._writer_lost.wait()
             await asyncio.sleep(back_off.next_s())
-            with suppress(StorageError):
+            try:
                 async with self.lease():
                     back_off.reset()
+            except StorageError:
+                pass  # told by the lease
+            except Exception as error:  # noqa: BLE001 - a node that asks no more is never ready
+                self._log.exception("the store could not be asked", store=self._name)
+                self._health.lost(WRITER, error)
 
     # --- upkeep, the end
 

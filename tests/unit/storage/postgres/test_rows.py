@@ -10,7 +10,16 @@ import asyncpg
 import pytest
 
 from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, KINDS, TOKEN, TOPIC
+from doorkeeper.kinds.declared import (
+    ACL,
+    CONFIG,
+    CREDENTIAL,
+    KINDS,
+    QUOTA,
+    TOKEN,
+    TOPIC,
+    StoredQuota,
+)
 from doorkeeper.state.store import Entry, StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.schema import CHANNEL
@@ -24,6 +33,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 ALICE, BOB = credential("alice"), credential("bob\0", "SCRAM-SHA-512", 8192)
+QUOTAS = (
+    StoredQuota('{"user": "\\u0000"}', "producer_byte_rate", 0.5),
+    StoredQuota('{"ip": null}', "connection_creation_rate", 3.0),
+)
 WRITER = Author("User:\u00e9\0", "192.0.2.7", "SASL", "")
 
 SET = {
@@ -31,6 +44,7 @@ SET = {
     **edit(TOPIC, set=(topic("a"), topic("b"))),
     **edit(CONFIG, set=(config("super.users", "User:a\0"), config("k", "", "1"))),
     **edit(CREDENTIAL, set=(ALICE, BOB)),
+    **edit(QUOTA, set=QUOTAS),
     **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
 }
 DELETED = {
@@ -38,6 +52,7 @@ DELETED = {
     **edit(TOPIC, set=(topic("b", 9),), deleted=(topic("a"),)),
     **edit(CONFIG, deleted=(config("k", "", "1"),)),
     **edit(CREDENTIAL, deleted=(BOB,)),
+    **edit(QUOTA, deleted=QUOTAS[:1]),
     **edit(TOKEN, deleted=(token("t1"),)),
 }
 
@@ -151,7 +166,7 @@ async def test_the_log_forgets_credentials(
 
     assert first[CREDENTIAL].set == (newer,)
     assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
-    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "17|0"
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "20|0"
 
 
 async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:

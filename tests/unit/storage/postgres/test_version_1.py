@@ -307,7 +307,7 @@ async def test_a_kind_that_version_1_does_not_have(
     await connection.execute(
         "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
         " author_host, author_listener, author_client_id)"
-        " VALUES (2, 0, 'quota', 'k', '[1]', false, '', '', '', '')"
+        " VALUES (2, 0, 'feature', 'k', '[1]', false, '', '', '', '')"
     )
 
     head, _, log = previous(database, "set 2 3")
