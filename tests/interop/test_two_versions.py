@@ -7,7 +7,7 @@ import base64
 import hashlib
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -120,8 +120,9 @@ class TwoVersions:
             await connection.close()
 
 
-@pytest.fixture(scope="module")
-def nodes(postgres_server: Postgres) -> Iterator[TwoVersions]:
+@contextmanager
+def running(postgres_server: Postgres) -> Iterator[TwoVersions]:
+    """Run both over a database of their own."""
     database = postgres_server.create_database()
     both = TwoVersions(database)
     try:
@@ -130,6 +131,13 @@ def nodes(postgres_server: Postgres) -> Iterator[TwoVersions]:
     finally:
         both.close()
     database.drop()
+
+
+@pytest.fixture(scope="module")
+def nodes(postgres_server: Postgres) -> Iterator[TwoVersions]:
+    """Give two nodes, which no test stops: the tests come in any order."""
+    with running(postgres_server) as both:
+        yield both
 
 
 DIRECTIONS = pytest.mark.parametrize(
@@ -329,8 +337,16 @@ def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
         assert "Traceback" not in text
 
 
-async def test_what_only_the_older_needs_goes_when_it_has_stopped(nodes: TwoVersions) -> None:
+async def test_what_only_the_older_needs_goes_when_it_has_stopped(
+    postgres_server: Postgres,
+) -> None:
     """Not while it lives; afterwards the newer one goes on, and the older is refused."""
+    with running(postgres_server) as nodes:
+        await finish(nodes)
+
+
+async def finish(nodes: TwoVersions) -> None:
+    """Stop the older one, and end what only it needs."""
     refused = nodes.migrate("--finish")
     assert refused.returncode == 1
     assert "the nodes 0 are of an older version" in refused.stderr
