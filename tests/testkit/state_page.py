@@ -18,7 +18,7 @@ HEAD = """\
 
 What a store keeps, one section for each kind. Made from `schemas/state/` by
 `PYTHONPATH=tests python -m testkit.state_page`; a test keeps it current. How stores keep it, and
-what is durable when, is in [storage.md](storage.md).
+when a change is durable, is in [storage.md](storage.md).
 
 A store keeps a row as an item: its kind, its key and its value. The key is a text: the only column
 of the key, or a JSON array of several. The value is a JSON array of the columns behind the key, in

@@ -57,7 +57,7 @@ class ConfigChanges:
         self._log: Logger = logger
         self._followed = log.state.configs
         self._following: asyncio.Task[None] | None = None
-        log.subscribe(self._committed, CONFIG)
+        log.subscribe(self._on_commit, CONFIG)
 
     def close(self) -> None:
         """Follow other nodes no more."""
@@ -130,7 +130,7 @@ class ConfigChanges:
 
     # --- what other nodes do
 
-    def _committed(self, committed: Committed) -> None:
+    def _on_commit(self, committed: Committed) -> None:
         """Use what another node changed when it is this one's turn."""
         is_newer = self._state_log.state.configs is not self._followed
         if committed.origin is None and is_newer and self._following is None:

@@ -41,9 +41,9 @@ async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> 
     if isinstance(place, DataFolder):
         return _migrate_embedded(place, now_ms, dry_run=dry_run)
     from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
-    async with connected(place) as connection:
+    async with connection_to(place) as connection:
         try:
             if dry_run:
                 return Migrated(*await migrating.planned(connection))
@@ -62,9 +62,9 @@ async def finish(place: Place) -> bool:
     if isinstance(place, DataFolder):
         raise StorageError(f"{place.shown}: only a store that nodes share has two versions")
     from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
-    async with connected(place) as connection:
+    async with connection_to(place) as connection:
         try:
             return await migrating.finish(connection)
         except StorageError as error:
@@ -147,9 +147,9 @@ async def copy(
             )
         else:
             from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
-            from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
+            from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
-            async with connected(target) as connection:
+            async with connection_to(target) as connection:
                 await portable.write(
                     connection, target.shown, header, reader.rows, overwrite=overwrite
                 )

@@ -78,10 +78,10 @@ async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
             yield embedded
         return
     from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connected  # noqa: PLC0415
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
     async with (
-        connected(place) as connection,
+        connection_to(place) as connection,
         portable.reading(connection, place.shown, alone=alone) as shared,
     ):
         yield shared

@@ -1,7 +1,7 @@
 """AlterClientQuotas (49), versions 0-1: sets and deletes quotas of users, client ids and addresses.
 
 Needs ALTER_CONFIGS on the cluster (31 for every entity). Each entity is answered once, in the order
-of the request; its quotas change together or, with an error, not at all. What is wrong is 42. More
+of the request; its quotas change together or, with an error (42), not at all. More
 than 10,000 changes refuse the whole request with 44. Quotas are stored and shown, not enforced.
 v1 is flexible.
 

@@ -1,7 +1,7 @@
 """DescribeClientQuotas (48), versions 0-1: the quotas of the entities that a filter selects.
 
 kafka-configs.sh asks for the quotas of users before it asks for their SCRAM credentials. Needs
-DESCRIBE_CONFIGS on the cluster (31). What is wrong with the filter is answered as a broker answers
+DESCRIBE_CONFIGS on the cluster (31). An invalid filter is answered as a broker answers
 it: 42, and 35 for a type of entity that is not known. Entities and quotas are sorted; a broker has
 them in the order of its hash tables. v1 is flexible.
 

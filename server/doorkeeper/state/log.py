@@ -389,7 +389,7 @@ class StateLog:
                 await self._settle(lease, self._doubt)
             if self.store.timeout_s is not None:
                 await self._catch_up(lease, self._clock())
-            batch = await self._planned()
+            batch = await self._plan_batch()
             if batch is None:
                 return
             if not batch.entries:
@@ -423,7 +423,7 @@ class StateLog:
             self._confirmed_s = began_s
             self._complete(batch, state)
 
-    async def _planned(self) -> _Batch | None:
+    async def _plan_batch(self) -> _Batch | None:
         """Plan what waits, each change on the state after the one before it."""
         state, revision, rows = self.state, self.state.revision, 0
         items: list[_Submission] = []

@@ -65,7 +65,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
     for kind, (set_, deleted) in change.items():
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
-        fields[kind.field] = _changed(getattr(state, kind.field), set_, deleted)
+        fields[kind.field] = _change_table(getattr(state, kind.field), set_, deleted)
     return state._replace(**fields)
 
 
@@ -73,7 +73,7 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Pi
     for kind, edit in change.items():
         table = getattr(state, kind.field)
         for part in edit.parts(ROWS_PER_SLICE):
-            table = _changed(table, part.set, part.deleted)
+            table = _change_table(table, part.set, part.deleted)
             yield
         fields[kind.field] = table
     return state._replace(**fields)
@@ -85,7 +85,7 @@ def applied(state: State, change: Change, revision: int | None = None) -> State:
     return found if isinstance(found, State) else finished(found)
 
 
-def _changed(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a table of any kind
+def _change_table(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a table of any kind
     if table.__class__ is not Snapshot or len(set_) + len(deleted) < ROWS_PER_SLICE:
         return table.changed(set_, deleted)
     # What very many ACLs are made of is kept from the garbage collector's sight.

@@ -47,7 +47,7 @@ def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]
 
 
 @asynccontextmanager
-async def connected(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
+async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
     """Connect for as long as a command takes; what the store refuses is an error with its name.
 
     Raises:

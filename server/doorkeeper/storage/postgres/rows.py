@@ -236,13 +236,13 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
                 rows[ACL.name] += bindings_from(acls, seen)
                 for kind, key, value, secret in page:
                     if kind != ACL.name:
-                        rows[kind].append(_decoded(KINDS[kind], key, value, secret))
+                        rows[kind].append(_decode_row(KINDS[kind], key, value, secret))
     except (KeyError, ValueError) as error:
         raise StorageError(f"the store holds what this version cannot read: {error}") from error
     return StoredState(revision, None if writer is None else writer[0], rows)
 
 
-def _decoded(kind: Kind, key: str, value: str, secret: str | None) -> Any:  # noqa: ANN401 - a row
+def _decode_row(kind: Kind, key: str, value: str, secret: str | None) -> Any:  # noqa: ANN401 - a row
     if kind.has_secrets and secret is None:
         raise ValueError(f"the {kind.name} {decode(key)!r} has no secret")
     return kind.decode(Item(decode(key), value, secret))

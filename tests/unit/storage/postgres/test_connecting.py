@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.postgres.connecting import connected, connector
+from doorkeeper.storage.postgres.connecting import connection_to, connector
 from testkit import certificates
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres import OWNER, Postgres
@@ -110,7 +110,7 @@ async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
     with pytest.raises(
         StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it takes no writes"
     ):
-        async with connected(store_of(database.url())):
+        async with connection_to(store_of(database.url())):
             pass
 
 
@@ -120,7 +120,7 @@ async def test_a_command_says_how_long_it_waited(database: Database) -> None:
     store = store_of(database.url(), "doorkeeper.store.statement.timeout.ms=100")
 
     with pytest.raises(StorageError, match=r"no answer within 0\.1 s; another session may"):
-        async with connected(store) as connection:
+        async with connection_to(store) as connection:
             await connection.execute("SELECT pg_sleep(10)")
 
 
