@@ -21,7 +21,6 @@ from testkit.checkout import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 
 # Modules without a test file of their own, with the reason.
@@ -78,16 +77,6 @@ def texts() -> list[tuple[str, str]]:
         if b"\0" not in data[:8000] and name_of(path) not in FOREIGN_TEXTS:
             found.append((name_of(path), data.decode("utf-8")))
     return found
-
-
-def test_modules_are_short() -> None:
-    """A module written by hand has at most 600 lines, a test file too; most have 50 to 250."""
-    sizes = {
-        name_of(path): len(path.read_bytes().splitlines())
-        for path in [*written_by_hand(), *files_of_tests()]
-    }
-
-    assert {name: size for name, size in sizes.items() if size > MODULE_LINES_MAX} == {}
 
 
 def test_functions_fit_a_screen() -> None:

@@ -59,13 +59,12 @@ class _Texts(dict[str | None, bytes]):
     def __init__(self, length: Callable[[int], bytes], null: bytes | None) -> None:
         super().__init__()
         self._length = length
-        self._null = null
+        self._kept = {} if null is None else {None: null}
+        self.update(self._kept)
 
     def __missing__(self, value: str | None) -> bytes:
         if value is None:
-            if self._null is None:
-                raise ValueError(value)
-            return self._null
+            raise ValueError(value)
         encoded = value.encode()
         if len(encoded) > TEXT_BYTES_MAX:
             raise ValueError(value)
@@ -73,6 +72,7 @@ class _Texts(dict[str | None, bytes]):
         if len(value) <= _CACHED_TEXT_CHARS_MAX:
             if len(self) >= _CACHED_TEXTS_MAX:
                 self.clear()
+                self.update(self._kept)
             self[value] = encoded
         return encoded
 

@@ -19,7 +19,7 @@ from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.search import ALL_ENTRIES, matching, matching_in_cell, selected, types_of
+from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
 from doorkeeper.acl.snapshot import touched_since
 from doorkeeper.acl_chunks import changed_names, names_in, update_chunks
 from doorkeeper.acl_row_encoder import RowEncoder
@@ -69,10 +69,11 @@ class Description(NamedTuple):
     @property
     def is_long(self) -> bool:
         """Say whether other requests should be answered while it is built."""
+        types = TYPES[self.wanted.pattern.resource_type]
         if self.wanted.pattern.name is not None:
-            named = [each for kind in types_of(self.wanted.pattern) for each in self.named(kind)]
+            named = [each for kind in types for each in self.named(kind)]
             return sum(_size(value) for _, _, value in named) > PIECE
-        found = [each for kind in types_of(self.wanted.pattern) for each in self.values(kind)]
+        found = [each for kind in types for each in self.values(kind)]
         if sum(map(len, found)) > PIECE:
             return True
         return sum(_size(value) for each in found for value in each.values()) > PIECE
@@ -86,7 +87,7 @@ class Description(NamedTuple):
         total = 0
         joined: list[bytes] = []
         encoder = RowEncoder(version)
-        for resource_type in types_of(self.wanted.pattern):
+        for resource_type in TYPES[self.wanted.pattern.resource_type]:
             rows = yield from self.rows.of(self, resource_type, encoder)
             total += rows.total
             joined += rows.parts

@@ -125,6 +125,14 @@ def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
 
     """
     for wanted in filters:
+        # As above.
+        if (
+            wanted.pattern_type_filter
+            and wanted.resource_type_filter
+            and wanted.operation
+            and wanted.permission_type
+        ):
+            continue
         field = _unknown_of_filter(wanted)
         if field is not None:
             raise UnknownElements(field, f"Filters contain UNKNOWN elements, filters: {wanted}")

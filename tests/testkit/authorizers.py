@@ -98,7 +98,7 @@ class _HeldLease(Lease):
     def __init__(self, store: HeldStore) -> None:
         self._store = store
 
-    def commit(self, entries: Sequence[Entry], batch: UUID) -> asyncio.Future[None]:
+    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> asyncio.Future[None]:
         return self._store.hold(entries)
 
     async def head(self) -> int:

@@ -49,7 +49,7 @@ class _HandLease(Lease):
     async def __aexit__(self, *error: object) -> None:
         pass
 
-    def commit(self, entries: Sequence[Entry], batch: UUID) -> Awaitable[None]:
+    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> Awaitable[None]:
         done = asyncio.get_running_loop().create_future()
         self._store.waiting.append((entries, done))
         return done

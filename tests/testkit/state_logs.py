@@ -83,6 +83,7 @@ class ScriptedStore(Store):
         """Open the database."""
         self.database = database
         self.timeout_s = timeout_s
+        self.is_shared = timeout_s is not None
         self.is_away = False
         self.lease_faults: list[Exception] = []
         self.commit_faults: list[Exception] = []
@@ -149,7 +150,7 @@ class _ScriptedLease(Lease):
         self._database = store.database
         self.is_checked = not store.is_reconnected
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID) -> None:
+    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:
         store = self._store
         store.commits.append([entry.revision for entry in entries])
         await store.gate.wait()

@@ -10,7 +10,7 @@ filters there are.
 
 from __future__ import annotations
 
-from itertools import chain, compress, islice
+from itertools import chain, compress, islice, repeat
 from operator import is_not, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
+TYPES: Final = {each: (each,) for each in ResourceType} | {
+    ResourceType.ANY: tuple(each for each in ResourceType if each > ResourceType.ANY)
+}
+"""The resource types that a filter asks for, in order, by the one that it names."""
+
 ALL_ENTRIES = AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY)
 """Asks for every entry."""
 
@@ -76,7 +81,7 @@ def find(snapshot: Snapshot, wanted: AclBindingFilter) -> SortedBindings:
     An UNKNOWN in the filter finds nothing.
     """
     found = SortedBindings()
-    for resource_type in types_of(wanted.pattern):
+    for resource_type in TYPES[wanted.pattern.resource_type]:
         index = snapshot.types[resource_type]
         if wanted.entry.principal is None:
             _add_groups(found, index.patterns, wanted)
@@ -107,10 +112,10 @@ def find_each(
     found: dict[AclBinding, list[int]] = {}
     seen = 0
     for source, places in (yield from _grouped(snapshot, filters)).items():
-        matcher = _Matcher(filters, places)
+        tables = _tables(filters, places)
         bindings = _bindings_of(snapshot, source)
         while part := list(islice(bindings, SLICE)):
-            matcher.add_matches(part, found)
+            _add_matches(part, tables, found)
             if len(found) > bindings_max:
                 return None
             seen += len(part) + _SOURCE
@@ -148,7 +153,7 @@ def _sources(snapshot: Snapshot, wanted: AclBindingFilter) -> Iterator[Source]:
     """Return the bindings that have to be visited for a filter."""
     _, name, kind = wanted.pattern
     principal = wanted.entry.principal
-    for resource_type in types_of(wanted.pattern):
+    for resource_type in TYPES[wanted.pattern.resource_type]:
         index = snapshot.types[resource_type]
         names: Names[Any] | None = index.patterns
         if principal is not None:
@@ -196,47 +201,35 @@ def _of_principal(
             yield _new(AclBinding, (pattern, entry))
 
 
-class _Matcher:
-    """Filters by the values of the fields of an entry that they compare.
+def _add_matches(
+    bindings: Sequence[AclBinding],
+    tables: dict[tuple[int, ...], dict[Any, list[int]]],
+    found: dict[AclBinding, list[int]],
+) -> None:
+    """Add to each binding in ``found`` the places of the filters that ask for it."""
+    for fields, table in tables.items():
+        entries = map(_ENTRY, bindings)
+        values = map(itemgetter(*fields), entries) if fields else repeat(None)
+        for binding, places in zip(bindings, map(table.get, values), strict=False):
+            if places is not None:
+                found[binding] = found[binding] + places if binding in found else places
 
-    ``tables`` has an entry for each set of fields that some filters compare: the places of these
-    filters by the values they ask for.
+
+def _tables(
+    filters: Sequence[AclBindingFilter], places: Iterable[int]
+) -> dict[tuple[int, ...], dict[Any, list[int]]]:
+    """Return a table for each set of fields of an entry that some filters compare.
+
+    It has the places of these filters by the values they ask for; None stands for those of filters
+    that compare no field.
     """
-
-    __slots__ = ("_every", "_tables")
-
-    def __init__(self, filters: Sequence[AclBindingFilter], places: Iterable[int]) -> None:
-        self._every: list[int] = []
-        tables: dict[tuple[int, ...], dict[Any, list[int]]] = {}
-        for place in places:
-            entry = filters[place].entry
-            fields = tuple(compress(_FIELDS, map(is_not, entry, ALL_ENTRIES)))
-            if not fields:
-                self._every.append(place)
-                continue
-            table = tables.setdefault(fields, {})
-            table.setdefault(itemgetter(*fields)(entry), []).append(place)
-        self._tables = tables
-
-    def add_matches(
-        self, bindings: Sequence[AclBinding], found: dict[AclBinding, list[int]]
-    ) -> None:
-        """Add to each binding in ``found`` the places of the filters that ask for it."""
-        if self._every:
-            for binding in bindings:
-                found[binding] = found[binding] + self._every if binding in found else self._every
-        for fields, table in self._tables.items():
-            hits = map(table.get, map(itemgetter(*fields), map(_ENTRY, bindings)))
-            for binding, places in zip(bindings, hits, strict=True):
-                if places is not None:
-                    found[binding] = found[binding] + places if binding in found else places
-
-
-def types_of(wanted: ResourcePatternFilter) -> tuple[ResourceType, ...]:
-    """Return the resource types that a filter asks for, in order."""
-    if wanted.resource_type is ResourceType.ANY:
-        return tuple(each for each in ResourceType if each > ResourceType.ANY)
-    return (wanted.resource_type,)
+    tables: dict[tuple[int, ...], dict[Any, list[int]]] = {}
+    for place in places:
+        entry = filters[place].entry
+        fields = tuple(compress(_FIELDS, map(is_not, entry, ALL_ENTRIES)))
+        table = tables.setdefault(fields, {})
+        table.setdefault(itemgetter(*fields)(entry) if fields else None, []).append(place)
+    return tables
 
 
 def _add_groups(

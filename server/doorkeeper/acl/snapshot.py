@@ -28,6 +28,7 @@ compared.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map, MapMutation
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED
+
+_BINDING: Final = itemgetter(1)
 
 MANY: Final = 8
 """From so many bindings on it is faster to change them all at once."""
@@ -145,7 +148,7 @@ class Snapshot:
         """Return the state after these bindings, with their ids, were deleted and those created."""
         if len(set) + len(deleted) >= MANY:
             return apply_edits(self, set, deleted)
-        snapshot = self.without([binding for _, binding in deleted]) if deleted else self
+        snapshot = self.without(map(_BINDING, deleted)) if deleted else self
         return snapshot.with_added(set) if set else snapshot
 
     def with_added(self, stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
@@ -268,7 +271,9 @@ def _removed(index: TypeIndex, binding: AclBinding) -> TypeIndex | None:
         cells.with_value(name, pattern_type, cell) if cell else cells.without(name, pattern_type)
     )
     principals = (
-        index.principals.set(principal, cells) if cells else index.principals.delete(principal)
+        index.principals.set(principal, cells)
+        if cells.literals or cells.prefixes
+        else index.principals.delete(principal)
     )
     return TypeIndex(patterns, principals)
 

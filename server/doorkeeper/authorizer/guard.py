@@ -11,7 +11,6 @@ counted, and logged once a minute at most.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
@@ -247,8 +246,7 @@ class GuardedAuthorizer(Authorizer):
                 self.on_update(bindings, results.values, context)
             return results
         try:
-            async with asyncio.timeout(timeout_s):
-                return Results(await self._standard_create(context, bindings))
+            return Results(await self._standard_create(context, bindings, timeout_s))
         except TimeoutError:
             return _timed_out(AclCreateResult, len(bindings))
         except Exception as error:  # noqa: BLE001 - a fault of the authorizer, as in other calls
@@ -275,8 +273,7 @@ class GuardedAuthorizer(Authorizer):
                 self.on_update(filters, results.values, context)
             return results
         try:
-            async with asyncio.timeout(timeout_s):
-                return Results(await self._standard_delete(context, filters))
+            return Results(await self._standard_delete(context, filters, timeout_s))
         except TimeoutError:
             return _timed_out(AclDeleteResult, len(filters))
         except Exception as error:  # noqa: BLE001 - as above

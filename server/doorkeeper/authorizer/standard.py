@@ -306,9 +306,17 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return results
 
     async def commit_creation(
-        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+        self,
+        context: AuthorizableRequestContext | None,
+        bindings: Sequence[AclBinding],
+        timeout_s: float | None = None,
     ) -> list[AclCreateResult]:
-        """Create the bindings as one change; return the result of each, in order."""
+        """Create the bindings as one change; return the result of each, in order.
+
+        Raises:
+            TimeoutError: it is not complete in time; one that is not planned is withdrawn.
+
+        """
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
         refusals = list(map(check_new, bindings))
@@ -320,7 +328,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         plan = partial(plan_creation, accepted, self._new_id)
         outcome = _CREATED
         try:
-            committed = await self._log.submit(plan, origin_of(context))
+            committed = await self._log.submit(plan, origin_of(context), timeout_s)
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
         except ApiError as error:
@@ -335,9 +343,17 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return [outcome if no is None else AclCreateResult(no) for no in refusals]
 
     async def commit_deletion(
-        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+        self,
+        context: AuthorizableRequestContext | None,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float | None = None,
     ) -> list[AclDeleteResult]:
-        """Delete what the filters match as one change; return the result of each, in order."""
+        """Delete what the filters match as one change; return the result of each, in order.
+
+        Raises:
+            TimeoutError: it is not complete in time; one that is not planned is withdrawn.
+
+        """
         if not self._ready or self._closed:
             return [AclDeleteResult(_not_active())] * len(filters)
         refusals = list(map(check_filter, filters))
@@ -349,7 +365,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         try:
             if accepted:
                 plan = partial(plan_deletion, accepted, matches)
-                await self._log.submit(plan, origin_of(context))
+                await self._log.submit(plan, origin_of(context), timeout_s)
         except StorageError as error:
             failure = not_stored(error, _UNCHANGED)
         except ApiError as error:

@@ -36,7 +36,7 @@ from doorkeeper_wire.messages.create_acls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.node import Node, Services
@@ -65,12 +65,12 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
     return Update(ACL_UPDATE, len(bindings), apply, partial(_respond, refusals))
 
 
-async def _create(
+def _create(
     context: AuthorizableRequestContext, bindings: Sequence[AclBinding], services: Services
-) -> Results:
+) -> Awaitable[Results]:
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
-    return await authorizer.create(context, bindings, services.update_timeout_s)
+    return authorizer.create(context, bindings, services.update_timeout_s)
 
 
 def _respond(

@@ -32,7 +32,7 @@ from doorkeeper_wire.messages.delete_acls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from doorkeeper.acl.model import AclBindingFilter
     from doorkeeper.authorizer.contract import AclDeleteResult
@@ -54,12 +54,12 @@ def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> U
     return Update(ACL_UPDATE, len(filters), apply, _respond)
 
 
-async def _delete(
+def _delete(
     context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter], services: Services
-) -> Results:
+) -> Awaitable[Results]:
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
-    return await authorizer.delete(context, filters, services.update_timeout_s)
+    return authorizer.delete(context, filters, services.update_timeout_s)
 
 
 def _respond(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:

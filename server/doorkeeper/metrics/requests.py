@@ -11,10 +11,9 @@ together, and have one time. All times are seconds of one steady clock.
 
 from __future__ import annotations
 
-import types
 from bisect import bisect_left
 from collections import Counter as Counted
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.errors import ErrorCode
 from doorkeeper.metrics import table
@@ -22,11 +21,9 @@ from doorkeeper.metrics.table import FAST_S
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.metrics.series import Counter, Histogram, Meters
-
-T = TypeVar("T")
 
 NO_ERROR: Final = "none"
 _ERRORS: Final = {int(code): code.name for code in ErrorCode} | {0: NO_ERROR}
@@ -54,50 +51,6 @@ class Waited(NamedTuple):
 
     local_s: float
     remote_s: float
-
-
-class UpdateTimer:
-    """Measures the local and the remote time of a request for an update.
-
-    The wait begins when the update first waits for something, so the work that an authorizer does
-    before is local time. ``clock`` gives seconds.
-    """
-
-    __slots__ = ("_clock", "_wait_began_s", "began_s")
-
-    def __init__(self, began_s: float, clock: Callable[[], float]) -> None:
-        """Take the time at which the request's turn came."""
-        self.began_s = began_s
-        self._clock = clock
-        self._wait_began_s: float | None = None
-
-    @types.coroutine
-    def measure(self, awaitable: Awaitable[T]) -> Generator[Any, Any, T]:
-        """Await something, and note when it first waits; it may never."""
-        steps = awaitable.__await__()
-        step: Callable[[Any], Any] = steps.send
-        value: Any = None
-        while True:
-            try:
-                future = step(value)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            finally:
-                value = None  # an exception would hold the frame that holds it
-            if self._wait_began_s is None:
-                self._wait_began_s = self._clock()
-            try:
-                value = yield future
-                step = steps.send
-            except BaseException as error:  # noqa: BLE001 - the awaitable's to handle, as any other
-                step, value = steps.throw, error
-
-    def waited(self) -> Waited:
-        """Return both times of a request whose wait is over now, if it has waited."""
-        now_s = self._clock()
-        wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
-        return Waited(wait_began_s - self.began_s, now_s - wait_began_s)
 
 
 class _Changes(NamedTuple):

@@ -2,7 +2,7 @@
 
 Answers are written inside ``data_received``, in one write; a task runs only while a request
 waits. Before a client has authenticated, each of its frames waits in the ``FairQueue``. A
-connection is held, and not read from, while
+connection is held, and not read from once it has bytes that wait, while
 
     an update is in flight          its answer comes before the next request's
     a chunked response is built     as an update
@@ -15,6 +15,7 @@ connection is held, and not read from, while
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,7 +23,7 @@ from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.exchange import Authenticating, ChunkedResponse, Closed, PendingUpdate, Refused
-from doorkeeper.metrics.requests import UpdateTimer
+from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_failures, log_notes, log_refusal
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import Step
     from doorkeeper.connection import Connection
     from doorkeeper.exchange import Advance
-    from doorkeeper.metrics.requests import Waited
     from doorkeeper.net.chunked_responses import ResponseBuild
     from doorkeeper.net.context import ServerContext
     from doorkeeper.net.fair_queue import QueuedWork
@@ -53,6 +53,14 @@ GRACE_S: Final = 1.0
 """Added to the time-out of ACL updates, whose items the authorizer's guard times out one by one."""
 
 NO_RESULTS: Final = Results(())
+
+
+@dataclass(slots=True, eq=False)
+class _Timing:
+    """When the turn of a request for an update came, and when the update first had to wait."""
+
+    began_s: float
+    wait_began_s: float | None = None
 
 
 class Channel(Accepted):
@@ -250,7 +258,11 @@ class Channel(Accepted):
             answers = connection.cached_answers(now_s, left, room)
             left -= len(answers)
             room -= sum(map(len, answers))
-        while left and room > 0 and not (self._held or connection.is_empty):
+        is_empty = False
+        while left and room > 0 and not self._held:
+            if connection.is_empty:
+                is_empty = True
+                break
             result = connection.advance(now_s)
             if result is None:
                 break
@@ -261,9 +273,11 @@ class Channel(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
-        self._end_turn(answers, now_s, is_over=not left or room <= 0)
+        self._end_turn(answers, now_s, is_over=not left or room <= 0, is_empty=is_empty)
 
-    def _end_turn(self, answers: list[bytes], began_s: float, *, is_over: bool) -> None:
+    def _end_turn(
+        self, answers: list[bytes], began_s: float, *, is_over: bool, is_empty: bool
+    ) -> None:
         """Write what was answered, and leave everything in order."""
         connection = self._connection
         if answers:
@@ -275,11 +289,7 @@ class Channel(Accepted):
         if not self._authenticated:
             self._authenticated = connection.session.is_open
             is_over = is_over and connection.buffered > 0
-        elif (
-            self._reading
-            and not (self._held or self._counted or self._draining)
-            and connection.is_empty
-        ):
+        elif is_empty and self._reading and not (self._held or self._counted or self._draining):
             self._calm = True
             return
         self._settle(turn_over=is_over)
@@ -330,7 +340,11 @@ class Channel(Accepted):
             refusal = self._overload(update)
         if refusal is not None:
             return self._answer_of(self._connection.complete(pending, (), refusal))
-        in_flight.tasks.add(server.loop.create_task(self._update(pending, began_s)))
+        timing = _Timing(began_s)
+        in_flight.tasks.add(server.loop.create_task(self._update(pending, timing)))
+        if self._requests is not None or server.request_log is not None:
+            # The loop calls it after the first step of the task, which ends where it first waits.
+            server.loop.call_soon(self._begin_wait, timing)
         in_flight.updates[operation] += 1
         in_flight.items[operation] += update.items
         if not update.wait:
@@ -338,7 +352,7 @@ class Channel(Accepted):
         self._pending = pending
         return None
 
-    async def _update(self, pending: PendingUpdate, began_s: float) -> None:
+    async def _update(self, pending: PendingUpdate, timing: _Timing) -> None:
         """Await a change, then answer the request and go on with those behind it.
 
         It goes on where the client leaves, or where the time is over and the request is answered.
@@ -346,18 +360,17 @@ class Channel(Accepted):
         server, update = self._server, pending.update
         in_flight, operation = server.updates, update.operation
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        timer = UpdateTimer(began_s, self._clock)
         timeout_s = server.limits.update_timeout_ms / 1000
         if operation == ACL_UPDATE:
             timeout_s += GRACE_S
-        timeout = server.loop.call_later(timeout_s, self._time_out, pending, timer)
+        timeout = server.loop.call_later(timeout_s, self._time_out, pending, timing)
         results = NO_RESULTS
         error: BaseException | None = None
         try:
-            results = await timer.measure(update.apply(server.services))
+            results = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None and not server.audit_log.is_recorded:
-                error = await timer.measure(server.audit_log.recorded())
+                error = await server.audit_log.recorded()
         except (Exception, asyncio.CancelledError) as fault:
             if task.cancelling():
                 raise  # the server stops
@@ -370,37 +383,46 @@ class Channel(Accepted):
             if not in_flight.tasks:
                 in_flight.none.set()
         if self._pending is pending:
-            self._answer_update(pending, results, error, timer)
+            self._answer_update(pending, results, error, timing)
             return
         if error is not None and not isinstance(error, ApiError):
             results = Results((), (error,))
         log_failures(results, pending, self.peer_id, server, answered=update.wait)
         if update.wait and self._requests is not None and server.loop.time() < timeout.when():
-            self._requests.left(pending.api.key, timer.waited())
+            self._requests.left(pending.api.key, self._waited(timing))
+
+    def _begin_wait(self, timing: _Timing) -> None:
+        timing.wait_began_s = self._clock()
+
+    def _waited(self, timing: _Timing) -> Waited:
+        """Return both times of an update that is over; what it did before it waited is local."""
+        now_s = self._clock()
+        wait_began_s = now_s if timing.wait_began_s is None else timing.wait_began_s
+        return Waited(wait_began_s - timing.began_s, now_s - wait_began_s)
 
     def _answer_update(
         self,
         pending: PendingUpdate,
         results: Results,
         error: BaseException | None,
-        timer: UpdateTimer,
+        timing: _Timing,
     ) -> None:
         """Answer the request that an update was for, and go on with those behind it."""
-        waited = timer.waited()
+        waited = self._waited(timing)
         self._pending = None
         if results.errors or results.timed_out:
             log_failures(results, pending, self.peer_id, self._server, answered=True)
         answer = self._answer_of(self._connection.complete(pending, results.values, error))
-        self._resume(answer, timer.began_s, waited)
+        self._resume(answer, timing.began_s, waited)
 
-    def _time_out(self, pending: PendingUpdate, timer: UpdateTimer) -> None:
+    def _time_out(self, pending: PendingUpdate, timing: _Timing) -> None:
         """Answer the request of an update that takes too long; its task goes on."""
         results = Results((), timed_out=pending.update.items)
         if self._pending is not pending:
             answered = pending.update.wait
             log_failures(results, pending, self.peer_id, self._server, answered=answered)
             return
-        self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timer)
+        self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timing)
 
     def _overload(self, update: Update) -> ApiError | None:
         """Refuse an update behind which too many ACLs would wait; the only one never is."""
@@ -506,15 +528,24 @@ class Channel(Accepted):
             return
         held = self._connection.buffered
         was_counted, self._counted = self._counted, held > 0
-        reading = idle or (more and not self._authenticated and held <= UNAUTHENTICATED_BYTES)
-        if reading is not self._reading:
-            self._reading = reading
-            if reading:
-                transport.resume_reading()
-            else:
-                transport.pause_reading()
+        if more:
+            self._read(not self._authenticated and held <= UNAUTHENTICATED_BYTES)
+        else:
+            # A client that waits for its answer sends nothing: most updates end before anything
+            # comes, and to stop and resume takes two calls into the system.
+            self._read(idle or not (held or self._write_full or self._end is not None))
         if (held or was_counted) and self._server.incoming.hold(self, held):
             self._relieve(self._server.incoming, "bytes received and not yet answered")
+
+    def _read(self, reading: bool) -> None:  # noqa: FBT001 - what it is to be
+        """Read from the peer, or stop to."""
+        if reading is self._reading or self._transport is None:
+            return
+        self._reading = reading
+        if reading:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
 
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
         """Do something in one of the loop's next turns; logins go through the fair queue."""

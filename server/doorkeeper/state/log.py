@@ -17,13 +17,14 @@ or followed until the next lease shows whether it is in the log.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
@@ -96,16 +97,25 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
 
 @dataclass(slots=True, eq=False)
 class _Submission:
-    """A change that was submitted and is not completed."""
+    """A change that was submitted and is not completed.
+
+    ``deadline_s`` is that of ``submit``, or else the moment after which a store that is away is not
+    waited for any more.
+    """
 
     plan: Plan
     origin: Origin
     completion: asyncio.Future[Committed]
     deadline_s: float | None
+    has_timeout: bool
     change: Change = field(default_factory=dict)
     revision: int = 0
     error: Exception | None = None
     singly: bool = False
+
+    def is_over(self, now_s: float) -> bool:
+        """Say whether its deadline has passed."""
+        return self.deadline_s is not None and self.deadline_s <= now_s
 
     def complete(self) -> None:
         """Complete with what was planned; a waiter that gave up is not told."""
@@ -129,13 +139,13 @@ class _Batch(NamedTuple):
     applied while it is written.
     """
 
-    batch_id: UUID
+    batch_id: UUID | None
     items: list[_Submission]
     entries: list[Entry]
     state: State
     last: _Submission | None
 
-    def applied(self) -> State | Pieces[State]:
+    def final_state(self) -> State | Pieces[State]:
         last = self.last
         return self.state if last is None else apply(self.state, last.change, last.revision)
 
@@ -177,6 +187,7 @@ class StateLog:
         self._closing = False
         self._tasks: list[asyncio.Task[None]] = []
         self._expiry: asyncio.TimerHandle | None = None
+        self._expires_s = math.inf
         self._idle = True
         self._load_error: StorageError | None = None
         self._max_age_s = max_age_s
@@ -198,7 +209,7 @@ class StateLog:
         """Return how the node sees the store now. For readiness and metrics."""
         revision = self.state.revision
         problem = self.store.unavailable
-        if self.store.timeout_s is None:
+        if not self.store.is_shared:
             return StoreSight(problem is None, revision, revision)
         return StoreSight(problem is None, revision, max(self._head, revision), self.age_s)
 
@@ -239,7 +250,7 @@ class StateLog:
         self.store.start(loop)
         if self._queue:
             self._work.set()
-            self._expire_later()
+            self._expire_later(0)
         self._loading = loop.run_in_executor(None, self._load)
         self.loaded: asyncio.Future[None] = loop.create_future()
         self._tasks.append(loop.create_task(self._run()))
@@ -264,7 +275,7 @@ class StateLog:
         if not self.loaded.done():
             self.loaded.set_result(None)
         self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
-        if self._max_age_s is not None and self.store.timeout_s is not None:
+        if self._max_age_s is not None and self.store.is_shared:
             watching = watch_age(self, self._max_age_s, self._log)
             self._tasks.append(self._loop.create_task(watching))
         self._tasks.append(self._loop.create_task(self._write_always()))
@@ -274,7 +285,7 @@ class StateLog:
         if self._closing:
             return
         if self._tasks and self.loaded.done() and self.loaded.exception() is None:
-            limit_s = CLOSING_S if self.store.timeout_s is not None else None
+            limit_s = CLOSING_S if self.store.is_shared else None
             try:
                 async with asyncio.timeout(limit_s):
                     while self._queue or not self._idle:
@@ -296,13 +307,17 @@ class StateLog:
         self._fail_all(StoreAway("the store is closed"))
         await self.store.aclose()
 
-    def submit(self, plan: Plan, origin: Origin) -> asyncio.Future[Committed]:
+    def submit(
+        self, plan: Plan, origin: Origin, timeout_s: float | None = None
+    ) -> asyncio.Future[Committed]:
         """Have a change planned, committed and published; the result comes when it is visible.
 
-        Changes are planned in the order of submission. An empty change waits its turn too.
+        Changes are planned in the order of submission. An empty change waits its turn too. A change
+        that is not planned within ``timeout_s`` is withdrawn.
 
         Raises (the future):
             StorageError: the change is not durable (``OutcomeUnknown``: that is not known).
+            TimeoutError: it is not complete after ``timeout_s``.
             Exception: whatever the plan raised; nothing is changed.
 
         """
@@ -311,40 +326,51 @@ class StateLog:
         if self._closing or self._load_error is not None:
             completion.set_exception(self._load_error or StoreAway("the store is closed"))
             return completion
-        timeout_s = self.store.timeout_s
+        has_timeout = timeout_s is not None
+        if timeout_s is None:
+            timeout_s = self.store.timeout_s
         deadline_s = None if timeout_s is None else loop.time() + timeout_s
-        self._queue.append(_Submission(plan, origin, completion, deadline_s))
+        self._queue.append(_Submission(plan, origin, completion, deadline_s, has_timeout))
         if self._tasks:
             self._work.set()
-            if deadline_s is not None:
-                self._expire_later()
+            if deadline_s is not None and deadline_s < self._expires_s:
+                self._expire_at(deadline_s)
         return completion
 
-    def _expire_later(self) -> None:
-        """Come back when the oldest change that waits has waited long enough."""
-        if self._expiry is not None or self.store.timeout_s is None:
-            return
-        oldest = [*islice(self._queue, 1), *(self._doubt.items[:1] if self._doubt else ())]
-        deadlines_s = [each.deadline_s for each in oldest if each.deadline_s is not None]
-        if deadlines_s:
-            # A change that is being written may go on beyond its time: it is looked at again.
-            earliest_s = self._loop.time() + _RETRY_S[0]
-            self._expiry = self._loop.call_at(max(earliest_s, min(deadlines_s)), self._expire)
+    def _expire_at(self, time_s: float) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expires_s = time_s
+        self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
+
+    def _expire_later(self, earliest_s: float) -> None:
+        """Come back when the first deadline is over; not before ``earliest_s``."""
+        doubt = () if self._doubt is None else self._doubt.items
+        first_s = math.inf
+        for each in chain(doubt, self._under_way, self._queue):
+            if each.deadline_s is not None and not each.completion.done():
+                first_s = min(first_s, each.deadline_s)
+        self._expire_at(max(first_s, earliest_s))
 
     def _expire(self) -> None:
         """Withdraw what has waited too long; give up on a batch that is in doubt for too long."""
-        self._expiry = None
         now_s = self._loop.time()
-        for each in [each for each in self._queue if (each.deadline_s or now_s) <= now_s]:
-            self._queue.remove(each)
-            each.fail(StoreAway(f"the store was away for {self.store.timeout_s:g} s"))
         doubt = self._doubt
-        if doubt is not None and (doubt.items[0].deadline_s or now_s) <= now_s:
+        if doubt is not None and doubt.items[0].is_over(now_s):
             # Should it be in the log after all, it will be followed as another node's.
             self._doubt = None
             for each in doubt.items:
                 each.fail(OutcomeUnknown("the store went away while it committed"))
-        self._expire_later()
+        for each in self._under_way:
+            if each.has_timeout and each.is_over(now_s):
+                each.fail(TimeoutError())  # it is written all the same
+        for each in self._queue:
+            if each.is_over(now_s):
+                away = StoreAway(f"the store was away for {self.store.timeout_s} s")
+                each.fail(TimeoutError() if each.has_timeout else away)
+        self._queue = deque(each for each in self._queue if not each.completion.done())
+        # A change that is being written may go on beyond its time: it is looked at again.
+        self._expire_later(now_s + _RETRY_S[0])
 
     async def _write_always(self) -> None:
         failures = 0
@@ -366,7 +392,7 @@ class StateLog:
                 # The store cannot be used as it is: nothing that waits for it can be stored.
                 self._fail_all(error)
             except Exception as error:  # noqa: BLE001 - the log must outlive any fault
-                self._is_trusted = self.store.timeout_s is None
+                self._is_trusted = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
                 self._fail_all(StorageError(f"the state log failed: {error!r}"))
 
@@ -387,7 +413,7 @@ class StateLog:
         async with self._turn:
             if self._doubt is not None:
                 await self._settle(lease, self._doubt)
-            if self.store.timeout_s is not None:
+            if self.store.is_shared:
                 await self._catch_up(lease, self._clock())
             batch = await self._plan_batch()
             if batch is None:
@@ -398,17 +424,16 @@ class StateLog:
             began_s = self._clock()
             try:
                 # A large change is applied while it is written, a small one before.
-                applying = batch.applied()
+                applying = batch.final_state()
                 committing = lease.commit(batch.entries, batch.batch_id)
                 if not isinstance(applying, State):
                     with suppress(Exception):  # no memory, say: once more when it is durable
                         applying = await self._slices(applying)
                 await committing
-                again = None if isinstance(applying, State) else batch.applied()
+                again = None if isinstance(applying, State) else batch.final_state()
                 state = await self._slices(again) if again else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
                 self._doubt = batch
-                self._expire_later()
                 raise
             except StoreAway:
                 self._requeue(batch)
@@ -457,7 +482,10 @@ class StateLog:
                 entries.append(Entry(revision, each.origin.author, each.change))
                 last = each
             each.revision = revision
-        return _Batch(uuid.uuid4(), items, entries, state, last) if items else None
+        if not items:
+            return None
+        batch_id = uuid.uuid4() if self.store.is_shared else None
+        return _Batch(batch_id, items, entries, state, last)
 
     def _complete(self, batch: _Batch, state: State) -> None:
         """Publish the state of a durable batch; tell subscribers, then who waits."""
@@ -484,7 +512,6 @@ class StateLog:
     def _requeue(self, batch: _Batch) -> None:
         """Let a batch wait again, before all others: it is certain that it is not durable."""
         self._queue.extendleft(reversed(batch.items))
-        self._expire_later()
 
     def _blame(self, batch: _Batch, error: StorageError) -> None:
         """Fail the change that cannot be stored; of several, write each singly to find it."""
@@ -506,7 +533,7 @@ class StateLog:
         if found != (batch.batch_id,):
             self._requeue(batch)
             return
-        state = await self._slices(batch.applied())
+        state = await self._slices(batch.final_state())
         self._batch_of_state = batch.batch_id
         self._complete(batch, state)
 

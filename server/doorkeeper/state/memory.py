@@ -65,7 +65,7 @@ class _MemoryLease(Lease):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID) -> None:  # noqa: ARG002 - alone
+    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
         self._store.entries += entries
 
     async def head(self) -> int:

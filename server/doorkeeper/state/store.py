@@ -126,9 +126,10 @@ class Lease(LogReader):
     """The right to write, until its context ends. Nobody else writes meanwhile."""
 
     @abstractmethod
-    def commit(self, entries: Sequence[Entry], batch: UUID) -> Awaitable[None]:
+    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> Awaitable[None]:
         """Write revisions, which follow the head without a gap, in one transaction.
 
+        ``batch`` identifies the commit in the log of a shared store; None where it is not shared.
         A store with a thread begins before the awaitable is awaited. To be called once.
 
         Raises (the awaitable):
@@ -141,6 +142,9 @@ class Lease(LogReader):
 
 class Store(ABC):
     """A durable store. For the loop's thread, but for ``rows``."""
+
+    is_shared: bool = False
+    """Whether other nodes write to it."""
 
     timeout_s: float | None = None
     """For how long a change waits for a store that is away; None: it is never away."""

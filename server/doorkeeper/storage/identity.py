@@ -15,6 +15,7 @@ with the process.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -101,7 +102,10 @@ class IdentityFile:
 class DatabaseFiles:
     """The database file and its WAL, as they were when they were opened and last written.
 
-    ``look`` may be called in any thread, while another one writes.
+    ``look`` may be called in any thread, while another one writes. Between two commits it does not
+    ask for the WAL's times: since Linux 6.13 that makes the next write take a time of its own, and
+    its ``fdatasync`` takes a third longer. Where ``/proc`` tells what an open file is called now,
+    that and its size say enough; elsewhere ``stat`` is asked.
     """
 
     def __init__(self, database: Path) -> None:
@@ -111,31 +115,67 @@ class DatabaseFiles:
             OSError: one of them does not.
 
         """
+        # Paths as texts: a ``Path`` doubles the time of ``stat``.
         self._database, self._wal = str(database), f"{database}-wal"
-        opened = database.stat(), os.stat(self._wal)  # noqa: PTH116 - as below
-        self._ids = tuple(cell for each in opened for cell in (each.st_dev, each.st_ino))
+        # SQLite has no POSIX locks on the WAL, which closing this would drop.
+        self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
+        self._wal_link = f"/proc/self/fd/{self._wal_fd}"
+        self._wal_name = ""
+        opened = os.stat(self._database), os.fstat(self._wal_fd)  # noqa: PTH116
+        self._ids = [(each.st_dev, each.st_ino) for each in opened]
+        with suppress(OSError):
+            self._wal_name = os.readlink(self._wal_link)  # noqa: PTH115
         self.writes = 0
         """Goes up when our own connection begins to write, and when it has written: odd between."""
-        self._noted: tuple[int, tuple[int, ...]] | None = None
+        self.written_ns = time.time_ns()
+        """The wall-clock time at which it had written."""
+        self._noted: tuple[int, int, int, int] | None = None
+        self._wal_ns: int | None = None
         self.is_touched = False
         """Whether another program wrote or truncated them; the verification sets it back."""
-        self.look()
+        self.look(times=True)
 
-    def look(self) -> str | None:
-        """Return why the files on disk are not the open ones; None where they are."""
-        writes = self.writes
+    def close(self) -> None:
+        """Close what was opened; may be called twice."""
+        if self._wal_fd >= 0:
+            os.close(self._wal_fd)
+            self._wal_fd = -1
+
+    def look(self, *, times: bool = False) -> str | None:
+        """Return why the files on disk are not the open ones; None where they are.
+
+        Unless we have written meanwhile, sizes and times of modification must be those of the last
+        look. The time of the WAL is read with ``times``, and from then on until we write.
+        """
+        writes, noted = self.writes, self._noted
+        is_noted = noted is not None and noted[0] == writes
+        wal_bytes, wal_ns = 0, None
         try:
-            # Paths as texts: a ``Path`` doubles the time.
-            database, wal = os.stat(self._database), os.stat(self._wal)  # noqa: PTH116
+            database = os.stat(self._database)  # noqa: PTH116
+            ids = [(database.st_dev, database.st_ino)]
+            if times or not self._wal_name or (is_noted and self._wal_ns is not None):
+                wal = os.stat(self._wal)  # noqa: PTH116
+                ids.append((wal.st_dev, wal.st_ino))
+                wal_bytes, wal_ns = wal.st_size, wal.st_mtime_ns
+            elif os.readlink(self._wal_link) == self._wal_name:  # noqa: PTH115
+                ids.append(self._ids[1])
+                wal_bytes = os.lseek(self._wal_fd, 0, os.SEEK_END)
+            else:
+                os.stat(self._wal)  # noqa: PTH116 - another file, or none
         except OSError as error:
             return f"{error.filename}: {error.strerror}"
-        if (database.st_dev, database.st_ino, wal.st_dev, wal.st_ino) != self._ids:
+        if ids != self._ids:
             return f"{self._database} or its WAL: this is not the file that was opened"
-        if not writes & 1 and writes == self.writes:
-            sizes = (database.st_size, database.st_mtime_ns, wal.st_size, wal.st_mtime_ns)
-            if self._noted is not None and self._noted[0] == writes and self._noted[1] != sizes:
+        if writes & 1 or writes != self.writes:
+            return None
+        found = writes, database.st_size, database.st_mtime_ns, wal_bytes
+        if is_noted and found != noted:
+            self.is_touched = True
+        if wal_ns is not None:
+            is_known = is_noted and self._wal_ns is not None
+            if wal_ns != self._wal_ns if is_known else wal_ns > self.written_ns:
                 self.is_touched = True
-            self._noted = (writes, sizes)
+        self._noted, self._wal_ns = found, wal_ns
         return None
 
 

@@ -8,7 +8,7 @@ on disk. When they are not the same any more, nothing more is written: see ``una
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -43,6 +43,7 @@ from doorkeeper.uuids import random_uuid
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from uuid import UUID
 
@@ -57,6 +58,9 @@ NS_PER_MS: Final = 1_000_000
 
 IDLE_S: Final = 1.0
 """How often the files are looked at when nothing is written, and whether pruning is due."""
+
+QUIET_S: Final = 0.1
+"""How long after a commit the times of the files are read, unless another one has come."""
 
 _ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
 _ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
@@ -99,6 +103,7 @@ class SqliteStore(Store):
             now_ms=now_ms,
             meter=meter,
         )
+        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self._writer)
         self._closed = False
 
     @classmethod
@@ -209,13 +214,13 @@ class SqliteStore(Store):
         """Begin to take changes; results are delivered on this loop."""
         self._writer.start(loop)
 
-    def lease(self) -> _Writer:
-        """Grant the right to write at once."""
+    def lease(self) -> AbstractAsyncContextManager[Lease]:
+        """Grant the right to write at once: this process always has it."""
         if self._closed:
             raise StorageError(f"{self._path}: the store is closed")
         if self._writer.problem is not None:
             raise StoreReplaced(self._writer.problem)
-        return self._writer
+        return self._lease
 
     def close(self) -> None:
         """Write what was handed over, then release the database. Blocks; may be called twice."""
@@ -232,10 +237,7 @@ class SqliteStore(Store):
 
 
 class _Writer(Lease):
-    """The connection of the store, its files, and the thread that uses both.
-
-    It is the lease too: this process always has the right to write.
-    """
+    """The connection of the store, its files, and the thread that uses both."""
 
     def __init__(
         self,
@@ -271,26 +273,18 @@ class _Writer(Lease):
         self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
         self._thread.start()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        pass
-
-    def commit(self, entries: Sequence[Entry], batch: UUID) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
         """Write revisions in one transaction; it begins at once, in the thread."""
         done: asyncio.Future[None] = self._loop.create_future()
         # Here, and not in the thread: each call into the system gives up Python's global lock,
         # and the thread would wait up to 5 ms to get it back while the loop is busy.
-        if (found := self._files.look()) is not None:
-            self._lose(found)
+        self._look()
         self._queue.put((entries, done))
         return done
 
     def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
         if error is None:
-            if (found := self._files.look()) is not None:
-                self._lose(found)
+            self._look()
             if self.problem is not None:
                 error = StoreReplaced(self.problem)
         if done.done():
@@ -309,10 +303,11 @@ class _Writer(Lease):
         if self.problem is not None:
             # What lies under the name now is another store: its WAL must stay as it is.
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._files.close()
         self.connection.close()  # the last one to close brings the WAL into the database file
 
-    def _look(self) -> None:
-        found = self._files.look()
+    def _look(self, *, times: bool = False) -> None:
+        found = self._files.look(times=times)
         if found is not None:
             self._lose(found)
 
@@ -330,9 +325,12 @@ class _Writer(Lease):
             try:
                 job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
             except Empty:
-                self._look()
+                self._look(times=True)
                 if self._files.is_touched and self.problem is None:
                     self._verify()
+                if wait_s == QUIET_S:
+                    wait_s = IDLE_S
+                    continue
             else:
                 if job is None:
                     return
@@ -346,7 +344,7 @@ class _Writer(Lease):
                 with suppress(apsw.Error):
                     pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
                     if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
-                        wait_s = IDLE_S
+                        wait_s = QUIET_S
                         continue
             wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
 
@@ -362,6 +360,7 @@ class _Writer(Lease):
             try:
                 more = work()
             finally:
+                self._files.written_ns = time.time_ns()
                 self._files.writes += 1
         except Exception:  # noqa: BLE001 - without this thread no change would ever end
             self._log.exception("store_upkeep_failed", file=str(self._path))
@@ -384,6 +383,7 @@ class _Writer(Lease):
             try:
                 execute(self.connection, statements)
             finally:
+                self._files.written_ns = time.time_ns()
                 self._files.writes += 1
             self._meter.stored(len(entries), self._clock() - began_s)
         except Exception as error:  # noqa: BLE001 - whatever a change holds, the thread outlives it

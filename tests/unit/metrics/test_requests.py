@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import (
     CHANGING,
     RequestMeter,
-    UpdateTimer,
     Waited,
     api_name,
     error_name,
 )
 from doorkeeper.metrics.series import Histogram, Meters
-from testkit.edge import Clock
 
 
 def test_requests_are_counted_by_api_and_error() -> None:
@@ -116,71 +112,3 @@ def test_the_latency_is_where_a_histogram_would_put_it() -> None:
     assert found.counts == expected.counts
     assert found.sum == pytest.approx(expected.sum)
     assert meters.counter(table.REQUESTS, "DescribeAcls", "none").value == 6 * len(values)
-
-
-async def test_the_wait_of_an_update_begins_when_it_first_waits() -> None:
-    """What it does before is local time; later waits, and work between them, are remote."""
-    clock = Clock()
-    timer, futures = UpdateTimer(clock.now_s, clock), [asyncio.Future[int]() for _ in range(2)]
-
-    async def update() -> int:
-        clock.now_s += 1
-        first = await futures[0]
-        clock.now_s += 4
-        return first + await futures[1]
-
-    async def measured() -> int:
-        return await timer.measure(update())
-
-    task = asyncio.create_task(measured())
-    for future in futures:
-        await asyncio.sleep(0)
-        clock.now_s += 2
-        future.set_result(5)
-
-    assert await task == 10
-    assert timer.waited() == Waited(1, 8)
-
-
-async def test_an_update_that_does_not_wait_is_local() -> None:
-    """Its remote time is exactly zero."""
-    clock = Clock()
-    timer = UpdateTimer(clock.now_s, clock)
-
-    async def update() -> str:
-        clock.now_s += 3
-        return "done"
-
-    assert await timer.measure(update()) == "done"
-    assert timer.waited() == Waited(3, 0)
-
-
-async def test_an_update_sees_errors_and_cancellation_while_it_is_measured() -> None:
-    """What it awaits may fail, and its task may be cancelled: both are the update's to handle."""
-    clock, failed = Clock(), asyncio.Future[None]()
-    timer, seen = UpdateTimer(clock.now_s, clock), list[type[BaseException]]()
-
-    async def update() -> None:
-        try:
-            await failed
-        except ValueError as error:
-            seen.append(type(error))
-        try:
-            await asyncio.Future()
-        except asyncio.CancelledError as error:
-            seen.append(type(error))
-            raise
-
-    async def measured() -> None:
-        await timer.measure(update())
-
-    task = asyncio.create_task(measured())
-    await asyncio.sleep(0)
-    failed.set_exception(ValueError())
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    task.cancel()
-
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert seen == [ValueError, asyncio.CancelledError]

@@ -45,10 +45,26 @@ def test_own_writes_are_expected(database: Path) -> None:
     touch(wal_of(database))
     assert files.look() is None
     touch(database)
+    files.written_ns = wal_of(database).stat().st_mtime_ns
     files.writes += 1
     assert files.look() is None
+    assert files.look(times=True) is None
 
     assert not files.is_touched
+
+
+def test_writes_of_others_behind_our_own_are_noticed(database: Path) -> None:
+    """As soon as the times are read: the size need not differ."""
+    files = DatabaseFiles(database)
+    files.writes += 2
+    files.written_ns = wal_of(database).stat().st_mtime_ns
+
+    touch(wal_of(database))
+    files.look()
+    assert not files.is_touched
+    files.look(times=True)
+
+    assert files.is_touched
 
 
 @pytest.mark.parametrize("wal", [False, True])

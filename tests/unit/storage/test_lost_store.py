@@ -235,6 +235,7 @@ async def test_a_change_is_not_acknowledged_by_a_store_that_is_lost(
 ) -> None:
     """It fails, so do all that follow; one line says why and what to do."""
     store = await running(data_dir)
+    await asyncio.sleep(2 * sqlite.QUIET_S)  # so much later the time of the WAL is known
     LOST_WHILE_RUNNING[case](data_dir)
 
     with capture_logs() as lines:

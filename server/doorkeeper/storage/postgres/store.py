@@ -86,6 +86,8 @@ _WHAT_TO_DO: Final = (
 class PostgresStore(Store):
     """A durable store of several nodes."""
 
+    is_shared = True
+
     def __init__(  # noqa: PLR0913 - as open
         self,
         connect: Connect,
@@ -400,8 +402,9 @@ class PostgresStore(Store):
         if connection is not None:
             connection.terminate()
 
-    async def write(self, lease: SharedLease, entries: Sequence[Entry], batch: UUID) -> None:
+    async def write(self, lease: SharedLease, entries: Sequence[Entry], batch: UUID | None) -> None:
         """Write and commit; see ``Lease.commit``."""
+        assert batch is not None, "the store is shared"
         clock = asyncio.get_running_loop().time
         begin_s = clock()
         connection = lease.connection
@@ -542,7 +545,7 @@ class SharedLease(SharedReader, Lease):
         """Read all rows: no other node writes meanwhile."""
         return await self._read(rows.read_items(self.connection))
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID) -> None:
+    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:
         """Write revisions in one transaction."""
         await self._store.write(self, entries, batch)
 
