@@ -18,6 +18,7 @@ from itertools import filterfalse, islice
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.collector import hide_from_collector
 from doorkeeper.pieces import PIECE, in_order, parts
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
     State = tuple[Map[str, Group], ...]
     """Groups by name: those of literals, those of prefixes, or both in this order."""
+
+_LONG: Final = 10_000
+"""From so many names on a list of them is hidden from the garbage collector."""
 
 CHUNK: Final = 256
 """There are fewer than two times as many names in a chunk, and more than so many in two that are
@@ -124,7 +128,10 @@ def names_in(
             new += some
             yield
         known.append(each)
-    return (yield from in_order(new))
+    ordered = yield from in_order(new)
+    if len(ordered) > _LONG:
+        hide_from_collector()
+    return ordered
 
 
 def update_chunks(
@@ -156,7 +163,8 @@ def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chu
         before, place = place, len(names)
         if at < len(chunks):
             place = bisect_left(names, chunks[at].names[0], before)
-        yield chunk, names[before:place]
+        # One chunk has all names at the first time: a copy would be another long list.
+        yield chunk, names if place - before == len(names) else names[before:place]
 
 
 def _rebuild(

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 COMPACT: Final = 2
 """From this version on lengths are varints, and tags stand behind everything."""
 
+_COPY_BYTES: Final = 1 << 20
+"""How much is copied in half a millisecond, into memory that is new."""
+
 _ROW: Final = 4
 """A row takes as long to encode as so many ACLs, beside its own."""
 
@@ -36,11 +39,27 @@ class RowEncoder:
         self._since = 0
         """How much was encoded since others had their turn, in ACLs."""
 
-    def answer(self, count: int, rows: Sequence[bytes]) -> bytes:
-        """Return the whole body of an answer from so many rows, however they are joined."""
+    def body(self, count: int, rows: Sequence[bytes], reserved_bytes: int = 0) -> Pieces[bytearray]:
+        """Build the whole body of an answer from so many rows, however they are joined.
+
+        In front of it ``reserved_bytes`` are left free.
+        """
         if self._behind:
-            return b"".join((self._empty[:-2], UVARINT[count + 1], *rows, b"\0"))
-        return b"".join((self._empty[:-4], count.to_bytes(4), *rows))
+            parts = [self._empty[:-2], UVARINT[count + 1], *rows, b"\0"]
+        else:
+            parts = [self._empty[:-4], count.to_bytes(4), *rows]
+        # Copied in slices: a join of 300,000 rows takes 12 ms.
+        at = reserved_bytes
+        copied = 0
+        whole = bytearray(at + sum(map(len, parts)))
+        for part in parts:
+            whole[at : at + len(part)] = part
+            at += len(part)
+            copied += len(part)
+            if copied >= _COPY_BYTES:
+                copied = 0
+                yield
+        return whole
 
     def row(self, bindings: Collection[AclBinding]) -> Pieces[bytes]:
         """Make the row of one pattern from its bindings; stop where enough was encoded."""

@@ -80,10 +80,10 @@ class Description(NamedTuple):
 
     def encode(self, version: int) -> bytes:
         """Return the body for a version of DescribeAcls."""
-        return finished(self.pieces(version))
+        return bytes(finished(self.pieces(version)))
 
-    def pieces(self, version: int) -> Pieces[bytes]:
-        """Build the body for a version of DescribeAcls, in slices."""
+    def pieces(self, version: int, reserved_bytes: int = 0) -> Pieces[bytearray]:
+        """Build the body for a version of DescribeAcls, in slices, behind so many free bytes."""
         total = 0
         joined: list[bytes] = []
         encoder = RowEncoder(version)
@@ -91,7 +91,7 @@ class Description(NamedTuple):
             rows = yield from self.rows.of(self, resource_type, encoder)
             total += rows.total
             joined += rows.parts
-        return encoder.answer(total, joined)
+        return (yield from encoder.body(total, joined, reserved_bytes))
 
     @property
     def is_of_all(self) -> bool:
@@ -205,11 +205,11 @@ class AclRows:
         self._keep(key, Kept(steps[-1], now, kept.chunks))
         return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
 
-    def finish_builds(self) -> Pieces[bytes]:
+    def finish_builds(self) -> Pieces[bytearray]:
         """Finish the rows that requests began to build whose clients have left; return nothing."""
         while self._builds:
             yield from self._continue(next(iter(self._builds)))
-        return b""
+        return bytearray()
 
     def _build(self, key: Key, now: State, steps: Steps) -> Pieces[None]:
         """Build the rows of a state from those that are kept, and keep them."""

@@ -42,6 +42,16 @@ def made_to_stay() -> Iterator[None]:
         gc.freeze()
 
 
+def hide_from_collector() -> None:
+    """Never look at what lives now, where something long was made of what has no cycles.
+
+    A list of 300,000 names costs 5 to 18 ms in each of the first collections that look at it. In a
+    process of others, where ``retire`` is not called, nothing happens.
+    """
+    if retire in gc.callbacks:
+        gc.freeze()
+
+
 def retire(phase: Literal["start", "stop"], info: dict[str, Any]) -> None:
     """Take what has survived a second collection out of sight; the collector calls this."""
     if phase == "stop" and info["generation"] > 0:

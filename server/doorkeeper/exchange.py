@@ -13,7 +13,7 @@ Counts            what is only counted, over all connections
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -78,6 +78,39 @@ class SideEffects(NamedTuple):
     decisions: tuple[RecordedDecision, ...]
 
 
+class Body(NamedTuple):
+    """A frame, and where the body of its request begins."""
+
+    frame: bytes
+    offset: int
+
+
+class Decoded(NamedTuple):
+    """A request that was decoded in a thread, and where it ends in its frame."""
+
+    api: Api
+    request: Any
+    end: int
+
+
+class PendingDecoding(NamedTuple):
+    """A request that is so large that it is decoded in a thread."""
+
+    api: Api
+    header: RequestHeader
+    body: Body
+
+    def decode(self) -> Decoded:
+        """Decode the request; in any thread.
+
+        Raises:
+            Malformed: it cannot be decoded.
+
+        """
+        frame, offset = self.body
+        return Decoded(self.api, *self.api.request.decode(frame, offset, self.header.api_version))
+
+
 class ChunkedResponse(NamedTuple):
     """A request whose response takes long to encode: its ``body`` is built in chunks.
 
@@ -85,7 +118,7 @@ class ChunkedResponse(NamedTuple):
     None where the response is not cached.
     """
 
-    body: Pieces[bytes]
+    body: Pieces[bytearray]
     response: Description
     api: Api
     request: Any
@@ -176,4 +209,16 @@ class Counts:
         """By the mechanism, empty where none was agreed on, and by whether they succeeded."""
 
 
-Advance = bytes | PendingUpdate | ChunkedResponse | Authenticating | Refused | Closed | None
+AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
+"""A whole response; one that was built in chunks is not copied once more."""
+
+Advance = (
+    bytes
+    | PendingUpdate
+    | PendingDecoding
+    | ChunkedResponse
+    | Authenticating
+    | Refused
+    | Closed
+    | None
+)

@@ -248,7 +248,11 @@ class ConnectionCache:
         return SideEffects(version, allowed, denied, tuple(recorded or ()))
 
     def put(
-        self, frame: bytes, response: bytes, answered: tuple[int, int], effects: SideEffects
+        self,
+        frame: bytes,
+        response: bytes | bytearray,
+        answered: tuple[int, int],
+        effects: SideEffects,
     ) -> None:
         """Keep a response, unless it is too large or another version is served by now."""
         limits = self._cache.limits
@@ -265,7 +269,7 @@ class ConnectionCache:
         if not _is_same(version, client.version):
             client.clear()
             client.version = version
-        entry = CacheEntry(response[:4], response[8:], answered, effects)
+        entry = CacheEntry(bytes(response[:4]), bytes(response[8:]), answered, effects)
         self._cache.put(client, request_of(frame), entry)
 
     def _take_entries(self) -> ClientEntries:

@@ -66,7 +66,7 @@ _UNCHANGED = "The ACLs are as they were"
 _CREATED = AclCreateResult()
 
 _MANY = 1_000
-"""How many results are made in a third of a millisecond."""
+"""How many bindings are checked in half a millisecond, or results made in a third of one."""
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _LITERAL = PatternType.LITERAL
@@ -319,7 +319,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
-        refusals = list(map(check_new, bindings))
+        refusals = await _refusals(check_new, bindings)
         accepted = bindings
         if any(refusals):
             accepted = [each for each, no in zip(bindings, refusals, strict=True) if no is None]
@@ -356,7 +356,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """
         if not self._ready or self._closed:
             return [AclDeleteResult(_not_active())] * len(filters)
-        refusals = list(map(check_filter, filters))
+        refusals = await _refusals(check_filter, filters)
         accepted = filters
         if any(refusals):
             accepted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
@@ -457,6 +457,18 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
 def _not_literal(pattern_type: PatternType) -> ValueError:
     return ValueError(f"Only literal resources are supported. Got: {pattern_type.name}")
+
+
+async def _refusals(
+    check: Callable[[T], ApiError | None], items: Sequence[T]
+) -> list[ApiError | None]:
+    """Check many items, in slices."""
+    refusals: list[ApiError | None] = []
+    for at in range(0, len(items), _MANY):
+        refusals += map(check, items[at : at + _MANY])
+        if len(refusals) < len(items):
+            await asyncio.sleep(0)
+    return refusals
 
 
 def _not_active() -> ApiError:

@@ -20,6 +20,7 @@ Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,19 @@ if TYPE_CHECKING:
     from doorkeeper.node import Node, Services
     from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.results import Results
+    from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(30)
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _CLUSTER = ResourceType.CLUSTER
 _CREATED = AclCreationResult(error_message="")
+
+_MANY = 2048
+"""From so many rows on they are taken in slices."""
+
+_SLICE = 1024
+"""Rows that take a millisecond."""
 
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
@@ -56,6 +64,10 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    if len(request.creations) > _MANY:
+        refused: list[ApiError | None] = []
+        create = partial(_create_many, context.authorizable, request.creations, refused)
+        return Update(ACL_UPDATE, len(request.creations), create, partial(_respond, refused))
     bindings = list(map(binding_of, request.creations))
     refusals = list(map(_refusal_of, bindings))
     if any(refusals):
@@ -71,6 +83,23 @@ def _create(
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
     return authorizer.create(context, bindings, services.update_timeout_s)
+
+
+async def _create_many(
+    context: AuthorizableRequestContext,
+    creations: Sequence[AclCreation],
+    refusals: list[ApiError | None],
+    services: Services,
+) -> Results:
+    """Do the same in slices, between which other clients are served; fill ``refusals``."""
+    bindings: list[AclBinding] = []
+    for at in range(0, len(creations), _SLICE):
+        made = list(map(binding_of, creations[at : at + _SLICE]))
+        refused = list(map(_refusal_of, made))
+        refusals += refused
+        bindings += [each for each, refusal in zip(made, refused, strict=True) if refusal is None]
+        await asyncio.sleep(0)
+    return await _create(context, bindings, services)
 
 
 def _respond(

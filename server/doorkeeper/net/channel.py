@@ -5,6 +5,7 @@ waits. Before a client has authenticated, each of its frames waits in the ``Fair
 connection is held, and not read from once it has bytes that wait, while
 
     an update is in flight          its answer comes before the next request's
+    a large request is decoded      as an update
     a chunked response is built     as an update
     a mechanism verifies a token    as an update
     its peer does not take answers  the write buffer is not empty
@@ -22,7 +23,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaiting import as_future
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import Authenticating, ChunkedResponse, Closed, PendingUpdate, Refused
+from doorkeeper.exchange import (
+    Authenticating,
+    ChunkedResponse,
+    Closed,
+    PendingDecoding,
+    PendingUpdate,
+    Refused,
+)
 from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_failures, log_notes, log_refusal
 from doorkeeper.net.context import Accepted
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import Step
     from doorkeeper.connection import Connection
-    from doorkeeper.exchange import Advance
+    from doorkeeper.exchange import Advance, Decoded
     from doorkeeper.net.chunked_responses import ResponseBuild
     from doorkeeper.net.context import ServerContext
     from doorkeeper.net.fair_queue import QueuedWork
@@ -74,6 +82,7 @@ class Channel(Accepted):
         "_clock",
         "_connection",
         "_counted",
+        "_decoding",
         "_delayed",
         "_draining",
         "_end",
@@ -105,6 +114,7 @@ class Channel(Accepted):
         self._pending: PendingUpdate | None = None
         self._authenticating: asyncio.Future[Step] | None = None
         self._building: ResponseBuild | None = None
+        self._decoding: asyncio.Future[Decoded] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._in_turn: asyncio.Handle | QueuedWork | None = None
         self._end: Closed | Refused | None = None
@@ -199,8 +209,9 @@ class Channel(Accepted):
         self._calm = False
         self._transport = None
         self._pending = None
-        begun = (self._authenticating, self._delayed, self._in_turn, self._building)
-        self._authenticating = self._delayed = self._in_turn = self._building = None
+        begun = (self._authenticating, self._delayed, self._in_turn, self._building, self._decoding)
+        self._authenticating = self._delayed = self._in_turn = None
+        self._building = self._decoding = None
         for each in begun:
             if each is not None:
                 each.cancel()
@@ -241,6 +252,7 @@ class Channel(Accepted):
             or self._pending is not None
             or self._authenticating is not None
             or self._building is not None
+            or self._decoding is not None
             or self._end is not None
         )
 
@@ -320,6 +332,9 @@ class Channel(Accepted):
             on_built = partial(self._built, result, began_s)
             finish = result.response.rows.finish_builds
             self._building = self._server.chunked_responses.build(result.body, on_built, finish)
+        elif isinstance(result, PendingDecoding):
+            self._decoding = self._server.loop.run_in_executor(None, result.decode)
+            self._decoding.add_done_callback(partial(self._decoded, result, began_s))
         elif isinstance(result, Authenticating):
             step = self._authenticating = as_future(result.step, self._server.loop)
             step.add_done_callback(partial(self._verified, result, began_s))
@@ -460,11 +475,29 @@ class Channel(Accepted):
         result = self._connection.authenticated(pending, _step_of(done), self._clock())
         self._resume(None if result is None else self._take(result, began_s), began_s)
 
-    def _built(self, chunked: ChunkedResponse, began_s: float, body: bytes | Exception) -> None:
+    def _decoded(
+        self, pending: PendingDecoding, began_s: float, done: asyncio.Future[Decoded]
+    ) -> None:
+        """Handle a request that was decoded in a thread, and go on with those behind it."""
+        if self._decoding is not done:
+            # The client has left.
+            if not done.cancelled():
+                done.exception()
+            return
+        self._decoding = None
+        error = done.exception()
+        decoded = done.result() if error is None else cast("Exception", error)
+        result = self._connection.decoded(pending, decoded)
+        self._resume(None if result is None else self._take(result, began_s), began_s)
+
+    def _built(self, chunked: ChunkedResponse, began_s: float, body: bytearray | Exception) -> None:
         """Answer with a body that was built in chunks, and go on with the requests behind it."""
         self._building = None
-        answer = self._answer_of(self._connection.complete_chunked(chunked, body))
-        self._resume(answer, began_s)
+        answer = self._connection.complete_chunked(chunked, body)
+        if isinstance(answer, Closed):
+            self._resume(self._answer_of(answer), began_s)
+        else:
+            self._resume(answer, began_s)
 
     def _answer_of(self, result: bytes | Closed) -> bytes | None:
         if isinstance(result, Closed):
@@ -472,7 +505,9 @@ class Channel(Accepted):
             return None
         return result
 
-    def _resume(self, answer: bytes | None, began_s: float, waited: Waited | None = None) -> None:
+    def _resume(
+        self, answer: bytes | bytearray | None, began_s: float, waited: Waited | None = None
+    ) -> None:
         """Count and write the answer that was waited for, and go on with the requests behind it."""
         if self._requests is not None:
             self._count_answered(began_s, waited)
@@ -482,7 +517,7 @@ class Channel(Accepted):
             self._write(answer)
         self._work(self._clock())
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | bytearray) -> None:
         transport = self._transport
         if transport is None:
             return

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.pieces import Pieces
 
-    OnBuilt = Callable[[bytes | Exception], None]
-    Leftover = Callable[[], Pieces[bytes]]
+    OnBuilt = Callable[[bytearray | Exception], None]
+    Leftover = Callable[[], Pieces[bytearray]]
 
 SLICE_S: Final = 0.001
 """How long one slice may keep the event loop; a small request takes some ten microseconds."""
@@ -30,10 +30,10 @@ class ResponseBuild:
     __slots__ = ("_leftover", "_on_built", "_pieces")
 
     def __init__(
-        self, pieces: Pieces[bytes], on_built: OnBuilt, leftover: Leftover | None = None
+        self, pieces: Pieces[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> None:
         """Wait for the turn."""
-        self._pieces: Pieces[bytes] | None = pieces
+        self._pieces: Pieces[bytearray] | None = pieces
         self._on_built: OnBuilt | None = on_built
         self._leftover = leftover
 
@@ -49,7 +49,7 @@ class ResponseBuild:
         """Build the next chunk; return whether there are more. The last one calls ``on_built``."""
         if self._pieces is None:
             return False
-        built: bytes | Exception
+        built: bytearray | Exception
         try:
             next(self._pieces)
         except StopIteration as end:
@@ -81,7 +81,7 @@ class ChunkedResponses:
         self._next: asyncio.Handle | None = None
 
     def build(
-        self, pieces: Pieces[bytes], on_built: OnBuilt, leftover: Leftover | None = None
+        self, pieces: Pieces[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> ResponseBuild:
         """Queue a response; ``on_built`` is called once, with its body or an error.
 

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
     from doorkeeper.api import Api
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
-    from doorkeeper.connection import Body
     from doorkeeper.errors import ApiError
-    from doorkeeper.exchange import Advance, ChunkedResponse, Peer, PendingUpdate
+    from doorkeeper.exchange import (
+        Advance,
+        Body,
+        ChunkedResponse,
+        Decoded,
+        Peer,
+        PendingUpdate,
+    )
     from doorkeeper.session import Action
     from doorkeeper.testing.faults import Faults
     from doorkeeper_wire.headers import RequestHeader
@@ -67,13 +73,18 @@ class FaultyConnection(Connection):
         answer = super().complete(pending, values, error)
         return DROPPED if error is None and self._loses(pending.header) else answer
 
-    def complete_chunked(self, chunked: ChunkedResponse, body: bytes | Exception) -> bytes | Closed:
+    def complete_chunked(
+        self, chunked: ChunkedResponse, answer: bytearray | Exception
+    ) -> bytes | bytearray | Closed:
         """Answer with a body that was built in chunks, unless the answer is to be lost."""
-        answer = super().complete_chunked(chunked, body)
-        return DROPPED if self._loses(chunked.header) else answer
+        completed = super().complete_chunked(chunked, answer)
+        return DROPPED if self._loses(chunked.header) else completed
 
-    def _serve(self, header: RequestHeader, body: Body) -> Advance:
+    def _serve(self, header: RequestHeader, body: Body, decoded: Decoded | None = None) -> Advance:
         serve = super()._serve
+        if decoded is not None:
+            result = serve(header, body, decoded)
+            return DROPPED if isinstance(result, bytes) and self._loses(header) else result
 
         def proceed(_now_s: float) -> Advance:
             return self._unless_dropped(header, lambda: serve(header, body))

@@ -20,11 +20,11 @@ class World:
         self._now_s = 0.0
         self._turns_each = turns_each
         self.answers = ChunkedResponses(asyncio.get_running_loop(), lambda: self._now_s)
-        self.made: list[tuple[str, bytes | Exception]] = []
+        self.made: list[tuple[str, bytearray | Exception]] = []
         self.stepped: list[str] = []
         self.closed: list[str] = []
 
-    def pieces(self, name: str, count: int) -> Pieces[bytes]:
+    def pieces(self, name: str, count: int) -> Pieces[bytearray]:
         try:
             for _ in range(count):
                 self._now_s += self._turns_each * SLICE_S
@@ -35,7 +35,7 @@ class World:
             raise
         if name == "fails":
             raise ValueError(name)
-        return name.encode()
+        return bytearray(name.encode())
 
     def make(self, name: str, count: int) -> None:
         self.answers.build(self.pieces(name, count), lambda made: self.made.append((name, made)))
@@ -56,7 +56,7 @@ async def test_a_turn_is_bounded() -> None:
     world.make("long", 50)
 
     assert await turns_until(world, 1) >= 50
-    assert world.made == [("long", b"long")]
+    assert world.made == [("long", bytearray(b"long"))]
 
 
 async def test_short_pieces_share_a_turn() -> None:
@@ -125,7 +125,7 @@ async def test_an_error_is_that_answers_own() -> None:
 
     (_, error), behind = world.made
     assert isinstance(error, ValueError)
-    assert behind == ("behind", b"behind")
+    assert behind == ("behind", bytearray(b"behind"))
 
 
 async def test_who_is_told_may_ask_again() -> None:
@@ -135,7 +135,7 @@ async def test_who_is_told_may_ask_again() -> None:
     loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
     world = World(turns_each=1)
 
-    def again(_made: bytes | Exception) -> None:
+    def again(_made: bytearray | Exception) -> None:
         world.make("again", 1)
         raise RuntimeError("the teller fails")
 

@@ -23,16 +23,16 @@ def test_rows_make_an_answer(version: int, acls: int) -> None:
     encoded = [finished(encoder.row(row)) for row in sorted(rows)]
 
     message = DescribeAclsResponse(error_message="", resources=whole)
-    assert encoder.answer(len(rows), encoded) == message.encode(version)
-    assert encoder.answer(len(rows), [b"".join(encoded)]) == message.encode(version)
+    assert finished(encoder.body(len(rows), encoded)) == message.encode(version)
+    assert finished(encoder.body(len(rows), [b"".join(encoded)])) == message.encode(version)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_an_answer_without_rows(version: int) -> None:
     """It is encoded like any other."""
-    assert RowEncoder(version).answer(0, []) == DescribeAclsResponse(error_message="").encode(
-        version
-    )
+    empty = DescribeAclsResponse(error_message="").encode(version)
+
+    assert finished(RowEncoder(version).body(0, [])) == empty
 
 
 def test_it_stops_when_much_has_been_encoded() -> None:

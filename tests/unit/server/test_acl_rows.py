@@ -337,14 +337,14 @@ def test_any_long_question(asked: AclBindingFilter, version: int) -> None:
         assert answer.encode(version) == anew(kept.snapshot, asked, version)
 
 
-def steps_of(work: Pieces[bytes]) -> int:
+def steps_of(work: Pieces[bytearray]) -> int:
     steps = 0
     for _ in work:
         steps += 1
     return steps
 
 
-def described_all(kept: Kept) -> Pieces[bytes]:
+def described_all(kept: Kept) -> Pieces[bytearray]:
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
     return answer.pieces(3)

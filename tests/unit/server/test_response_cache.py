@@ -285,7 +285,7 @@ def test_a_chunked_response_is_cached() -> None:
     world.allowed = world.denied = 0
     again = ask(client, describe("pieces:1000", 2))
 
-    assert isinstance(made, bytes)
+    assert isinstance(made, bytearray)
     assert made[8:] == again[8:]
     assert len(answer(again[4:], DescribeAclsResponse, 3)[1].resources) == 1000
     assert world.cache.hits == 1
