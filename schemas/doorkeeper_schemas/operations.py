@@ -1,5 +1,6 @@
 """Writes `doorkeeper/operations.py` from `schemas/operations.yaml`: what each API needs."""
 
+import json
 from pathlib import Path
 
 import yaml
@@ -19,20 +20,21 @@ class Requirement(NamedTuple):
         operation: Kafka's name of the operation, such as DESCRIBE_CONFIGS.
         resource: Kafka's name of the resource type; CLUSTER is always kafka-cluster.
         when: For which part of the request it is asked.
-        log_if_allowed: Whether the audit log has a line at DEBUG when it is allowed.
-        log_if_denied: Whether the audit log has a line at INFO when it is denied.
         refusal: The error code when it is denied; 0 when the thing is left out without an error,
             or when another requirement decides.
+        log_if_denied: Whether the audit log has a line at INFO when it is denied.
+        log_if_allowed: Whether the audit log has a line at DEBUG when it is allowed.
     """
 
     operation: str
     resource: str
     when: str
-    log_if_allowed: bool
-    log_if_denied: bool
     refusal: int
+    log_if_denied: bool = True
+    log_if_allowed: bool = True
 
 
+# fmt: off
 '''
 OPERATIONS = {
     *("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION"),
@@ -45,7 +47,7 @@ _QUIET: tuple[dict[str, str], ...] = ({}, {"quiet": "denied"})
 
 
 def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
-    """Return the source of the module, not yet formatted.
+    """Return the source of the module: one line for each requirement, which ruff leaves as it is.
 
     Raises:
         SchemaError: naming the file and the entry, or the APIs that are missing.
@@ -56,8 +58,7 @@ def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
             case {"api": str(name), "key": int(key), "needs": list(needs), **rest} if (
                 _is_note(rest) and key not in rows and apis.get(key, ("",))[0] == name
             ):
-                requirements = "".join(_requirement(need, path, name) + ", " for need in needs)
-                rows[key] = f"{key}: ({requirements}), # {name}\n"
+                rows[key] = _entry(key, name, [_requirement(need, path, name) for need in needs])
             case _:
                 raise SchemaError(f"{path}: expected a new api, its key and needs, not {entry}")
     missing = [name for key, (name, _) in apis.items() if key not in rows]
@@ -68,6 +69,15 @@ def operations_source(path: Path, apis: dict[int, tuple[str, int]]) -> str:
         f"{_HEAD}REQUIRED: dict[int, tuple[Requirement, ...]] = {{\n{listed}}}\n"
         '"""What each API needs, by its key; nothing for an API that anybody may call."""\n'
     )
+
+
+def _entry(key: int, name: str, requirements: list[str]) -> str:
+    """Return the lines of an API: one for each requirement, the first with the API's name."""
+    start = f"    {key}: ("
+    rows = f",\n{' ' * len(start)}".join(requirements)
+    end = ",)" if len(requirements) == 1 else ")"
+    first, *others = f"{start}{rows}{end},".split("\n")
+    return "\n".join([f"{first}  # {name}", *others, ""])
 
 
 def _is_note(rest: dict[object, object]) -> bool:
@@ -84,10 +94,9 @@ def _requirement(need: object, path: Path, name: str) -> str:
             "refusal": int(refusal),
             **quiet,
         } if operation in OPERATIONS and resource in RESOURCES and quiet in _QUIET:
-            return (
-                f'Requirement("{operation}", "{resource}", {when!r}, log_if_allowed=True, '
-                f"log_if_denied={not quiet}, refusal={refusal})"
-            )
+            logged = ", log_if_denied=False" if quiet else ""
+            part = json.dumps(when, ensure_ascii=False)
+            return f'Requirement("{operation}", "{resource}", {part}, {refusal}{logged})'
         case _:
             raise SchemaError(
                 f"{path}: {name}: expected operation, resource, when, refusal: {need}"

@@ -11,1047 +11,167 @@ class Requirement(NamedTuple):
         operation: Kafka's name of the operation, such as DESCRIBE_CONFIGS.
         resource: Kafka's name of the resource type; CLUSTER is always kafka-cluster.
         when: For which part of the request it is asked.
-        log_if_allowed: Whether the audit log has a line at DEBUG when it is allowed.
-        log_if_denied: Whether the audit log has a line at INFO when it is denied.
         refusal: The error code when it is denied; 0 when the thing is left out without an error,
             or when another requirement decides.
+        log_if_denied: Whether the audit log has a line at INFO when it is denied.
+        log_if_allowed: Whether the audit log has a line at DEBUG when it is allowed.
     """
 
     operation: str
     resource: str
     when: str
-    log_if_allowed: bool
-    log_if_denied: bool
     refusal: int
+    log_if_denied: bool = True
+    log_if_allowed: bool = True
 
 
+# fmt: off
 REQUIRED: dict[int, tuple[Requirement, ...]] = {
-    0: (
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "a transactional id is given",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "WRITE", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # Produce
-    1: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "the caller is a follower",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "READ",
-            "TOPIC",
-            "the caller is a consumer: for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # Fetch
-    2: (
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # ListOffsets
-    3: (
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic named or given by id",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "all topics are asked for",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-        Requirement(
-            "CREATE",
-            "CLUSTER",
-            "missing topics are to be created",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-        Requirement(
-            "CREATE",
-            "TOPIC",
-            "missing topics are to be created, without CREATE on the cluster: for each",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "CLUSTER",
-            "the authorized operations of the cluster are asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # Metadata
-    4: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # LeaderAndIsr
-    5: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # StopReplica
-    6: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # UpdateMetadata
-    7: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # ControlledShutdown
-    8: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # OffsetCommit
-    9: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic named",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "all topics are asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # OffsetFetch
-    10: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "key type 0: for each key",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TRANSACTIONAL_ID",
-            "key type 1: for each key",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "key type 2: for each key",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # FindCoordinator
-    11: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # JoinGroup
-    12: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # Heartbeat
-    13: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # LeaveGroup
-    14: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # SyncGroup
-    15: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-    ),  # DescribeGroups
-    16: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=False, refusal=0
-        ),
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "without DESCRIBE on the cluster: for each group",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-    ),  # ListGroups
+    0: (Requirement("WRITE", "TRANSACTIONAL_ID", "a transactional id is given", 53),  # Produce
+        Requirement("WRITE", "TOPIC", "for each topic", 29)),
+    1: (Requirement("CLUSTER_ACTION", "CLUSTER", "the caller is a follower", 29),  # Fetch
+        Requirement("READ", "TOPIC", "the caller is a consumer: for each topic", 29)),
+    2: (Requirement("DESCRIBE", "TOPIC", "for each topic", 29),),  # ListOffsets
+    3: (Requirement("DESCRIBE", "TOPIC", "for each topic named or given by id", 29),  # Metadata
+        Requirement("DESCRIBE", "TOPIC", "all topics are asked for", 0, log_if_denied=False),
+        Requirement("CREATE", "CLUSTER", "missing topics are to be created", 0, log_if_denied=False),
+        Requirement("CREATE", "TOPIC", "missing topics are to be created, without CREATE on the cluster: for each", 29),
+        Requirement("DESCRIBE", "CLUSTER", "the authorized operations of the cluster are asked for", 0)),
+    4: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # LeaderAndIsr
+    5: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # StopReplica
+    6: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # UpdateMetadata
+    7: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # ControlledShutdown
+    8: (Requirement("READ", "GROUP", "always", 30),  # OffsetCommit
+        Requirement("READ", "TOPIC", "for each topic", 29)),
+    9: (Requirement("DESCRIBE", "GROUP", "for each group", 30),  # OffsetFetch
+        Requirement("DESCRIBE", "TOPIC", "for each topic named", 29),
+        Requirement("DESCRIBE", "TOPIC", "all topics are asked for", 0)),
+    10: (Requirement("DESCRIBE", "GROUP", "key type 0: for each key", 30),  # FindCoordinator
+         Requirement("DESCRIBE", "TRANSACTIONAL_ID", "key type 1: for each key", 53),
+         Requirement("CLUSTER_ACTION", "CLUSTER", "key type 2: for each key", 31)),
+    11: (Requirement("READ", "GROUP", "always", 30),),  # JoinGroup
+    12: (Requirement("READ", "GROUP", "always", 30),),  # Heartbeat
+    13: (Requirement("READ", "GROUP", "always", 30),),  # LeaveGroup
+    14: (Requirement("READ", "GROUP", "always", 30),),  # SyncGroup
+    15: (Requirement("DESCRIBE", "GROUP", "for each group", 30),),  # DescribeGroups
+    16: (Requirement("DESCRIBE", "CLUSTER", "always", 0, log_if_denied=False),  # ListGroups
+         Requirement("DESCRIBE", "GROUP", "without DESCRIBE on the cluster: for each group", 0, log_if_denied=False)),
     17: (),  # SaslHandshake
     18: (),  # ApiVersions
-    19: (
-        Requirement(
-            "CREATE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=False, refusal=0
-        ),
-        Requirement(
-            "CREATE",
-            "TOPIC",
-            "without CREATE on the cluster: for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "TOPIC",
-            "the settings of a created topic are shown",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=29,
-        ),
-    ),  # CreateTopics
-    20: (
-        Requirement(
-            "DELETE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=False, refusal=0
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "without DELETE on the cluster: for each topic, so that its name may be told",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DELETE",
-            "TOPIC",
-            "without DELETE on the cluster: for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # DeleteTopics
-    21: (
-        Requirement(
-            "DELETE", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # DeleteRecords
-    22: (
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "a transactional id is given",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "TWO_PHASE_COMMIT",
-            "TRANSACTIONAL_ID",
-            "two-phase commit is asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "IDEMPOTENT_WRITE",
-            "CLUSTER",
-            "no transactional id is given",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-        Requirement(
-            "WRITE",
-            "TOPIC",
-            "no transactional id is given, without IDEMPOTENT_WRITE: on any topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # InitProducerId
-    23: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "without CLUSTER_ACTION: for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # OffsetForLeaderEpoch
-    24: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "version 4 and later",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "for each transaction",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "WRITE",
-            "TOPIC",
-            "up to version 3: for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # AddPartitionsToTxn
-    25: (
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # AddOffsetsToTxn
-    26: (
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-    ),  # EndTxn
-    27: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=False, refusal=0
-        ),
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "without ALTER",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # WriteTxnMarkers
-    28: (
-        Requirement(
-            "WRITE",
-            "TRANSACTIONAL_ID",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # TxnOffsetCommit
-    29: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # DescribeAcls
-    30: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # CreateAcls
-    31: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # DeleteAcls
-    32: (
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "CLUSTER",
-            "for a broker, its loggers or client metrics",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "TOPIC",
-            "for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-    ),  # DescribeConfigs
-    33: (
-        Requirement(
-            "ALTER_CONFIGS",
-            "CLUSTER",
-            "for a broker, its loggers or client metrics",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-        Requirement(
-            "ALTER_CONFIGS",
-            "TOPIC",
-            "for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "ALTER_CONFIGS",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-    ),  # AlterConfigs
-    34: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # AlterReplicaLogDirs
-    35: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # DescribeLogDirs
+    19: (Requirement("CREATE", "CLUSTER", "always", 0, log_if_denied=False),  # CreateTopics
+         Requirement("CREATE", "TOPIC", "without CREATE on the cluster: for each topic", 29),
+         Requirement("DESCRIBE_CONFIGS", "TOPIC", "the settings of a created topic are shown", 29, log_if_denied=False)),
+    20: (Requirement("DELETE", "CLUSTER", "always", 0, log_if_denied=False),  # DeleteTopics
+         Requirement("DESCRIBE", "TOPIC", "without DELETE on the cluster: for each topic, so that its name may be told", 29),
+         Requirement("DELETE", "TOPIC", "without DELETE on the cluster: for each topic", 29)),
+    21: (Requirement("DELETE", "TOPIC", "for each topic", 29),),  # DeleteRecords
+    22: (Requirement("WRITE", "TRANSACTIONAL_ID", "a transactional id is given", 53),  # InitProducerId
+         Requirement("TWO_PHASE_COMMIT", "TRANSACTIONAL_ID", "two-phase commit is asked for", 53),
+         Requirement("IDEMPOTENT_WRITE", "CLUSTER", "no transactional id is given", 0, log_if_denied=False),
+         Requirement("WRITE", "TOPIC", "no transactional id is given, without IDEMPOTENT_WRITE: on any topic", 31)),
+    23: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 0, log_if_denied=False),  # OffsetForLeaderEpoch
+         Requirement("DESCRIBE", "TOPIC", "without CLUSTER_ACTION: for each topic", 29)),
+    24: (Requirement("CLUSTER_ACTION", "CLUSTER", "version 4 and later", 31),  # AddPartitionsToTxn
+         Requirement("WRITE", "TRANSACTIONAL_ID", "for each transaction", 53),
+         Requirement("WRITE", "TOPIC", "up to version 3: for each topic", 29)),
+    25: (Requirement("WRITE", "TRANSACTIONAL_ID", "always", 53),  # AddOffsetsToTxn
+         Requirement("READ", "GROUP", "always", 30)),
+    26: (Requirement("WRITE", "TRANSACTIONAL_ID", "always", 53),),  # EndTxn
+    27: (Requirement("ALTER", "CLUSTER", "always", 0, log_if_denied=False),  # WriteTxnMarkers
+         Requirement("CLUSTER_ACTION", "CLUSTER", "without ALTER", 31)),
+    28: (Requirement("WRITE", "TRANSACTIONAL_ID", "always", 53),  # TxnOffsetCommit
+         Requirement("READ", "GROUP", "always", 30),
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    29: (Requirement("DESCRIBE", "CLUSTER", "always", 31),),  # DescribeAcls
+    30: (Requirement("ALTER", "CLUSTER", "always", 31),),  # CreateAcls
+    31: (Requirement("ALTER", "CLUSTER", "always", 31),),  # DeleteAcls
+    32: (Requirement("DESCRIBE_CONFIGS", "CLUSTER", "for a broker, its loggers or client metrics", 31),  # DescribeConfigs
+         Requirement("DESCRIBE_CONFIGS", "TOPIC", "for each topic", 29),
+         Requirement("DESCRIBE_CONFIGS", "GROUP", "for each group", 30)),
+    33: (Requirement("ALTER_CONFIGS", "CLUSTER", "for a broker, its loggers or client metrics", 31),  # AlterConfigs
+         Requirement("ALTER_CONFIGS", "TOPIC", "for each topic", 29),
+         Requirement("ALTER_CONFIGS", "GROUP", "for each group", 30)),
+    34: (Requirement("ALTER", "CLUSTER", "always", 31),),  # AlterReplicaLogDirs
+    35: (Requirement("DESCRIBE", "CLUSTER", "always", 31),),  # DescribeLogDirs
     36: (),  # SaslAuthenticate
-    37: (
-        Requirement(
-            "ALTER", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # CreatePartitions
-    38: (
-        Requirement(
-            "CREATE_TOKENS",
-            "USER",
-            "the token is for somebody else",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=65,
-        ),
-    ),  # CreateDelegationToken
+    37: (Requirement("ALTER", "TOPIC", "for each topic", 29),),  # CreatePartitions
+    38: (Requirement("CREATE_TOKENS", "USER", "the token is for somebody else", 65),),  # CreateDelegationToken
     39: (),  # RenewDelegationToken
     40: (),  # ExpireDelegationToken
-    41: (
-        Requirement(
-            "DESCRIBE",
-            "DELEGATION_TOKEN",
-            "for each token of somebody else",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-        Requirement(
-            "DESCRIBE_TOKENS",
-            "USER",
-            "without DESCRIBE on the token: for its owner",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # DescribeDelegationToken
-    42: (
-        Requirement(
-            "DELETE", "GROUP", "for each group", log_if_allowed=True, log_if_denied=True, refusal=30
-        ),
-    ),  # DeleteGroups
-    43: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # ElectLeaders
-    44: (
-        Requirement(
-            "ALTER_CONFIGS",
-            "CLUSTER",
-            "for a broker, its loggers or client metrics",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-        Requirement(
-            "ALTER_CONFIGS",
-            "TOPIC",
-            "for each topic",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "ALTER_CONFIGS",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-    ),  # IncrementalAlterConfigs
-    45: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # AlterPartitionReassignments
-    46: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # ListPartitionReassignments
-    47: (
-        Requirement(
-            "DELETE", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30
-        ),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # OffsetDelete
-    48: (
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # DescribeClientQuotas
-    49: (
-        Requirement(
-            "ALTER_CONFIGS",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # AlterClientQuotas
-    50: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # DescribeUserScramCredentials
-    51: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # AlterUserScramCredentials
-    52: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # Vote
-    53: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # BeginQuorumEpoch
-    54: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # EndQuorumEpoch
-    55: (
-        Requirement(
-            "DESCRIBE", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # DescribeQuorum
-    56: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # AlterPartition
-    57: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # UpdateFeatures
-    58: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # Envelope
-    59: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # FetchSnapshot
-    60: (
-        Requirement(
-            "ALTER",
-            "CLUSTER",
-            "on a controller's listener",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "CLUSTER",
-            "the authorized operations of the cluster are asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # DescribeCluster
-    61: (
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # DescribeProducers
-    62: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # BrokerRegistration
-    63: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # BrokerHeartbeat
-    64: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # UnregisterBroker
-    65: (
-        Requirement(
-            "DESCRIBE",
-            "TRANSACTIONAL_ID",
-            "for each transaction",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=53,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic of a transaction",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # DescribeTransactions
-    66: (
-        Requirement(
-            "DESCRIBE",
-            "TRANSACTIONAL_ID",
-            "for each transaction",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # ListTransactions
-    67: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # AllocateProducerIds
-    68: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic subscribed to by name",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # ConsumerGroupHeartbeat
-    69: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic of a group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # ConsumerGroupDescribe
-    70: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # ControllerRegistration
+    41: (Requirement("DESCRIBE", "DELEGATION_TOKEN", "for each token of somebody else", 0),  # DescribeDelegationToken
+         Requirement("DESCRIBE_TOKENS", "USER", "without DESCRIBE on the token: for its owner", 0)),
+    42: (Requirement("DELETE", "GROUP", "for each group", 30),),  # DeleteGroups
+    43: (Requirement("ALTER", "CLUSTER", "always", 31),),  # ElectLeaders
+    44: (Requirement("ALTER_CONFIGS", "CLUSTER", "for a broker, its loggers or client metrics", 31),  # IncrementalAlterConfigs
+         Requirement("ALTER_CONFIGS", "TOPIC", "for each topic", 29),
+         Requirement("ALTER_CONFIGS", "GROUP", "for each group", 30)),
+    45: (Requirement("ALTER", "CLUSTER", "always", 31),),  # AlterPartitionReassignments
+    46: (Requirement("DESCRIBE", "CLUSTER", "always", 31),),  # ListPartitionReassignments
+    47: (Requirement("DELETE", "GROUP", "always", 30),  # OffsetDelete
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    48: (Requirement("DESCRIBE_CONFIGS", "CLUSTER", "always", 31),),  # DescribeClientQuotas
+    49: (Requirement("ALTER_CONFIGS", "CLUSTER", "always", 31),),  # AlterClientQuotas
+    50: (Requirement("DESCRIBE", "CLUSTER", "always", 31),),  # DescribeUserScramCredentials
+    51: (Requirement("ALTER", "CLUSTER", "always", 31),),  # AlterUserScramCredentials
+    52: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # Vote
+    53: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # BeginQuorumEpoch
+    54: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # EndQuorumEpoch
+    55: (Requirement("DESCRIBE", "CLUSTER", "always", 31),),  # DescribeQuorum
+    56: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # AlterPartition
+    57: (Requirement("ALTER", "CLUSTER", "always", 31),),  # UpdateFeatures
+    58: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # Envelope
+    59: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # FetchSnapshot
+    60: (Requirement("ALTER", "CLUSTER", "on a controller's listener", 31),  # DescribeCluster
+         Requirement("DESCRIBE", "CLUSTER", "the authorized operations of the cluster are asked for", 0)),
+    61: (Requirement("READ", "TOPIC", "for each topic", 29),),  # DescribeProducers
+    62: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # BrokerRegistration
+    63: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # BrokerHeartbeat
+    64: (Requirement("ALTER", "CLUSTER", "always", 31),),  # UnregisterBroker
+    65: (Requirement("DESCRIBE", "TRANSACTIONAL_ID", "for each transaction", 53),  # DescribeTransactions
+         Requirement("DESCRIBE", "TOPIC", "for each topic of a transaction", 0)),
+    66: (Requirement("DESCRIBE", "TRANSACTIONAL_ID", "for each transaction", 0),),  # ListTransactions
+    67: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # AllocateProducerIds
+    68: (Requirement("READ", "GROUP", "always", 30),  # ConsumerGroupHeartbeat
+         Requirement("DESCRIBE", "TOPIC", "for each topic subscribed to by name", 29)),
+    69: (Requirement("DESCRIBE", "GROUP", "for each group", 30),  # ConsumerGroupDescribe
+         Requirement("DESCRIBE", "TOPIC", "for each topic of a group", 29)),
+    70: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # ControllerRegistration
     71: (),  # GetTelemetrySubscriptions
     72: (),  # PushTelemetry
-    73: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # AssignReplicasToDirs
-    74: (
-        Requirement(
-            "DESCRIBE_CONFIGS",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # ListConfigResources
-    75: (
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic named",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "all topics are asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # DescribeTopicPartitions
-    76: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic subscribed to",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # ShareGroupHeartbeat
-    77: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic of a group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # ShareGroupDescribe
-    78: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # ShareFetch
-    79: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # ShareAcknowledge
-    80: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # AddRaftVoter
-    81: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # RemoveRaftVoter
-    82: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # UpdateRaftVoter
-    83: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # InitializeShareGroupState
-    84: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # ReadShareGroupState
-    85: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # WriteShareGroupState
-    86: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # DeleteShareGroupState
-    87: (
-        Requirement(
-            "CLUSTER_ACTION",
-            "CLUSTER",
-            "always",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=31,
-        ),
-    ),  # ReadShareGroupStateSummary
-    88: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic of the topology",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "CREATE",
-            "CLUSTER",
-            "internal topics are to be created",
-            log_if_allowed=True,
-            log_if_denied=False,
-            refusal=0,
-        ),
-        Requirement(
-            "CREATE",
-            "TOPIC",
-            "internal topics are to be created, without CREATE on the cluster: for each",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # StreamsGroupHeartbeat
-    89: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic of a group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-    ),  # StreamsGroupDescribe
-    90: (
-        Requirement(
-            "DESCRIBE",
-            "GROUP",
-            "for each group",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=30,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "for each topic named",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=29,
-        ),
-        Requirement(
-            "DESCRIBE",
-            "TOPIC",
-            "all topics are asked for",
-            log_if_allowed=True,
-            log_if_denied=True,
-            refusal=0,
-        ),
-    ),  # DescribeShareGroupOffsets
-    91: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # AlterShareGroupOffsets
-    92: (
-        Requirement(
-            "DELETE", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30
-        ),
-        Requirement(
-            "READ", "TOPIC", "for each topic", log_if_allowed=True, log_if_denied=True, refusal=29
-        ),
-    ),  # DeleteShareGroupOffsets
-    93: (
-        Requirement("READ", "GROUP", "always", log_if_allowed=True, log_if_denied=True, refusal=30),
-    ),  # StreamsGroupTopologyDescriptionUpdate
-    94: (
-        Requirement(
-            "ALTER", "CLUSTER", "always", log_if_allowed=True, log_if_denied=True, refusal=31
-        ),
-    ),  # UnregisterController
+    73: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # AssignReplicasToDirs
+    74: (Requirement("DESCRIBE_CONFIGS", "CLUSTER", "always", 31),),  # ListConfigResources
+    75: (Requirement("DESCRIBE", "TOPIC", "for each topic named", 29),  # DescribeTopicPartitions
+         Requirement("DESCRIBE", "TOPIC", "all topics are asked for", 0)),
+    76: (Requirement("READ", "GROUP", "always", 30),  # ShareGroupHeartbeat
+         Requirement("DESCRIBE", "TOPIC", "for each topic subscribed to", 29)),
+    77: (Requirement("DESCRIBE", "GROUP", "for each group", 30),  # ShareGroupDescribe
+         Requirement("DESCRIBE", "TOPIC", "for each topic of a group", 29)),
+    78: (Requirement("READ", "GROUP", "always", 30),  # ShareFetch
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    79: (Requirement("READ", "GROUP", "always", 30),  # ShareAcknowledge
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    80: (Requirement("ALTER", "CLUSTER", "always", 31),),  # AddRaftVoter
+    81: (Requirement("ALTER", "CLUSTER", "always", 31),),  # RemoveRaftVoter
+    82: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # UpdateRaftVoter
+    83: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # InitializeShareGroupState
+    84: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # ReadShareGroupState
+    85: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # WriteShareGroupState
+    86: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # DeleteShareGroupState
+    87: (Requirement("CLUSTER_ACTION", "CLUSTER", "always", 31),),  # ReadShareGroupStateSummary
+    88: (Requirement("READ", "GROUP", "always", 30),  # StreamsGroupHeartbeat
+         Requirement("DESCRIBE", "TOPIC", "for each topic of the topology", 29),
+         Requirement("CREATE", "CLUSTER", "internal topics are to be created", 0, log_if_denied=False),
+         Requirement("CREATE", "TOPIC", "internal topics are to be created, without CREATE on the cluster: for each", 0)),
+    89: (Requirement("DESCRIBE", "GROUP", "for each group", 30),  # StreamsGroupDescribe
+         Requirement("DESCRIBE", "TOPIC", "for each topic of a group", 29)),
+    90: (Requirement("DESCRIBE", "GROUP", "for each group", 30),  # DescribeShareGroupOffsets
+         Requirement("DESCRIBE", "TOPIC", "for each topic named", 29),
+         Requirement("DESCRIBE", "TOPIC", "all topics are asked for", 0)),
+    91: (Requirement("READ", "GROUP", "always", 30),  # AlterShareGroupOffsets
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    92: (Requirement("DELETE", "GROUP", "always", 30),  # DeleteShareGroupOffsets
+         Requirement("READ", "TOPIC", "for each topic", 29)),
+    93: (Requirement("READ", "GROUP", "always", 30),),  # StreamsGroupTopologyDescriptionUpdate
+    94: (Requirement("ALTER", "CLUSTER", "always", 31),),  # UnregisterController
 }
 """What each API needs, by its key; nothing for an API that anybody may call."""
