@@ -59,7 +59,7 @@ class _Texts(dict[str | None, bytes]):
     def __init__(self, length: Callable[[int], bytes], null: bytes | None) -> None:
         super().__init__()
         self._length = length
-        self._kept = {} if null is None else {None: null}
+        self._kept: dict[str | None, bytes] = {} if null is None else {None: null}
         self.update(self._kept)
 
     def __missing__(self, value: str | None) -> bytes:
