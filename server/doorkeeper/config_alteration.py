@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs share: judging a resource before it is changed.
+"""What AlterConfigs and IncrementalAlterConfigs share: all but what they ask for a resource.
 
 A request's resources are judged in order: one that occurs twice, keys that occur twice, nulls, the
 type, whose keys they are and what they would become; then who asks.
@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.broker_configs import OurRefusal, altered
 from doorkeeper.config_operations import ConfigOperation
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.node import AlteredResource
-from doorkeeper.permissions import is_allowed
+from doorkeeper.node import AlteredResource, Update
+from doorkeeper.permissions import is_allowed, needs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from doorkeeper.node import Node
+    from doorkeeper.node import Node, Outcome, Response, Services
     from doorkeeper.permissions import Need
     from doorkeeper.request_context import RequestContext
+    from doorkeeper.results import Results
+
+_Response = TypeVar("_Response")
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
@@ -59,16 +63,73 @@ Judged = AlteredResource | ApiError
 """What may be changed, or why it may not."""
 
 
-def judge(
+def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
+    """Return what an API needs for each type of resource that it knows."""
+    on_cluster, on_topic, on_group = needs(api_key)
+    return {each: {TOPIC: on_topic, GROUP: on_group}.get(each, on_cluster) for each in types}
+
+
+def alter(
     resources: Sequence[tuple[Resource, AlteredResource]],
-    needs: Mapping[int, Need],
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+    respond: Callable[[Iterable[tuple[Resource, BaseException | None]]], Response],
+    *,
+    validate_only: bool,
+) -> Outcome:
+    """Check each resource, which stands beside what is asked for it; alter those that pass.
+
+    ``needed`` is what each type of resource needs. ``respond`` makes the response of the API.
+    """
+    judged = list(_judge(resources, needed, context, node))
+
+    def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
+        asked = (resource for resource, _ in resources)
+        return respond(zip(asked, in_order(judged, errors), strict=True))
+
+    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
+    if not changed:
+        return respond_in_order(())
+    return Update("configs", 1, partial(_apply, context, changed, validate_only), respond_in_order)
+
+
+def respond(
+    response: Callable[..., _Response],
+    row: Callable[..., object],
+    answers: Iterable[tuple[Resource, BaseException | None]],
+) -> _Response:
+    """Return a response, of the classes of an API, with a row for each resource."""
+    rows = []
+    for resource, error in answers:
+        code, text = told(error)
+        rows.append(
+            row(
+                error_code=code,
+                error_message=text,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return response(responses=tuple(rows))
+
+
+async def _apply(
+    context: RequestContext,
+    resources: Sequence[AlteredResource],
+    validate_only: bool,  # noqa: FBT001 - an argument of a partial
+    services: Services,
+) -> Results:
+    return await services.alter_configs(resources, context, validate_only=validate_only)
+
+
+def _judge(
+    resources: Sequence[tuple[Resource, AlteredResource]],
+    needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
 ) -> Iterator[Judged]:
-    """Yield what becomes of each resource, which stands beside what is asked for it.
-
-    ``needs`` are what each kind of resource needs.
-    """
+    """Yield what becomes of each resource, which stands beside what is asked for it."""
     counts = Counter((each.resource_type, each.resource_name) for each, _ in resources)
     for resource, wanted in resources:
         try:
@@ -76,8 +137,8 @@ def judge(
                 text = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
             _check_wanted(wanted)
-            _check_broker(wanted, resource, needs, context, node)
-            _check_allowed(resource, needs, context, node)
+            _check_broker(wanted, resource, needed, context, node)
+            _check_allowed(resource, needed, context, node)
         except ApiError as error:
             yield error
         else:
@@ -101,13 +162,13 @@ def _check_wanted(wanted: AlteredResource) -> None:
 def _check_broker(
     wanted: AlteredResource,
     resource: Resource,
-    needs: Mapping[int, Need],
+    needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
 ) -> None:
     """Check whose keys they are, and what they would become."""
     name, kind = resource.resource_name, resource.resource_type
-    if kind not in needs:
+    if kind not in needed:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
     if kind == BROKER:
         if name:
@@ -117,7 +178,7 @@ def _check_broker(
             altered(given, wanted.alterations, of_cluster=not name)
         except OurRefusal:
             # A broker judges keys before it asks who may; where it has no fault to find, it asks.
-            _check_allowed(resource, needs, context, node)
+            _check_allowed(resource, needed, context, node)
             raise
 
 
@@ -130,10 +191,10 @@ def _check_node_id(name: str, node: Node, unexpected: str) -> None:
 
 
 def _check_allowed(
-    resource: Resource, needs: Mapping[int, Need], context: RequestContext, node: Node
+    resource: Resource, needed: Mapping[int, Need], context: RequestContext, node: Node
 ) -> None:
     kind = resource.resource_type
-    need = needs[kind]
+    need = needed[kind]
     name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
     if not is_allowed(node, context, need, name):
         text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]

@@ -18,13 +18,12 @@ from doorkeeper.config_alteration import (
     CLIENT_METRICS,
     GROUP,
     TOPIC,
-    in_order,
-    judge,
-    told,
+    alter,
+    needs_by_type,
+    respond,
 )
 from doorkeeper.config_operations import ConfigOperation
-from doorkeeper.node import Alteration, AlteredResource, Update
-from doorkeeper.permissions import Need, needs
+from doorkeeper.node import Alteration, AlteredResource
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -33,53 +32,19 @@ from doorkeeper_wire.messages.alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from doorkeeper.config_alteration import Judged
-    from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
 
-_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(33)
+_NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)
 
-_NEEDS: Mapping[int, Need] = {
-    TOPIC: _ON_TOPIC,
-    BROKER: _ON_CLUSTER,
-    CLIENT_METRICS: _ON_CLUSTER,
-    GROUP: _ON_GROUP,
-}
+_respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
     """Check each resource; alter those that pass."""
-    resources = request.resources
-    judged = list(judge([(each, _wanted(each)) for each in resources], _NEEDS, context, node))
-
-    respond = partial(_respond, resources, judged)
-    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
-    if not changed:
-        return respond(())
-    apply = partial(_alter, context, changed, request.validate_only)
-    return Update("configs", 1, apply, respond)
-
-
-async def _alter(
-    context: RequestContext,
-    resources: Sequence[AlteredResource],
-    validate_only: bool,  # noqa: FBT001 - an argument of a partial
-    services: Services,
-) -> Results:
-    return await services.alter_configs(resources, context, validate_only=validate_only)
-
-
-def _respond(
-    resources: Sequence[AlterConfigsResource],
-    judged: Sequence[Judged],
-    errors: Sequence[ApiError | None],
-) -> AlterConfigsResponse:
-    rows = zip(resources, in_order(judged, errors), strict=True)
-    return AlterConfigsResponse(responses=tuple(_row(resource, error) for resource, error in rows))
+    resources = [(each, _wanted(each)) for each in request.resources]
+    only = request.validate_only
+    return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
 
 
 def _wanted(resource: AlterConfigsResource) -> AlteredResource:
@@ -91,27 +56,13 @@ def _wanted(resource: AlterConfigsResource) -> AlteredResource:
     )
 
 
-def _row(
-    resource: AlterConfigsResource, error: BaseException | None
-) -> AlterConfigsResourceResponse:
-    code, text = told(error)
-    return AlterConfigsResourceResponse(
-        error_code=code,
-        error_message=text,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
-
-
 def refuse(
     request: AlterConfigsRequest,
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> AlterConfigsResponse:
     """Answer the same error for every resource."""
-    return AlterConfigsResponse(
-        responses=tuple(_row(resource, error) for resource in request.resources)
-    )
+    return _respond((resource, error) for resource in request.resources)
 
 
 API = Api(

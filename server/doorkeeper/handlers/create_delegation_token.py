@@ -24,6 +24,7 @@ from doorkeeper.delegation_tokens import USER, NewToken, SignedToken, may_ask
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import Update
 from doorkeeper.permissions import is_allowed, needs
+from doorkeeper.token_alteration import change_token
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -32,9 +33,8 @@ from doorkeeper_wire.messages.create_delegation_token import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
 
 (_CREATE_TOKENS,) = needs(38)
 
@@ -66,11 +66,7 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         raise ApiError(ErrorCode.INVALID_REQUEST)
 
     wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
-    return Update("tokens", 1, partial(_create, wish, context), partial(_respond, named))
-
-
-async def _create(wish: NewToken, context: RequestContext, services: Services) -> Results:
-    return await services.tokens.change(wish, context)
+    return Update("tokens", 1, partial(change_token, wish, context), partial(_respond, named))
 
 
 def _respond(

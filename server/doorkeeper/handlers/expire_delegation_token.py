@@ -15,49 +15,26 @@ Source: ``KafkaApis.handleExpireTokenRequest``, ``DelegationTokenControlManager`
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
-from doorkeeper.delegation_tokens import Expiration, SignedToken, may_ask
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
+from doorkeeper.delegation_tokens import Expiration
+from doorkeeper.errors import answer_of
+from doorkeeper.token_alteration import alter_token
 from doorkeeper_wire.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
 
 
 def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
     """Expire the token, unless the caller may not ask for it."""
-    if not may_ask(context):
-        return _refused(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_ms=-1)
-    if not node.tokens.enabled:
-        return _refused(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     wish = Expiration(request.hmac, request.expiry_time_period_ms, context.authorizable.principal)
-    return Update("tokens", 1, partial(_change, wish, context), _respond)
-
-
-async def _change(wish: Expiration, context: RequestContext, services: Services) -> Results:
-    return await services.tokens.change(wish, context)
-
-
-def _respond(results: Sequence[ApiError | SignedToken]) -> ExpireDelegationTokenResponse:
-    (result,) = results
-    if isinstance(result, ApiError):
-        return _refused(answer_of(result)[0])
-    return ExpireDelegationTokenResponse(expiry_timestamp_ms=result.token.expiry_ms)
-
-
-def _refused(code: ErrorCode, *, expiry_ms: int = 0) -> ExpireDelegationTokenResponse:
-    return ExpireDelegationTokenResponse(error_code=code.value, expiry_timestamp_ms=expiry_ms)
+    return alter_token(wish, context, node, ExpireDelegationTokenResponse)
 
 
 def refuse(
@@ -66,7 +43,7 @@ def refuse(
     error: BaseException,
 ) -> ExpireDelegationTokenResponse:
     """Answer an error for the whole request."""
-    return _refused(answer_of(error)[0])
+    return ExpireDelegationTokenResponse(error_code=answer_of(error)[0].value)
 
 
 API = Api(

@@ -27,12 +27,11 @@ from doorkeeper.config_alteration import (
     CLIENT_METRICS,
     GROUP,
     TOPIC,
-    in_order,
-    judge,
-    told,
+    alter,
+    needs_by_type,
+    respond,
 )
-from doorkeeper.node import Alteration, AlteredResource, Update
-from doorkeeper.permissions import Need, needs
+from doorkeeper.node import Alteration, AlteredResource
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -41,56 +40,19 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from doorkeeper.config_alteration import Judged
-    from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
 
-_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(44)
+_NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
-_NEEDS: Mapping[int, Need] = {
-    TOPIC: _ON_TOPIC,
-    BROKER: _ON_CLUSTER,
-    BROKER_LOGGER: _ON_CLUSTER,
-    CLIENT_METRICS: _ON_CLUSTER,
-    GROUP: _ON_GROUP,
-}
+_respond = partial(respond, IncrementalAlterConfigsResponse, AlterConfigsResourceResponse)
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
     """Check each resource; alter those that pass."""
-    resources = request.resources
-    judged = list(judge([(each, _wanted(each)) for each in resources], _NEEDS, context, node))
-
-    respond = partial(_respond, resources, judged)
-    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
-    if not changed:
-        return respond(())
-    apply = partial(_alter, context, changed, request.validate_only)
-    return Update("configs", 1, apply, respond)
-
-
-async def _alter(
-    context: RequestContext,
-    resources: Sequence[AlteredResource],
-    validate_only: bool,  # noqa: FBT001 - an argument of a partial
-    services: Services,
-) -> Results:
-    return await services.alter_configs(resources, context, validate_only=validate_only)
-
-
-def _respond(
-    resources: Sequence[AlterConfigsResource],
-    judged: Sequence[Judged],
-    errors: Sequence[ApiError | None],
-) -> IncrementalAlterConfigsResponse:
-    rows = zip(resources, in_order(judged, errors), strict=True)
-    return IncrementalAlterConfigsResponse(
-        responses=tuple(_row(resource, error) for resource, error in rows)
-    )
+    resources = [(each, _wanted(each)) for each in request.resources]
+    only = request.validate_only
+    return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
 
 
 def _wanted(resource: AlterConfigsResource) -> AlteredResource:
@@ -103,27 +65,13 @@ def _wanted(resource: AlterConfigsResource) -> AlteredResource:
     )
 
 
-def _row(
-    resource: AlterConfigsResource, error: BaseException | None
-) -> AlterConfigsResourceResponse:
-    code, text = told(error)
-    return AlterConfigsResourceResponse(
-        error_code=code,
-        error_message=text,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
-
-
 def refuse(
     request: IncrementalAlterConfigsRequest,
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> IncrementalAlterConfigsResponse:
     """Answer the same error for every resource."""
-    return IncrementalAlterConfigsResponse(
-        responses=tuple(_row(resource, error) for resource in request.resources)
-    )
+    return _respond((resource, error) for resource in request.resources)
 
 
 API = Api(

@@ -15,49 +15,26 @@ Source: ``KafkaApis.handleRenewTokenRequest``, ``DelegationTokenControlManager``
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api import Api
-from doorkeeper.delegation_tokens import Renewal, SignedToken, may_ask
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
+from doorkeeper.delegation_tokens import Renewal
+from doorkeeper.errors import answer_of
+from doorkeeper.token_alteration import alter_token
 from doorkeeper_wire.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
 
 
 def handle(request: RenewDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
     """Renew the token, unless the caller may not ask for it."""
-    if not may_ask(context):
-        return _refused(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_ms=-1)
-    if not node.tokens.enabled:
-        return _refused(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     wish = Renewal(request.hmac, request.renew_period_ms, context.authorizable.principal)
-    return Update("tokens", 1, partial(_change, wish, context), _respond)
-
-
-async def _change(wish: Renewal, context: RequestContext, services: Services) -> Results:
-    return await services.tokens.change(wish, context)
-
-
-def _respond(results: Sequence[ApiError | SignedToken]) -> RenewDelegationTokenResponse:
-    (result,) = results
-    if isinstance(result, ApiError):
-        return _refused(answer_of(result)[0])
-    return RenewDelegationTokenResponse(expiry_timestamp_ms=result.token.expiry_ms)
-
-
-def _refused(code: ErrorCode, *, expiry_ms: int = 0) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=code.value, expiry_timestamp_ms=expiry_ms)
+    return alter_token(wish, context, node, RenewDelegationTokenResponse)
 
 
 def refuse(
@@ -66,7 +43,7 @@ def refuse(
     error: BaseException,
 ) -> RenewDelegationTokenResponse:
     """Answer an error for the whole request."""
-    return _refused(answer_of(error)[0])
+    return RenewDelegationTokenResponse(error_code=answer_of(error)[0].value)
 
 
 API = Api(
