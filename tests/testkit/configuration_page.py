@@ -39,7 +39,7 @@ check FILE` prints every error and warning of one.
   can be read). So do `doorkeeper config check` and SIGHUP.
 - A key of Kafka's that has no effect here is accepted; one warning lists them. A real broker's
   file starts unchanged.
-- An unknown key at most two edits from a known one stops the start: it is a slip. Another unknown
+- An unknown key that mistypes a known one in about two letters stops the start. Another unknown
   key is a warning, since plug-ins receive every key as it is given. An unknown key under
   `doorkeeper.` stops the start.
 - A Java class of others, for `principal.builder.class` or

@@ -13,8 +13,8 @@ from doorkeeper.config.key import Key, Scope
 from doorkeeper.config.keys import KEYS
 
 LISTENER_PREFIX = "listener.name."
-EDITS_MAX = 2
-"""An unknown key so close to a known one is taken for a slip."""
+TYPOS_MAX = 2
+"""An unknown key that differs in so many letters from a known one is taken for a typo."""
 
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
@@ -77,32 +77,17 @@ def _fits(scope: Scope, mechanism: str | None) -> bool:
 
 
 def resembling(name: str) -> str | None:
-    """Return the known key nearest to a name, where it is at most two edits away."""
-    known = (*KEYS, *WITHOUT_EFFECT, *OF_EARLIER_RELEASES)
-    nearest = min(known, key=lambda key: (edits(name, key), key))
-    return nearest if edits(name, nearest) <= EDITS_MAX else None
+    """Return the known key that a name mistypes, with two letters replaced, swapped, more or less.
 
-
-def edits(left: str, right: str) -> int:
-    """Count the insertions, deletions, replacements and swaps of neighbours between two texts.
-
-    Counts to three at most: what is further apart is not alike. Optimal string alignment, O(n m).
+    One that is longer by more is none: a key of a plug-in may begin with a key of Kafka's.
     """
-    if abs(len(left) - len(right)) > EDITS_MAX:
-        return EDITS_MAX + 1
-    before: list[int] = []
-    previous = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        current = [i]
-        for j, b in enumerate(right, 1):
-            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                cost = min(cost, before[j - 2] + 1)
-            current.append(cost)
-        if min(*current, *previous) > EDITS_MAX:
-            return EDITS_MAX + 1
-        before, previous = previous, current
-    return min(previous[-1], EDITS_MAX + 1)
+    from difflib import get_close_matches  # noqa: PLC0415 - needed for unknown keys only
+
+    size = len(name)
+    known = (*KEYS, *WITHOUT_EFFECT, *OF_EARLIER_RELEASES)
+    as_long = [key for key in known if abs(len(key) - size) <= TYPOS_MAX]
+    cutoff = max(0.5, (size - TYPOS_MAX) / max(size, 1))
+    return next(iter(get_close_matches(name, as_long, n=1, cutoff=cutoff)), None)
 
 
 def is_for_plug_ins(name: str, listener: str = "") -> bool:
