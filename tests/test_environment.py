@@ -129,6 +129,31 @@ def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
     assert "making" not in third[1]
 
 
+def test_what_one_set_installed_no_other_installs_again(checkout: Path) -> None:
+    """`make setup` serves every target of a change: the tests, the checks, the generator."""
+    a_python(checkout, "python3", WORKING)
+
+    setup = environment(checkout, "check")
+    others = [environment(checkout, name) for name in ("run", "test", "check")]
+    more = environment(checkout, "bench")
+
+    assert "installing the pinned packages of: build run postgres local test check" in setup[1]
+    assert others == [(0, "")] * 3
+    assert "installing the pinned packages of: spark bench (" in more[1]
+
+
+def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
+    """The packages of the locks stay as they are."""
+    a_python(checkout, "python3", WORKING)
+    environment(checkout, "run")
+    (checkout / "server" / "doorkeeper" / "version.py").write_text('__version__ = "9"\n')
+
+    status, output = environment(checkout, "run")
+
+    assert status == 0
+    assert "installing the pinned packages of: project (" in output
+
+
 def test_the_project_is_compiled_where_that_can_be(checkout: Path) -> None:
     """Bytecode makes the start faster; without it there is an environment all the same."""
     a_python(checkout, "python3", WORKING)
