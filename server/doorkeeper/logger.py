@@ -29,7 +29,7 @@ class Logger(Protocol):
         ...
 
 
-class _NoLog:
+class NoLog:
     """Writes nothing: for parts that are used outside a server."""
 
     def debug(self, event: str, **fields: object) -> None:
@@ -38,4 +38,4 @@ class _NoLog:
     info = warning = error = exception = debug
 
 
-NO_LOG: Logger = _NoLog()
+NO_LOG: Logger = NoLog()

@@ -9,6 +9,10 @@ class RecordingLogger:
     def __init__(self) -> None:
         self.lines: list[tuple[str, str, dict[str, object]]] = []
 
+    def debug(self, event: str, **fields: object) -> None:
+        """Keep a line."""
+        self.lines.append(("debug", event, fields))
+
     def info(self, event: str, **fields: object) -> None:
         """Keep a line."""
         self.lines.append(("info", event, fields))
@@ -20,3 +24,5 @@ class RecordingLogger:
     def error(self, event: str, **fields: object) -> None:
         """Keep a line."""
         self.lines.append(("error", event, fields))
+
+    exception = error

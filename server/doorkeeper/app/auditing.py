@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.audit.trail import Meter, Trail
-    from doorkeeper.audit.writer import Logger as TrailLogger
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.audit import AuditSettings
-    from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.logger import Logger
 
 
 def trail_of(
@@ -28,7 +27,7 @@ def trail_of(
     node: int,
     loop: asyncio.AbstractEventLoop,
     *,
-    logger: TrailLogger,
+    logger: Logger,
     meter: Meter,
 ) -> Trail | None:
     """Return the audit log, which is being written from now on; None where there is to be none.

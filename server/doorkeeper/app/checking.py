@@ -19,6 +19,7 @@ from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
+from doorkeeper.logger import NoLog
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
@@ -63,24 +64,19 @@ _OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "de
 """How the keys begin that all doors, or those with logins, are made from."""
 
 
-class Warnings:
+class Warnings(NoLog):
     """A log that keeps what people should hear before they start the server."""
 
     def __init__(self) -> None:
         """Begin without any."""
         self.lines: list[str] = []
 
-    def info(self, event: str, **fields: object) -> None:
-        """Leave it out."""
-
-    debug = info
-
     def warning(self, event: str, **fields: object) -> None:
         """Keep it."""
         told = ", ".join(f"{name} {value}" for name, value in fields.items())
         self.lines.append(f"{event} ({told})" if told else event)
 
-    error = warning
+    error = exception = warning
 
 
 def of_doors(

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
-    from doorkeeper.authn.provider import Logger, Sources
+    from doorkeeper.authn.provider import Sources
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.mechanisms import MechanismSettings
+    from doorkeeper.logger import Logger
 
 REFRESH_INTERVAL_S: Final = 5.0
 """How often files are looked at: a certificate that was renewed is soon in use."""

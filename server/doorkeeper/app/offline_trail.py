@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.stores import opened_store
 from doorkeeper.kinds.change import SERVER
+from doorkeeper.logger import NoLog
 from doorkeeper.metrics.hooks import TrailMeter
 from doorkeeper.state.log import StateLog
 
@@ -122,7 +123,7 @@ class OfflineTrail:
         self._log.tell()
 
 
-class _Log:
+class _Log(NoLog):
     """Keeps errors until it is known whether the command ends with a line that tells them."""
 
     def __init__(self) -> None:
@@ -131,8 +132,7 @@ class _Log:
     def error(self, event: str, **fields: object) -> None:
         self._errors.append((event, fields))
 
-    def info(self, event: str, **fields: object) -> None:
-        """Leave it out: it is for who watches a server."""
+    exception = error
 
     def tell(self) -> None:
         if not self._errors:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.checks import Check
     from doorkeeper.limits import Limits
+    from doorkeeper.logger import Logger
     from doorkeeper.metrics.series import Meters
     from doorkeeper.net import Server
-    from doorkeeper.net.context import Logger
     from doorkeeper.state.log import StateLog
 
 

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from doorkeeper.audit.events import Event
     from doorkeeper.audit.merging import Basis
     from doorkeeper.audit.options import TrailOptions
-    from doorkeeper.audit.writer import Clocks, Logger
+    from doorkeeper.audit.writer import Clocks
     from doorkeeper.exchange import Login
     from doorkeeper.kinds.change import Change, Committed, Origin
+    from doorkeeper.logger import Logger
     from doorkeeper.request_context import AuthorizableRequestContext
 
 CLOSE_TIMEOUT_S: Final = 10.0

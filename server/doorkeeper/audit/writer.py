@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.files import TrailFolder
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.queue import Batch, Queue, Waiter
+    from doorkeeper.logger import Logger
 
 CHUNK_EVENTS: Final = 1000
 """Events that are made and written together: half a megabyte or so."""
@@ -45,18 +46,6 @@ RETRY_S: Final = 1.0
 """How often a disk that failed is tried again while nothing is to be written."""
 
 QUEUE, DISK = "queue", "disk"
-
-
-class Logger(Protocol):
-    """Where the operator reads of it."""
-
-    def error(self, event: str, **fields: object) -> object:
-        """Tell what went wrong."""
-        ...
-
-    def info(self, event: str, **fields: object) -> object:
-        """Tell what is worth knowing."""
-        ...
 
 
 class Meter(Protocol):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.authn.provider import Logger
+    from doorkeeper.logger import Logger
 
 PART_CHARACTERS_MIN: Final = 8
 """Shorter parts between the dots of a secret stand in any text."""

@@ -16,7 +16,8 @@ from doorkeeper.authn.prefixes import configs_of
 from doorkeeper.plug_ins import UnusableClass, missing_methods, named, one_line
 
 if TYPE_CHECKING:
-    from doorkeeper.authn.provider import Logger, MechanismSettings
+    from doorkeeper.authn.provider import MechanismSettings
+    from doorkeeper.logger import Logger
 
 KEY: Final = "sasl.server.callback.handler.class"
 TIMEOUT_KEY: Final = "doorkeeper.sasl.check.timeout.ms"

@@ -7,7 +7,7 @@ module it is. What is wrong with the configuration is a ValueError whose text be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.mechanisms import MechanismSettings as MechanismSettings  # noqa: PLC0414  its users look here
 
@@ -16,22 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism
     from doorkeeper.authn.credentials import ScramCredential, TokenLogin
-
-
-class Logger(Protocol):
-    """A structured log: an event in plain words, and its fields."""
-
-    def info(self, event: str, **fields: object) -> object:
-        """Tell operators."""
-        ...
-
-    def warning(self, event: str, **fields: object) -> object:
-        """Tell operators that something is wrong outside."""
-        ...
-
-    def error(self, event: str, **fields: object) -> object:
-        """Tell operators that something is wrong here."""
-        ...
+    from doorkeeper.logger import Logger
 
 
 class Sources(NamedTuple):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.login import Credentials
     from doorkeeper.http.pages import Pages
-    from doorkeeper.net.context import Logger
+    from doorkeeper.logger import Logger
 
 LIMITS: Final = Limits(
     # Probes and scrapers are few; each connection is gone after one request, or ten seconds.

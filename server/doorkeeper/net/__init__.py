@@ -16,8 +16,8 @@ server             all of it: bind, open, drain
 loops              uvloop, or asyncio where there is none
 """
 
+from doorkeeper.logger import Logger
 from doorkeeper.net.addresses import BindError
-from doorkeeper.net.context import Logger
 from doorkeeper.net.loops import LOOPS, new_runner
 from doorkeeper.net.options import ListenerSpec
 from doorkeeper.net.server import Server

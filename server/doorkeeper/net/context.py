@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
     from doorkeeper.exchange import Login
     from doorkeeper.limits import Limits
+    from doorkeeper.logger import Logger
     from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.net.chunked_responses import ChunkedResponses
     from doorkeeper.net.fair_queue import FairQueue
@@ -61,26 +62,6 @@ class AuditLog(Protocol):
 
     def logged_in(self, login: Login) -> None:
         """Record an authentication, successful or failed."""
-        ...
-
-
-class Logger(Protocol):
-    """A structured log: an event in plain words, and its fields."""
-
-    def debug(self, event: str, **fields: object) -> object:
-        """Tell developers."""
-        ...
-
-    def info(self, event: str, **fields: object) -> object:
-        """Tell operators."""
-        ...
-
-    def warning(self, event: str, **fields: object) -> object:
-        """Tell operators that something is wrong outside."""
-        ...
-
-    def error(self, event: str, **fields: object) -> object:
-        """Tell operators that something is wrong here; ``exc_info`` may carry the exception."""
         ...
 
 

@@ -18,7 +18,8 @@ from doorkeeper.tls.alerts import tell_alert
 
 if TYPE_CHECKING:
     from doorkeeper.limits import Limits
-    from doorkeeper.net.context import Accepted, Logger
+    from doorkeeper.logger import Logger
+    from doorkeeper.net.context import Accepted
 
 LINGER_BYTES: Final = 65536
 """How much is read at a time of what nobody wants."""

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from ssl import SSLContext
 
+    from doorkeeper.logger import Logger
     from doorkeeper.net.admission import Admission
-    from doorkeeper.net.context import Accepted, Logger
+    from doorkeeper.net.context import Accepted
     from doorkeeper.net.fair_queue import FairQueue
     from doorkeeper.net.options import ListenerSpec
 

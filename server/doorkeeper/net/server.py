@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from doorkeeper.api import Api
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
+    from doorkeeper.logger import Logger
     from doorkeeper.metrics.requests import RequestMeter
-    from doorkeeper.net.context import Accepted, AuditLog, Logger
+    from doorkeeper.net.context import Accepted, AuditLog
     from doorkeeper.net.options import ListenerSpec, Offers
     from doorkeeper.net.request_log import RequestLog
     from doorkeeper.node import Node, Services

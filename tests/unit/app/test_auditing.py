@@ -87,14 +87,14 @@ def test_where_audit_lines_go(tmp_path: Path) -> None:
     files: list[AuthorizerFile] = []
     path = tmp_path / "authorizer.log"
 
-    assert audit_sink(None, usual, log, files.append) is usual  # type: ignore[arg-type]
-    sink = audit_sink(path, usual, log, files.append)  # type: ignore[arg-type]
+    assert audit_sink(None, usual, log, files.append) is usual
+    sink = audit_sink(path, usual, log, files.append)
     sink.write(20, "a line")
     files[0].close(10)
 
     assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
     with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
-        audit_sink(tmp_path / "none" / "x", usual, log, files.append)  # type: ignore[arg-type]
+        audit_sink(tmp_path / "none" / "x", usual, log, files.append)
 
 
 async def test_only_what_is_kept_elsewhere_is_reported() -> None:

@@ -253,7 +253,7 @@ async def test_only_the_change_at_fault_fails() -> None:
     """The others of its transaction are stored one by one, each planned anew."""
     log, store = await alone()
     logger = RecordingLogger()
-    log._log = logger  # type: ignore[assignment]
+    log._log = logger
     store.culprits = {"bad"}
     store.gate.clear()
     first = submit(log, "a")
@@ -330,7 +330,7 @@ async def test_a_fault_of_the_store_fails_what_waits() -> None:
     """Nobody waits for ever; what was being written may be durable. The log outlives the fault."""
     log, store = await alone()
     logger = RecordingLogger()
-    log._log = logger  # type: ignore[assignment]
+    log._log = logger
     store.commit_faults = [RuntimeError("a bug")]
     store.gate.clear()
     first = submit(log, "a")

@@ -67,7 +67,7 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     """A node that was away for longer than the log reaches reads everything again, and says so."""
     log, store = await sharing()
     logger = RecordingLogger()
-    log._log = logger  # type: ignore[assignment]
+    log._log = logger
     heard: list[Committed] = []
     log.subscribe(heard.append)
     log.amend(members=(Member(1, {}, None, ""),))
@@ -91,7 +91,7 @@ async def test_what_cannot_be_followed_is_read_again() -> None:
     """A change that does not fit the state leads to a state without doubt."""
     log, store = await sharing()
     logger = RecordingLogger()
-    log._log = logger  # type: ignore[assignment]
+    log._log = logger
     gone = StoredCredential("nobody", "SCRAM-SHA-256", b"", b"", b"", 4096)
     change = {**edit(CREDENTIAL, deleted=[gone]), **edit(CONFIG, set=[row("a")])}
     store.database.write([Entry(1, OTHER, change)], uuid.uuid4())

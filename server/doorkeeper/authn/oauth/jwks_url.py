@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable
 
-    from doorkeeper.authn.provider import Logger
+    from doorkeeper.logger import Logger
 
 FETCH_S: Final = 10.0
 """What a fetch may take: a client of a new key waits as long."""

@@ -21,7 +21,7 @@ def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
     """The problem is what the connection said last."""
     now_s = [103.0]
     log = RecordingLogger()
-    health = Health(lambda: now_s[0], log, "db.example/doorkeeper")  # type: ignore[arg-type]
+    health = Health(lambda: now_s[0], log, "db.example/doorkeeper")
 
     health.lost(FOLLOWER, ConnectionRefusedError("nothing listens"))
     now_s[0] = 104.0
@@ -37,7 +37,7 @@ def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
 def test_a_store_that_takes_no_writes_is_away() -> None:
     """Though it is followed: it is back when both are answered, and each is logged once."""
     log = RecordingLogger()
-    health = Health(lambda: 0.0, log, "db.example/doorkeeper")  # type: ignore[arg-type]
+    health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 
     health.lost(WRITER, ValueError("read-only"))
     health.lost(FOLLOWER, ValueError("gone"))
@@ -57,7 +57,7 @@ def test_a_store_that_takes_no_writes_is_away() -> None:
 def test_a_replaced_store_is_logged_also_while_it_is_away() -> None:
     """Once, whichever connections see it."""
     log = RecordingLogger()
-    health = Health(lambda: 0.0, log, "db.example/doorkeeper")  # type: ignore[arg-type]
+    health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 
     health.lost(FOLLOWER, ConnectionError("gone"))
     for who in (FOLLOWER, WRITER, FOLLOWER):
