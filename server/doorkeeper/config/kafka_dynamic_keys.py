@@ -7,7 +7,68 @@ from __future__ import annotations
 
 from typing import Final
 
-DYNAMIC: Final = frozenset(
+PER_LISTENER: Final = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""Keys that are given with a listener before them only.
+Source: ``DynamicBrokerConfig.DynamicSecurityConfigs``."""
+
+PER_BROKER: Final = PER_LISTENER | frozenset(
+    {
+        "cordoned.log.dirs",
+        "listener.security.protocol.map",
+        "listeners",
+        "principal.builder.class",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.kerberos.kinit.cmd",
+        "sasl.kerberos.min.time.before.relogin",
+        "sasl.kerberos.principal.to.local.rules",
+        "sasl.kerberos.service.name",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
+        "sasl.mechanism.inter.broker.protocol",
+        "ssl.cipher.suites",
+        "ssl.client.auth",
+        "ssl.enabled.protocols",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.engine.factory.class",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
+    }
+)
+"""Keys that the cluster as a whole cannot have.
+Source: ``DynamicBrokerConfig.PerBrokerConfigs``."""
+
+OF_LISTENERS_OF_ALL: Final = frozenset(
+    {
+        "max.connection.creation.rate",
+        "max.connections",
+        "num.network.threads",
+    }
+)
+"""Keys that the cluster as a whole can have with a listener before them.
+Source: ``DynamicBrokerConfig.ClusterLevelListenerConfigs``."""
+
+_OTHERS: Final = frozenset(
     {
         "background.threads",
         "compression.gzip.level",
@@ -15,7 +76,6 @@ DYNAMIC: Final = frozenset(
         "compression.type",
         "compression.zstd.level",
         "config.providers",
-        "cordoned.log.dirs",
         "follower.fetch.last.tiered.offset.enable",
         "follower.replication.throttled.rate",
         "group.consumer.assignment.interval.ms",
@@ -23,8 +83,6 @@ DYNAMIC: Final = frozenset(
         "group.share.assignment.interval.ms",
         "group.streams.assignment.interval.ms",
         "leader.replication.throttled.rate",
-        "listener.security.protocol.map",
-        "listeners",
         "log.cleaner.backoff.ms",
         "log.cleaner.dedupe.buffer.size",
         "log.cleaner.delete.retention.ms",
@@ -52,18 +110,14 @@ DYNAMIC: Final = frozenset(
         "log.roll.ms",
         "log.segment.bytes",
         "log.segment.delete.delay.ms",
-        "max.connection.creation.rate",
-        "max.connections",
         "max.connections.per.ip",
         "max.connections.per.ip.overrides",
         "message.max.bytes",
         "metric.reporters",
         "min.insync.replicas",
         "num.io.threads",
-        "num.network.threads",
         "num.recovery.threads.per.data.dir",
         "num.replica.fetchers",
-        "principal.builder.class",
         "producer.id.expiration.ms",
         "remote.fetch.max.wait.ms",
         "remote.list.offsets.request.timeout.ms",
@@ -75,114 +129,12 @@ DYNAMIC: Final = frozenset(
         "remote.log.manager.follower.thread.pool.size",
         "remote.log.reader.threads",
         "replica.alter.log.dirs.io.max.bytes.per.second",
-        "sasl.enabled.mechanisms",
-        "sasl.jaas.config",
-        "sasl.kerberos.kinit.cmd",
-        "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.principal.to.local.rules",
-        "sasl.kerberos.service.name",
-        "sasl.kerberos.ticket.renew.jitter",
-        "sasl.kerberos.ticket.renew.window.factor",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
-        "sasl.mechanism.inter.broker.protocol",
         "share.coordinator.cached.buffer.max.bytes",
-        "ssl.cipher.suites",
-        "ssl.client.auth",
-        "ssl.enabled.protocols",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.engine.factory.class",
-        "ssl.key.password",
-        "ssl.keymanager.algorithm",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.protocol",
-        "ssl.provider",
-        "ssl.secure.random.implementation",
-        "ssl.trustmanager.algorithm",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
         "transaction.partition.verification.enable",
         "unclean.leader.election.enable",
     }
 )
+
+DYNAMIC: Final = PER_BROKER | OF_LISTENERS_OF_ALL | _OTHERS
 """Keys that a broker of 4.3.1 takes new values of while it runs, whether they have an effect here
 or not. Source: ``DynamicBrokerConfig.AllDynamicConfigs``."""
-
-PER_BROKER: Final = frozenset(
-    {
-        "cordoned.log.dirs",
-        "listener.security.protocol.map",
-        "listeners",
-        "principal.builder.class",
-        "sasl.enabled.mechanisms",
-        "sasl.jaas.config",
-        "sasl.kerberos.kinit.cmd",
-        "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.principal.to.local.rules",
-        "sasl.kerberos.service.name",
-        "sasl.kerberos.ticket.renew.jitter",
-        "sasl.kerberos.ticket.renew.window.factor",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
-        "sasl.mechanism.inter.broker.protocol",
-        "ssl.cipher.suites",
-        "ssl.client.auth",
-        "ssl.enabled.protocols",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.engine.factory.class",
-        "ssl.key.password",
-        "ssl.keymanager.algorithm",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.protocol",
-        "ssl.provider",
-        "ssl.secure.random.implementation",
-        "ssl.trustmanager.algorithm",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
-    }
-)
-"""Those of them that the cluster as a whole cannot have.
-Source: ``DynamicBrokerConfig.PerBrokerConfigs``."""
-
-PER_LISTENER: Final = frozenset(
-    {
-        "ssl.key.password",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
-    }
-)
-"""Those that are given with a listener before them only.
-Source: ``DynamicBrokerConfig.DynamicSecurityConfigs``."""
-
-OF_LISTENERS_OF_ALL: Final = frozenset(
-    {
-        "max.connection.creation.rate",
-        "max.connections",
-        "num.network.threads",
-    }
-)
-"""Those that the cluster as a whole can have with a listener before them.
-Source: ``DynamicBrokerConfig.ClusterLevelListenerConfigs``."""
