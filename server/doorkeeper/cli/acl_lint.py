@@ -15,12 +15,12 @@ from doorkeeper.acl.lint import lint as findings_of
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.cli.acl_commands import commands_of
-from doorkeeper.cli.acl_question_options import output_option
 from doorkeeper.cli.acl_questions import state_of
 from doorkeeper.cli.acl_sources import policy_options, source_options
 from doorkeeper.cli.acl_texts import row
 from doorkeeper.cli.completing import several_of
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
 if TYPE_CHECKING:

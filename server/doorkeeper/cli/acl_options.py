@@ -32,7 +32,7 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.validation import unencodable
 from doorkeeper.cli.completing import one_of
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import utf8
+from doorkeeper.cli.options import options_of_resources, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,17 +107,7 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="How names are meant; add takes literal and prefixed.",
     )
-    for option in reversed(
-        (
-            _several("--topic", "NAME", "A topic"),
-            _several("--group", "NAME", "A group"),
-            click.option("--cluster", is_flag=True, help="The cluster."),
-            _several("--transactional-id", "ID", "A transactional id"),
-            _several("--delegation-token", "ID", "A delegation token"),
-            _several("--user-principal", "USER", "A user whose tokens it is about"),
-            pattern,
-        )
-    ):
+    for option in reversed((*options_of_resources(_several), pattern)):
         command = option(command)
     return command
 

@@ -13,7 +13,7 @@ from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.completing import one_of
-from doorkeeper.cli.options import utf8
+from doorkeeper.cli.options import options_of_resources, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,22 +67,13 @@ _NAMED = {
 
 def resource_option(command: Command) -> Command:
     """Give a command the options that name one resource; ``resource_of`` takes their values."""
-    for option in reversed(
-        (
-            _name("--topic", "NAME", "A topic."),
-            _name("--group", "NAME", "A group."),
-            click.option("--cluster", is_flag=True, help="The cluster."),
-            _name("--transactional-id", "ID", "A transactional id."),
-            _name("--delegation-token", "ID", "A delegation token."),
-            _name("--user-principal", "USER", "A user whose tokens it is about."),
-        )
-    ):
+    for option in reversed(options_of_resources(_name)):
         command = option(command)
     return command
 
 
 def _name(option: str, metavar: str, text: str) -> Callable[[Command], Command]:
-    return click.option(option, metavar=metavar, type=utf8, help=text)
+    return click.option(option, metavar=metavar, type=utf8, help=f"{text}.")
 
 
 principal_option = click.option(
@@ -108,13 +99,6 @@ host_option = click.option(
     default=ANY_HOST,
     show_default=True,
     help="From where; * stands for an address that no ACL names.",
-)
-output_option = click.option(
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Lines for people, or JSON.",
 )
 
 

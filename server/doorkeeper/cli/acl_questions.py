@@ -23,7 +23,6 @@ from doorkeeper.cli.acl_explanations import Told, lines_of, record_of, sentence
 from doorkeeper.cli.acl_question_options import (
     host_option,
     operation_option,
-    output_option,
     principal_option,
     resource_of,
     resource_option,
@@ -40,6 +39,7 @@ from doorkeeper.cli.acl_sources import (
 from doorkeeper.cli.acl_texts import binding_of_row, row
 from doorkeeper.cli.completing import files
 from doorkeeper.cli.failures import fail
+from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import painted, printable, say, show, show_json
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from doorkeeper.cli.acl_sources import STDIN, SourceError
 from doorkeeper.cli.completing import one_of
 from doorkeeper.cli.failures import fail
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import utf8
+from doorkeeper.cli.options import output_option, utf8
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -70,15 +70,6 @@ _removals_max = click.option(
     default=REMOVALS_MAX,
     show_default=True,
     help="Refuse a plan that removes more.",
-)
-
-
-_output = click.option(
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Lines for people, or JSON.",
 )
 
 
@@ -216,7 +207,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="The same for RIGHT, where it differs.",
 )
-@_output
+@output_option
 @selectors
 def diff(
     left: str,
@@ -257,7 +248,7 @@ Examples:
 @click.argument("place", shell_complete=completed)
 @_command_config
 @_removals_max
-@_output
+@output_option
 @click.option("--out", "file", metavar="FILE", type=click.Path(path_type=Path), help="Keep it.")
 @selectors
 def plan(

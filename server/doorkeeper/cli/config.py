@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import config_option, load_or_fail, override_option
+from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
 from doorkeeper.config.origins import origins_of
 
 NS_PER_MS = 1_000_000
@@ -83,13 +83,7 @@ Examples:
 )
 @config_option
 @override_option
-@click.option(
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Lines for people, or one JSON array.",
-)
+@array_option
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value that counts, and where it comes from."""
     rows = origins_of(load_or_fail(file, overrides).settings)

@@ -65,6 +65,34 @@ def override_option(command: Command) -> Command:
     return overrides(jaas_file(command))
 
 
+def options_of_resources(
+    make: Callable[[str, str, str], Callable[[Command], Command]],
+) -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that name resources, made of a name, a metavar and a text."""
+    return (
+        make("--topic", "NAME", "A topic"),
+        make("--group", "NAME", "A group"),
+        click.option("--cluster", is_flag=True, help="The cluster."),
+        make("--transactional-id", "ID", "A transactional id"),
+        make("--delegation-token", "ID", "A delegation token"),
+        make("--user-principal", "USER", "A user whose tokens it is about"),
+    )
+
+
+def _table_or_json(text: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--output",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help=text,
+    )
+
+
+output_option = _table_or_json("Lines for people, or JSON.")
+array_option = _table_or_json("Lines for people, or one JSON array.")
+
+
 def utf8(value: str) -> str:
     """Return a text of the command line; the type of options whose texts messages carry.
 

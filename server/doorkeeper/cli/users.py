@@ -15,7 +15,7 @@ import click
 
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import config_option, load_or_fail, override_option
+from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
 from doorkeeper.cli.passwords import new_password
 
 if TYPE_CHECKING:
@@ -241,13 +241,7 @@ Examples:
   doorkeeper users list --bootstrap-server localhost:9092 --output json
 """,
 )
-@click.option(
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Lines for people, or one JSON array.",
-)
+@array_option
 @_where_options
 def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of Where
     """Print users, their mechanisms and iterations."""
