@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from doorkeeper.errors import ErrorCode
+
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 """The log of the controllers; nobody may create it."""
 
@@ -34,6 +36,13 @@ def reason_invalid(name: str) -> str | None:
             " and '-'"
         )
     return None if reason is None else f"Topic name is invalid: {reason}"
+
+
+def error_of_missing(name: str) -> ErrorCode:
+    """Return the error of a topic that does not exist: an illegal name could not have any."""
+    if reason_invalid(name) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 def unified(name: str) -> str | None:

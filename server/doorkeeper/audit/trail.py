@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from doorkeeper.audit import merging, writer
 from doorkeeper.audit.event_builder import change_events, reported
 from doorkeeper.audit.events import Recovered, Reload, Start, Stop
 from doorkeeper.audit.files import TrailError, TrailFolder
@@ -41,27 +42,11 @@ CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for a disk that does not answer."""
 
 
-class Meter(Protocol):
+class Meter(merging.Meter, writer.Meter, Protocol):
     """What is counted: the hooks of the server's metrics."""
 
     def queue(self, length: Callable[[], int]) -> None:
         """Say who knows how many events wait."""
-        ...
-
-    def dropped(self, events: int = 1) -> None:
-        """Count events for which there was no room."""
-        ...
-
-    def written(self, events: int) -> None:
-        """Count events that are in the file."""
-        ...
-
-    def lost(self, events: int) -> None:
-        """Count events that could not be written."""
-        ...
-
-    def synced(self, took_s: float) -> None:
-        """Note how long a sync took."""
         ...
 
 

@@ -22,7 +22,7 @@ from doorkeeper.acl.model import ResourceType
 from doorkeeper.api import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.permissions import authorized_operations, is_allowed, needs
-from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topic_names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics import replicas_of
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
@@ -155,10 +155,8 @@ def _partition(
 
 
 def _missing(name: str, mask: int) -> DescribeTopicPartitionsResponseTopic:
-    is_legal = reason_invalid(name) is None
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code.value,
+        error_code=error_of_missing(name).value,
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=mask,

@@ -43,7 +43,7 @@ from doorkeeper.permissions import (
     needs,
 )
 from doorkeeper.topic_creation import created_automatically
-from doorkeeper.topic_names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topic_names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topic_plans import change_topics
 from doorkeeper.topics import replicas_of
 from doorkeeper_wire.messages.metadata import (
@@ -197,10 +197,8 @@ def _partitions(topic: Topic, broker_ids: Sequence[int]) -> Iterable[MetadataRes
 
 
 def _missing(name: str, mask: int) -> MetadataResponseTopic:
-    is_legal = reason_invalid(name) is None
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION
     return MetadataResponseTopic(
-        error_code=code.value,
+        error_code=error_of_missing(name).value,
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=mask,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.topic_names import INTERNAL_TOPICS, NAME_LENGTH_MAX, reason_invalid, unified
+from doorkeeper.errors import ErrorCode
+from doorkeeper.topic_names import (
+    INTERNAL_TOPICS,
+    NAME_LENGTH_MAX,
+    error_of_missing,
+    reason_invalid,
+    unified,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "A-z_0.9", "...", "-", "x" * NAME_LENGTH_MAX])
@@ -48,3 +55,9 @@ def test_dots_and_underscores_are_the_same_in_metrics() -> None:
     """Names without either cannot collide."""
     assert unified("a.b_c") == unified("a_b.c") == "a_b_c"
     assert unified("abc") is None
+
+
+def test_a_topic_that_is_not_there_is_unknown_or_cannot_be() -> None:
+    """A legal name is answered with 3, an illegal one with 17."""
+    assert error_of_missing("a") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_of_missing("a b") is ErrorCode.INVALID_TOPIC_EXCEPTION
