@@ -11,7 +11,7 @@ not fast, and the only part of this package that needs construct.
 from importlib import import_module
 from typing import Any
 
-__all__ = ["tree"]
+__all__ = ["tree", "trees"]
 
 
 def tree(message: str, version: int) -> Any:
@@ -20,9 +20,19 @@ def tree(message: str, version: int) -> Any:
     Raises:
         LookupError: when there is no such message or version.
     """
-    contents = import_module("doorkeeper_wire.declared.contents")
-    module, constant = contents.MODULES[message]
-    versions = getattr(import_module(f"doorkeeper_wire.declared.{module}"), constant)
+    versions = trees(message)
     if not 0 <= version < len(versions):
         raise LookupError(f"{message} has the versions 0 to {len(versions) - 1}, not {version}")
     return versions[version]
+
+
+def trees(message: str) -> tuple[Any, ...]:
+    """Return the trees of a message, one for each version from 0 on.
+
+    Raises:
+        LookupError: when there is no such message.
+    """
+    contents = import_module("doorkeeper_wire.declared.contents")
+    module, constant = contents.MODULES[message]
+    found: tuple[Any, ...] = getattr(import_module(f"doorkeeper_wire.declared.{module}"), constant)
+    return found
