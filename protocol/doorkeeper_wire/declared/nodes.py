@@ -6,7 +6,7 @@ before they look at what is there; the stock VarInt takes quadratic time for hos
 
 All nodes raise construct's own errors: `StreamError` where the data ends, `ValidationError` for
 what Kafka refuses. They are written for reading, and as a second opinion on the generated code;
-no server runs them.
+no server runs them. ``doorkeeper frames`` does, by `doorkeeper_wire.declared.fields`.
 """
 # ruff: noqa: SLF001 - construct carries no types, and is extended by its _parse and _build
 

@@ -15,6 +15,7 @@ terminal     colours, and texts that move no cursor
 store        doorkeeper store backup | restore; store_moves: migrate | check | copy
 audit        doorkeeper audit verify | tail
 config       doorkeeper config check | show | reset
+frames       doorkeeper frames; frame_printing prints what the dissector finds
 users        doorkeeper users add | set-password | delete | list; wire_users are those of a server
 users_file   doorkeeper users-file set | delete | list
 live         a client for one command

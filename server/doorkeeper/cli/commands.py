@@ -23,6 +23,9 @@ _MEMBERS = {
     "config": Member(
         "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
     ),
+    "frames": Member(
+        "doorkeeper.cli.frames:command", "Print Kafka frames of a file or capture field by field."
+    ),
     "users-file": Member(
         "doorkeeper.cli.users_file:command",
         "Keep the users of PLAIN in a file of salted hashes.",

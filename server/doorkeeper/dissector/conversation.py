@@ -1,0 +1,67 @@
+"""The two directions of one connection: responses are matched to requests by correlation id."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.dissector.dissection import Dissection, request_id
+from doorkeeper_wire.api_keys import API_NAMES, ApiKey
+
+if TYPE_CHECKING:
+    from doorkeeper.dissector.dissection import Kind
+    from doorkeeper.dissector.frame_cutter import Frame
+
+_PENDING_MAX: Final = 1000
+"""Requests of a connection that may wait for their responses; brokers answer far fewer at once."""
+
+_CORRELATION_ID: Final = slice(4, 8)
+
+
+class Conversation:
+    """What one connection has said so far, as far as the next frames depend on it.
+
+    After a SaslHandshake of version 0 tokens follow without headers, until a frame is a request
+    from end to end.
+    """
+
+    def __init__(self, frame_bytes_max: int) -> None:
+        """Begin a connection."""
+        self._frame_bytes_max = frame_bytes_max
+        self._pending: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        self._had_tokens = False
+        self._expects_tokens = False
+
+    def request(self, frame: Frame) -> Dissection:
+        """Return the dissection of what the client sent next."""
+        if self._expects_tokens:
+            if not self._is_request(frame):
+                return self._dissection(frame, "token")
+            self._expects_tokens = False
+        found = request_id(frame)
+        if found is not None and found.api_key in API_NAMES:
+            self._pending[found.correlation_id] = found.api_key, found.version
+            if len(self._pending) > _PENDING_MAX:
+                self._pending.popitem(last=False)
+            if found[:2] == (ApiKey.SASL_HANDSHAKE, 0):
+                self._expects_tokens = self._had_tokens = True
+        return self._dissection(frame, "request")
+
+    def response(self, frame: Frame) -> Dissection:
+        """Return the dissection of what the server sent next."""
+        data = frame.data[_CORRELATION_ID]
+        request = self._pending.pop(int.from_bytes(data, "big", signed=True), None)
+        if request is not None and len(data) == _CORRELATION_ID.stop - _CORRELATION_ID.start:
+            return self._dissection(frame, "response", *request)
+        return self._dissection(frame, "token" if self._had_tokens else "response")
+
+    def _is_request(self, frame: Frame) -> bool:
+        trial = self._dissection(frame, "request")
+        for _ in trial.fields():
+            pass
+        return trial.error is None and not trial.note
+
+    def _dissection(
+        self, frame: Frame, kind: Kind, api_key: int | None = None, version: int | None = None
+    ) -> Dissection:
+        return Dissection(frame, kind, api_key, version, frame_bytes_max=self._frame_bytes_max)
