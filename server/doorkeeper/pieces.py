@@ -8,6 +8,7 @@ A generator that is closed half-way leaves nothing behind.
 from __future__ import annotations
 
 import heapq
+import types
 from collections.abc import Generator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -34,6 +35,12 @@ def finished(pieces: Pieces[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+@types.coroutine
+def next_turn() -> Generator[None]:
+    """Wait for the next turn of the event loop, whichever it is: what ``asyncio.sleep(0)`` does."""
+    yield
 
 
 def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:

@@ -20,7 +20,6 @@ Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from doorkeeper.codes import binding_of, check_creations
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.node import ACL_UPDATE, Update
 from doorkeeper.permissions import needs, require_on_cluster
+from doorkeeper.pieces import next_turn
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -98,7 +98,7 @@ async def _create_many(
         refused = list(map(_refusal_of, made))
         refusals += refused
         bindings += [each for each, refusal in zip(made, refused, strict=True) if refusal is None]
-        await asyncio.sleep(0)
+        await next_turn()
     return await _create(context, bindings, services)
 
 
