@@ -26,6 +26,8 @@ from testkit.kafka_broker import free_port
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from doorkeeper.acl.model import AclBinding
     from testkit.postgres import Database
 
@@ -43,8 +45,16 @@ _NOTHING_CHANGED: Final = "The ACLs are as they were"
 class Cluster:
     """So many nodes of one database, with one catalog; all is closed with the context."""
 
-    def __init__(self, database: Database, nodes: int, catalog: str | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        nodes: int,
+        catalog: str | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """``properties`` are set for all nodes, in place of those that are set otherwise."""
         self.database = database
+        self._own = dict(properties or {})
         self._catalog = catalog
         self._stack = ExitStack()
         self.proxies = [TcpProxy(database.server.port) for _ in range(nodes)]
@@ -79,6 +89,7 @@ class Cluster:
             "doorkeeper.store.connect.timeout.ms": "1000",
             "doorkeeper.store.statement.timeout.ms": "2000",
             "doorkeeper.update.timeout.ms": str(UPDATE_TIMEOUT_MS),
+            **self._own,
         }
 
     def logs(self) -> str:
@@ -87,8 +98,8 @@ class Cluster:
             "\n".join(server.log.read_text().splitlines()[-12:]) for server in self.servers
         )
 
-    async def seen_by(self, number: int) -> frozenset[Held]:
-        """Return what a node describes: that very node, whichever it would send us to.
+    async def described_by(self, number: int) -> DescribeAclsResponse:
+        """Return a node's description of all ACLs: that very node, whichever it would send us to.
 
         Raises:
             ClientError: it does not answer.
@@ -98,9 +109,18 @@ class Cluster:
         config = ClientConfig(bootstrap=address, request_timeout_ms=5_000)
         connection = await Connection.connect(address_of(address), config)
         try:
-            answer = await connection.call(describing(ANY_BINDING), DescribeAclsResponse)
+            return await connection.call(describing(ANY_BINDING), DescribeAclsResponse)
         finally:
             await connection.close()
+
+    async def seen_by(self, number: int) -> frozenset[Held]:
+        """Return the bindings that a node describes.
+
+        Raises:
+            ClientError: it does not answer.
+
+        """
+        answer = await self.described_by(number)
         return frozenset((entry.principal, pattern.name) for pattern, entry in described(answer))
 
     def of_the_log(self) -> tuple[frozenset[Held], int]:
