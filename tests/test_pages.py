@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
+from testkit import decisions_page
 from testkit.checkout import ROOT, name_of, tracked_files
 
 if TYPE_CHECKING:
@@ -63,14 +66,54 @@ def test_the_readme_names_every_page() -> None:
 
 
 def test_decisions_have_numbers_of_their_own() -> None:
-    """No two pages of docs/decisions share a number, and each begins with its own."""
-    decisions = pages("docs/decisions")
-    numbers = Counter(page.name[:4] for page in decisions)
-    untitled = [
-        page.name
-        for page in decisions
-        if not page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}: ")
-    ]
+    """No two pages of docs/decisions share a number."""
+    numbers = Counter(page.name[:4] for page in decisions_page.decision_files())
 
     assert [number for number, count in numbers.items() if count > 1] == []
-    assert untitled == []
+
+
+def test_decisions_have_a_header() -> None:
+    """Each page of docs/decisions has a title with its number, a date, a status and a subject."""
+    files = decisions_page.decision_files()
+
+    assert [decision.file for decision in decisions_page.decisions()] == [
+        file.name for file in files
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# 0001: Title\n\n**Context.** None.\n",
+        "# 0002: Title\n\n- Date: 2026-01-31\n- Status: accepted\n- Subject: Wire codec\n\nText\n",
+        "# 0001: Title\n\n- Date: January\n- Status: accepted\n- Subject: Wire codec\n\nText\n",
+        "# 0001: Title\n\n- Date: 2026-01-31\n- Status: new\n- Subject: Wire codec\n\nText\n",
+        "# 0001: Title\n\n- Date: 2026-01-31\n- Status: accepted\n- Subject: Others\n\nText\n",
+    ],
+)
+def test_a_decision_without_a_header_is_named(text: str) -> None:
+    """A header that lacks something, or has a number or a subject of its own, is an error."""
+    with pytest.raises(ValueError, match="0001-title: no header"):
+        decisions_page.parse("0001-title", text)
+
+
+def test_decisions_agree_on_what_replaced_them() -> None:
+    """A decision that is superseded or changed by another is named in the other's status."""
+    found = decisions_page.decisions()
+    forward = {
+        (number, relation, decision.number)
+        for decision in found
+        for relation, number in decision.successors
+    }
+    backward = {
+        (decision.number, relation, number)
+        for decision in found
+        for relation, number in decision.predecessors
+    }
+
+    assert forward == backward
+
+
+def test_the_index_of_decisions_is_current() -> None:
+    """If not: PYTHONPATH=tests python -m testkit.decisions_page."""
+    assert decisions_page.PAGE.read_text(encoding="utf-8") == decisions_page.page()
