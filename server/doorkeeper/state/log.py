@@ -326,9 +326,11 @@ class StateLog:
         if self._closing or self._load_error is not None:
             completion.set_exception(self._load_error or StoreAway("the store is closed"))
             return completion
-        has_timeout = timeout_s is not None
-        if timeout_s is None:
-            timeout_s = self.store.timeout_s
+        away_s = self.store.timeout_s
+        # With both limits the answer is that of a store that is away: it says that nothing changed.
+        has_timeout = timeout_s is not None and (away_s is None or timeout_s < away_s)
+        if not has_timeout:
+            timeout_s = away_s
         deadline_s = None if timeout_s is None else loop.time() + timeout_s
         self._queue.append(_Submission(plan, origin, completion, deadline_s, has_timeout))
         if self._tasks:
