@@ -158,7 +158,7 @@ def measure_after_changes(
     for target in targets:
         caller = Caller(target.plain_port)
         took: dict[str, list[float]] = {call.name: [] for call in described}
-        added = list(frames.extra(1, 3 + 20 * effort.rounds, "described"))
+        added = list(frames.extra(1, 3 + max(20, 4 * effort.rounds), "described"))
         for number, request in enumerate(frames.create(added, 1)):
             caller.ask(request)
             for call in described:
