@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
-from doorkeeper_schemas.reading import snake
-from doorkeeper_wire.declared.fields import FieldReader, kafka_name
+from doorkeeper_wire.declared.fields import FieldReader
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
 from doorkeeper_wire.messages.describe_topic_partitions import (
@@ -17,7 +15,6 @@ from doorkeeper_wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from testkit.checkout import ROOT
 from testkit.sample_frames import DESCRIBED
 
 
@@ -126,25 +123,3 @@ def test_unknown_messages_and_versions() -> None:
         read("NoSuchRequest", 0, b"")
     with pytest.raises(LookupError, match="the versions 0 to 1, not 2"):
         read("SaslHandshakeRequest", 2, b"")
-
-
-def names(value: Any) -> list[str]:
-    """Return the names of all fields in a part of a schema file."""
-    if isinstance(value, list):
-        return [name for each in value for name in names(each)]
-    if isinstance(value, dict):
-        here = [value["name"]] if "name" in value else []
-        return here + [name for each in value.values() for name in names(each)]
-    return []
-
-
-def test_names_are_those_of_the_schemas() -> None:
-    """Kafka's name of each field comes back from its name in the code."""
-    found = [
-        name
-        for path in (ROOT / "schemas" / "messages").glob("*.yaml")
-        for name in names(yaml.safe_load(path.read_text(encoding="utf-8")))
-    ]
-
-    assert len(found) > 100
-    assert {name: kafka_name(snake(name)) for name in found} == {name: name for name in found}
