@@ -41,7 +41,7 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     apis = read_apis(root / "schemas/apis.yaml")
     yield _file(_WIRE / "api_keys.py", apis_source(apis))
     operations = operations_source(root / "schemas/operations.yaml", apis)
-    yield _file(ROOT / "server/doorkeeper/operations.py", operations)
+    yield _file(ROOT / "server/doorkeeper/api/operations.py", operations)
     declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/kinds/declared.py", declared)
     yield from _records(root)

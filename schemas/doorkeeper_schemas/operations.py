@@ -1,4 +1,4 @@
-"""Writes `doorkeeper/operations.py` from `schemas/operations.yaml`: what each API needs."""
+"""Writes `doorkeeper/api/operations.py` from `schemas/operations.yaml`: what each API needs."""
 
 import json
 from pathlib import Path

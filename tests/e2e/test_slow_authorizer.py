@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authorizer import AclCreateResult, ApiError, ErrorCode
-from doorkeeper.connection import Connection
-from doorkeeper.exchange import PendingUpdate
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import PendingUpdate
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net.channel import Channel
-from doorkeeper.node import ACL_UPDATE
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (

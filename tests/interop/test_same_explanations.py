@@ -28,7 +28,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.acl_texts import row
+from doorkeeper.cli.acls.texts import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
 from testkit.kafka_broker import KafkaBroker

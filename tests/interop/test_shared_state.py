@@ -11,11 +11,11 @@ import pytest
 from doorkeeper.acl.model import ANY_BINDING, Principal
 from doorkeeper.authn.credentials import TokenLogin
 from doorkeeper.authorizer.awaiting import as_future
-from doorkeeper.credential_alteration import alter_credentials
-from doorkeeper.delegation_tokens import Expiration, NewToken, SignedToken
 from doorkeeper.kinds.declared import StoredTopic
-from doorkeeper.node import CredentialDeletion, CredentialUpsertion
-from doorkeeper.topic_plans import change_topics
+from doorkeeper.tokens.model import Expiration, NewToken, SignedToken
+from doorkeeper.updates.topics import change_topics
+from doorkeeper.updates.users import alter_credentials
+from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
 from testkit.acl import READ, allow, request_of, topic
 from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, DELETE, SET, Running, running

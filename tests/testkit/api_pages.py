@@ -10,12 +10,12 @@ import inspect
 import sys
 from typing import TYPE_CHECKING
 
-from doorkeeper.operations import REQUIRED, Requirement
-from doorkeeper.registry import APIS, OPTIONAL, by_key
+from doorkeeper.api.operations import REQUIRED, Requirement
+from doorkeeper.handlers.registry import APIS, OPTIONAL, by_key
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
-    from doorkeeper.api import Api
+    from doorkeeper.api.declaration import Api
 
 APIS_PAGE = ROOT / "docs" / "apis.md"
 COMPATIBILITY_PAGE = ROOT / "docs" / "compatibility.md"

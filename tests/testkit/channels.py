@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.exchange import Counts
+from doorkeeper.connection.exchange import Counts
 from doorkeeper.limits import Limits
 from doorkeeper.net.channel import Channel
 from doorkeeper.net.chunked_responses import ChunkedResponses
@@ -18,10 +18,10 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
 
 if TYPE_CHECKING:
+    from doorkeeper.api.node import Services
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.net.context import Accepted
-    from doorkeeper.node import Services
-    from doorkeeper.response_cache import ResponseCache
 
 
 class Transport(asyncio.Transport):

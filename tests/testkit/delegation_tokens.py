@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.delegation_tokens import SignedToken, Token, hmac_of
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError
-from doorkeeper.node import Update
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.tokens.model import SignedToken, Token, hmac_of
 from testkit.nodes import on_the_wire
 
 if TYPE_CHECKING:
-    from doorkeeper.api import Api
+    from doorkeeper.api.declaration import Api
     from testkit.nodes import ANode
 
 ALICE, BOB, CAROL, DAVE = (Principal("User", name) for name in ("alice", "bob", "carol", "dave"))

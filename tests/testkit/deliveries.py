@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.exchange import Closed
+from doorkeeper.connection.exchange import Closed
 from testkit.edge import answer, frames
 
 if TYPE_CHECKING:
-    from doorkeeper.connection import Connection
+    from doorkeeper.connection.connection import Connection
 
 Cut = Callable[[bytes], Iterable[bytes]]
 

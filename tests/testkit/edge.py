@@ -22,12 +22,12 @@ from doorkeeper.authorizer.contract import (
     Eventually,
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.connection import Connection
-from doorkeeper.exchange import Counts, Peer
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import Counts, Peer
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.net.options import IN_CLEAR, Offers
-from doorkeeper.results import Results
+from doorkeeper.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
     decode_response_header,
@@ -43,11 +43,11 @@ from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges 
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.api.node import Node, Services
+    from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.errors import ApiError
     from doorkeeper.metrics.requests import RequestMeter
-    from doorkeeper.node import Node, Services
     from doorkeeper.request_context import AuthorizableRequestContext
-    from doorkeeper.response_cache import ResponseCache
 
 # --- who decides, and who changes topics
 

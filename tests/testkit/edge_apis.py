@@ -25,11 +25,11 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl_rows import AclRows, Description
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import ACL_UPDATE, ApiRange, Node, Outcome, Response, Services, Update
+from doorkeeper.descriptions.rows import AclRows, Description
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
-from doorkeeper.node import ACL_UPDATE, ApiRange, Node, Outcome, Response, Services, Update
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 
 def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:

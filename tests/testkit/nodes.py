@@ -10,14 +10,14 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper import registry
 from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
-from doorkeeper.cluster import Broker, Group, GroupMember, Topic
+from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
 from doorkeeper.errors import ApiError
+from doorkeeper.handlers import registry
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
-from doorkeeper.scram_users import ScramUsers
 from doorkeeper.state.state import EMPTY
-from doorkeeper.topics import Topics, declared_id
+from doorkeeper.topics.table import Topics, declared_id
+from doorkeeper.users.table import ScramUsers
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAudit, started
 from testkit.settings import settings_of
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl_rows import AclRows
-    from doorkeeper.api import Api
+    from doorkeeper.api.declaration import Api
+    from doorkeeper.api.node import ApiRange
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
-    from doorkeeper.delegation_tokens import SignedToken
-    from doorkeeper.node import ApiRange
+    from doorkeeper.descriptions.rows import AclRows
+    from doorkeeper.tokens.model import SignedToken
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import yaml
 
-from doorkeeper.operations import REQUIRED, Requirement
-from doorkeeper.registry import APIS
+from doorkeeper.api.operations import REQUIRED, Requirement
+from doorkeeper.handlers.registry import APIS
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.checkout import ROOT
 

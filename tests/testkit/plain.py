@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.app.doors import Doors
+from doorkeeper.app.listeners import Doors
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider

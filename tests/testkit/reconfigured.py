@@ -13,7 +13,7 @@ from doorkeeper.app.assembly import Assembly
 from doorkeeper.authorizer import Reconfigurable
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
-from doorkeeper.node import Alteration, AlteredResource
+from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.request_context import RequestContext
 from testkit.acl import request_of
 from testkit.logs import ReadableLogs, readable_logs

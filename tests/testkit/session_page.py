@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.session import ADMISSIONS, TRANSITIONS, Action, Arrival, Result, State
+from doorkeeper.connection.session import ADMISSIONS, TRANSITIONS, Action, Arrival, Result, State
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "session.md"
@@ -10,7 +10,7 @@ PAGE = ROOT / "docs" / "session.md"
 HEAD = """\
 # The states of a session
 
-How a client authenticates, drawn from the tables in `server/doorkeeper/session.py` by
+How a client authenticates, drawn from the tables in `server/doorkeeper/connection/session.py` by
 `PYTHONPATH=tests python -m testkit.session_page`; a test keeps it current.
 
 A listener without SASL begins in OPEN, one with SASL in INITIAL. Re-authentication (KIP-368)

@@ -29,7 +29,7 @@ from doorkeeper.acl.model import (
     SortedBindings,
 )
 from doorkeeper.acl.operations import entries_of
-from doorkeeper.pieces import PIECE, in_order
+from doorkeeper.runtime.slices import SLICE_ITEMS, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBindingFilter, ResourcePatternFilter
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Group, Snapshot
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
 
     Source = tuple[ResourceType, PatternType, str | None, str | None]
     """Bindings that are visited together: of one type, one name or all, one principal or all."""
@@ -104,7 +104,7 @@ class Found(NamedTuple):
 
 def find_each(
     snapshot: Snapshot, filters: Sequence[AclBindingFilter], bindings_max: int
-) -> Pieces[Found | None]:
+) -> Slices[Found | None]:
     """Find what each filter asks for, in the order of ``find``; None if it is too much in all.
 
     Costs one walk over the ACLs at most, and one for each principal that filters name, in slices.
@@ -138,13 +138,13 @@ def find_each(
 
 def _grouped(
     snapshot: Snapshot, filters: Sequence[AclBindingFilter]
-) -> Pieces[dict[Source, list[int]]]:
+) -> Slices[dict[Source, list[int]]]:
     """Return the bindings that have to be visited, each with the places of the filters."""
     grouped: dict[Source, list[int]] = {}
     for place, wanted in enumerate(filters, start=1):
         for source in _sources(snapshot, wanted):
             grouped.setdefault(source, []).append(place - 1)
-        if place % PIECE == 0:
+        if place % SLICE_ITEMS == 0:
             yield
     return grouped
 

@@ -22,25 +22,21 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper import registry
-from doorkeeper.acl_rows import AclRows
-from doorkeeper.app.auditing import audit_sink, trail_of, watch
-from doorkeeper.app.authorizing import (
+from doorkeeper.app.audit_log import audit_sink, trail_of, watch
+from doorkeeper.app.authorizer import (
     authorizer_of,
+    close,
     placed,
     refused_start,
     server_info,
     started,
 )
 from doorkeeper.app.catalogs import NOTHING, catalog_of, declared_by
-from doorkeeper.app.closing import close
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
-from doorkeeper.app.doors import Doors
-from doorkeeper.app.edge import limits_of, spec_of
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.live_node import LiveNode
-from doorkeeper.app.nodes import membership_of
-from doorkeeper.app.reconfiguring import Reconfiguring
+from doorkeeper.app.listeners import Doors, limits_of, spec_of
+from doorkeeper.app.node import LiveNode, membership_of
+from doorkeeper.app.reconfiguration import Reconfiguring
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.stores import opened_store, utc_ms
 from doorkeeper.authn.provider import Sources
@@ -48,30 +44,32 @@ from doorkeeper.authorizer.awaiting import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
-from doorkeeper.connection import Connection
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.response_cache import ResponseCache
+from doorkeeper.descriptions.rows import AclRows
+from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
-from doorkeeper.response_cache import ResponseCache
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
-from doorkeeper.tokens import Tokens
+from doorkeeper.updates.tokens import Tokens
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.app.operating import Operating
+    from doorkeeper.app.operations_port import Operating
     from doorkeeper.audit.trail import Trail
     from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
-    from doorkeeper.exchange import Version
+    from doorkeeper.connection.exchange import Version
     from doorkeeper.kinds.change import Committed
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
@@ -215,7 +213,7 @@ class Assembly:
         if settings.http is None:
             return
         # What it needs of others is imported only where it is on.
-        from doorkeeper.app.operating import Operating, Parts  # noqa: PLC0415
+        from doorkeeper.app.operations_port import Operating, Parts  # noqa: PLC0415
 
         parts = Parts(
             self.edge,

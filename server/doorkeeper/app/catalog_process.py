@@ -14,9 +14,9 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.threads import beside
-from doorkeeper.app.turns import in_turns
 from doorkeeper.catalog.lines import Faulty, Unfinished, catalog_from
+from doorkeeper.runtime.threads import beside
+from doorkeeper.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ async def read_apart(
         raise _not_read(file, f"cannot be started: {error.strerror}") from error
     try:
         output = await beside(lambda: _output_of(process, file, most_s), "doorkeeper-catalog")
-        return await in_turns(catalog_from(io.BytesIO(output), str(file)))
+        return await run_in_turns(catalog_from(io.BytesIO(output), str(file)))
     except Faulty as error:
         raise StartError(*error.problems) from error
     except Unfinished as error:

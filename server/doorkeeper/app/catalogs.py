@@ -1,24 +1,24 @@
-"""The catalog of a configuration; what reads YAML is imported where there is one."""
+"""The catalog of a configuration. Modules that read YAML are imported only where there is one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.threads import beside
-from doorkeeper.app.turns import in_turns
-from doorkeeper.collector import collector_paused
-from doorkeeper.pieces import parts
-from doorkeeper.topics import EMPTY
+from doorkeeper.runtime.garbage_collection import collection_paused
+from doorkeeper.runtime.slices import parts
+from doorkeeper.runtime.threads import beside
+from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.topics.table import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from doorkeeper.catalog.loading import Catalog, Mark
-    from doorkeeper.cluster import Group
-    from doorkeeper.pieces import Pieces
-    from doorkeeper.topics import Layer
+    from doorkeeper.cluster.model import Group
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.topics.table import Layer
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def catalog_of(file: Path | None) -> Catalog | None:
     try:
         # Of the objects that YAML is read into, the collector would free none, and it would
         # look at them again and again: more than half of the time went there.
-        with collector_paused():
+        with collection_paused():
             return load(file)
     except CatalogError as error:
         raise StartError(*map(str, error.problems)) from error
@@ -83,8 +83,8 @@ async def declared_again(file: Path | None, before: Declared, cluster_id: str) -
             return before
         return Declared(
             catalog.mark,
-            await in_turns(before.topics.replaced(catalog.declared(cluster_id))),
-            await in_turns(_kept_if_equal(before.groups, catalog.groups)),
+            await run_in_turns(before.topics.replaced(catalog.declared(cluster_id))),
+            await run_in_turns(_kept_if_equal(before.groups, catalog.groups)),
         )
     except CatalogError as error:
         raise StartError(*map(str, error.problems)) from error
@@ -117,7 +117,7 @@ def _looked_at(file: Path) -> tuple[int, Mark]:
     return len(content), Mark(str(file), digest_of(content))
 
 
-def _kept_if_equal(before: Mapping[str, T], after: Mapping[str, T]) -> Pieces[Mapping[str, T]]:
+def _kept_if_equal(before: Mapping[str, T], after: Mapping[str, T]) -> Slices[Mapping[str, T]]:
     """Return the mapping before if the other one is equal: then nobody need hear of it."""
     if len(before) != len(after):
         return after

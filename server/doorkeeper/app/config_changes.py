@@ -10,27 +10,26 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.broker_configs import altered, check_replicas
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import settled
+from doorkeeper.configs.broker import altered, check_replicas
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
-from doorkeeper.results import Results
 from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import commit
-from doorkeeper.topic_plans import alter_topic
+from doorkeeper.state.outcome import Results, commit
+from doorkeeper.updates.topics import alter_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.app.reconfiguring import Reconfiguring, Usable
+    from doorkeeper.app.reconfiguration import Reconfiguring, Usable
     from doorkeeper.config.settings import Settings
+    from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.kinds.change import Change, Committed, Origin
     from doorkeeper.kinds.table import Table
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.node import AlteredResource
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
 

@@ -17,12 +17,12 @@ from doorkeeper.logs.pipeline import Logs
 import structlog  # isort: skip
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.app.garbage import keep_collections_short
-from doorkeeper.app.process_age import process_age_ms
-from doorkeeper.app.reloading import reload
+from doorkeeper.app.reload import reload
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
-from doorkeeper.connection import Connection
+from doorkeeper.connection.connection import Connection
 from doorkeeper.net import new_runner
+from doorkeeper.runtime.garbage_collection import limit_collections
+from doorkeeper.runtime.process_age import process_age_ms
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Process:
         assembly = Assembly(settings, self._logs, connect=self._connect)
         async with assembly:
             if await self._started(assembly):
-                keep_collections_short()
+                limit_collections()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._tell_start(assembly)
                 await self._stopping.wait()

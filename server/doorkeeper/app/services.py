@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.config_changes import ConfigChanges
     from doorkeeper.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.node import AlteredResource
+    from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
     from doorkeeper.state.log import StateLog
-    from doorkeeper.tokens import Tokens
+    from doorkeeper.state.outcome import Results
+    from doorkeeper.updates.tokens import Tokens
 
 
 class NodeServices:

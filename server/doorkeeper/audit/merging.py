@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.exchange import Login
+    from doorkeeper.connection.exchange import Login
     from doorkeeper.request_context import AuthorizableRequestContext
 
 ENTRIES_MAX: Final = 10_000

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.exchange import Login
+    from doorkeeper.connection.exchange import Login
     from doorkeeper.request_context import AuthorizableRequestContext
 
 

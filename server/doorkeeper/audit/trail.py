@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.merging import Basis
     from doorkeeper.audit.options import TrailOptions
     from doorkeeper.audit.writer import Clocks
-    from doorkeeper.exchange import Login
+    from doorkeeper.connection.exchange import Login
     from doorkeeper.kinds.change import Change, Committed, Origin
     from doorkeeper.logger import Logger
     from doorkeeper.request_context import AuthorizableRequestContext

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.plug_ins import UnusableClass, missing_methods, named, one_line
+from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

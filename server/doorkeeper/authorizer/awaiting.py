@@ -15,7 +15,7 @@ import concurrent.futures
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.results import Results
+from doorkeeper.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

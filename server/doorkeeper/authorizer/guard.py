@@ -29,7 +29,7 @@ from doorkeeper.authorizer.contract import (
 from doorkeeper.authorizer.returned import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.results import Results
+from doorkeeper.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from inspect import isabstract
 from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.older import has_older_interface, wrapping
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.plug_ins import UnusableClass, missing_methods, named
+from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named
 
 KEY = "authorizer.class.name"
 

@@ -20,14 +20,14 @@ from doorkeeper.acl.validation import ACLS_PER_REQUEST_MAX, too_many_created, to
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.pieces import PIECE, parts
+from doorkeeper.runtime.slices import SLICE_ITEMS, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.kinds.change import Change
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 # A named tuple's own constructor is a Python function.
@@ -36,7 +36,7 @@ _new = tuple.__new__
 
 def plan_creation(
     bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
-) -> Change | Pieces[Change]:
+) -> Change | Slices[Change]:
     """Plan the creation of bindings that can be stored.
 
     One that exists, and a second one in the same request, adds nothing.
@@ -46,7 +46,7 @@ def plan_creation(
 
     """
     # Fewer are below the limit.
-    if len(bindings) > PIECE:
+    if len(bindings) > SLICE_ITEMS:
         return _creation_in_slices(bindings, new_id, state)
     rows = [
         _new(StoredBinding, (new_id(), each))
@@ -57,7 +57,7 @@ def plan_creation(
 
 def _creation_in_slices(
     bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
-) -> Pieces[Change]:
+) -> Slices[Change]:
     missing: dict[AclBinding, None] = {}
     for part in parts(bindings):
         missing |= dict.fromkeys(filterfalse(state.acls.id_of, part))
@@ -75,7 +75,7 @@ def plan_deletion(
     filters: Sequence[AclBindingFilter],
     matches: list[Sequence[AclBinding]],
     state: State,
-) -> Pieces[Change]:
+) -> Slices[Change]:
     """Plan the deletion of what filters match; fill ``matches`` with the bindings of each filter.
 
     Each filter is matched against the same state: a binding that two of them match is reported
@@ -94,7 +94,7 @@ def plan_deletion(
     id_of = acls.id_of
     for binding in found.bindings:
         rows.append(_new(StoredBinding, (id_of(binding), binding)))
-        if len(rows) % PIECE == 0:
+        if len(rows) % SLICE_ITEMS == 0:
             yield
     return {ACL: Edit(deleted=tuple(rows))} if rows else {}
 

@@ -7,8 +7,8 @@ import binascii
 from typing import TYPE_CHECKING
 
 from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
-from doorkeeper.cluster import Group, GroupMember
-from doorkeeper.topic_names import reason_invalid
+from doorkeeper.cluster.model import Group, GroupMember
+from doorkeeper.topics.names import reason_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.catalog.loading import Catalog, Mark
 from doorkeeper.catalog.topics import DeclaredTopic
-from doorkeeper.cluster import Group, GroupMember
+from doorkeeper.cluster.model import Group, GroupMember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.catalog.errors import CatalogError
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
 
 LINE_BYTES: Final = 16 * 1024
 """A third of a millisecond to read."""
@@ -58,7 +58,7 @@ def lines_of_problems(error: CatalogError) -> Iterator[str]:
     yield _line("end", json.dumps(""))
 
 
-def catalog_from(lines: Iterable[bytes], file: str) -> Pieces[Catalog]:
+def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
     """Return the catalog of these lines, a line in each piece.
 
     Raises:

@@ -10,8 +10,8 @@ from doorkeeper.catalog.document import Faults, Value, parse
 from doorkeeper.catalog.errors import CatalogError, Problem
 from doorkeeper.catalog.groups import read_groups
 from doorkeeper.catalog.topics import DeclaredTopic, read_topics
-from doorkeeper.cluster import Group, Topic
-from doorkeeper.topics import declared_id
+from doorkeeper.cluster.model import Group, Topic
+from doorkeeper.topics.table import declared_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

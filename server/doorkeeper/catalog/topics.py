@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.topic_configs import InvalidConfig, check_configs
-from doorkeeper.topic_names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, reason_invalid, unified
+from doorkeeper.configs.topic import InvalidConfig, check_configs
+from doorkeeper.topics.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, reason_invalid, unified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -35,7 +35,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from doorkeeper.collector import collector_paused
+from doorkeeper.runtime.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         # What a start imports and loads stays: looking through it again and again, 77 times, for
         # 600 dead objects would be a tenth of the start. The collector begins when the server does.
-        with collector_paused() if serves else nullcontext():
+        with collection_paused() if serves else nullcontext():
             from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  not for importing main
 
             doorkeeper.main(arguments, prog_name="doorkeeper")
     except SystemExit as end:
-        if "doorkeeper.app.threads" in sys.modules:
-            from doorkeeper.app.threads import leave_threads_behind  # noqa: PLC0415  imported then
+        if "doorkeeper.runtime.threads" in sys.modules:
+            from doorkeeper.runtime.threads import leave_threads_behind  # noqa: PLC0415  imported then
 
             leave_threads_behind(end.code)
         raise

@@ -14,20 +14,21 @@ from doorkeeper.version import __version__
 
 _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
-    "acls": Member("doorkeeper.cli.acls:command", "Manage ACLs, and ask why they decide so."),
-    "users": Member("doorkeeper.cli.users:command", "Manage users who log in by SCRAM."),
+    "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and ask why they decide so."),
+    "users": Member("doorkeeper.cli.users.commands:command", "Manage users who log in by SCRAM."),
     "store": Member(
-        "doorkeeper.cli.store:command", "Back up, restore, migrate, check and copy stores."
+        "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."
     ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit trail."),
     "config": Member(
         "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
     ),
     "frames": Member(
-        "doorkeeper.cli.frames:command", "Print Kafka frames of a file or capture field by field."
+        "doorkeeper.cli.frames.commands:command",
+        "Print Kafka frames of a file or capture field by field.",
     ),
     "users-file": Member(
-        "doorkeeper.cli.users_file:command",
+        "doorkeeper.cli.users.users_file:command",
         "Keep the users of PLAIN in a file of salted hashes.",
     ),
     "completion": Member(

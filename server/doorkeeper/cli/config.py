@@ -53,7 +53,7 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
     keytabs, users files, classes of others. They are made, configured and closed, not started, and
     no other server is asked. The status is 1 where the server would not start with it.
     """
-    from doorkeeper.app.checking import checked  # noqa: PLC0415  it is heavy
+    from doorkeeper.app.config_check import checked  # noqa: PLC0415  it is heavy
     from doorkeeper.app.errors import StartError  # noqa: PLC0415
 
     try:
@@ -120,7 +120,7 @@ def reset(
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
-    from doorkeeper.app.resetting import forget  # noqa: PLC0415
+    from doorkeeper.offline.config_reset import forget  # noqa: PLC0415
     from doorkeeper.state.store import StorageError  # noqa: PLC0415
 
     settings = load_or_fail(file, overrides).settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import error_of
-from doorkeeper.scram_users import MECHANISM_CODES, MECHANISM_NAMES
+from doorkeeper.users.table import MECHANISM_CODES, MECHANISM_NAMES
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
-from doorkeeper.config_operations import ConfigOperation
+from doorkeeper.configs.operations import ConfigOperation
 from doorkeeper.errors import ErrorCode
-from doorkeeper.scram_users import MECHANISM_NAMES
+from doorkeeper.users.table import MECHANISM_NAMES
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

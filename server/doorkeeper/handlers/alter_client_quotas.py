@@ -13,12 +13,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.client_quotas import entity_of
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import STOCK_TEXTS, answer_of
-from doorkeeper.node import Update
-from doorkeeper.permissions import needs, require_on_cluster
-from doorkeeper.quota_alteration import QuotaAlteration, alter_quotas
+from doorkeeper.quotas.alteration import QuotaAlteration
+from doorkeeper.quotas.table import entity_of
+from doorkeeper.updates.quotas import alter_quotas
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -29,11 +30,11 @@ from doorkeeper_wire.messages.alter_client_quotas import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.client_quotas import Entity
+    from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.quotas.table import Entity
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 (_ALTER_CONFIGS,) = needs(49)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.config_alteration import (
+from doorkeeper.api.declaration import Api
+from doorkeeper.configs.operations import Alteration, AlteredResource, ConfigOperation
+from doorkeeper.handlers.config_alteration import (
     BROKER,
     CLIENT_METRICS,
     GROUP,
@@ -22,8 +23,6 @@ from doorkeeper.config_alteration import (
     needs_by_type,
     respond,
 )
-from doorkeeper.config_operations import ConfigOperation
-from doorkeeper.node import Alteration, AlteredResource
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -32,7 +31,7 @@ from doorkeeper_wire.messages.alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, Outcome
+    from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
 
 _NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)

@@ -16,11 +16,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.credential_alteration import alter_credentials, users_in
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import answer_of
-from doorkeeper.node import CredentialDeletion, CredentialUpsertion, Update
-from doorkeeper.permissions import needs, require_on_cluster
+from doorkeeper.updates.users import alter_credentials
+from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion, users_in
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -30,10 +31,10 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.errors import ApiError
-    from doorkeeper.node import Node, Outcome, Services
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 (_ALTER,) = needs(51)
 

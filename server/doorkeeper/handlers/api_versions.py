@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
@@ -32,7 +32,7 @@ from doorkeeper_wire.messages.api_versions import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")

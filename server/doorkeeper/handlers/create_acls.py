@@ -24,12 +24,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, ResourceType
-from doorkeeper.api import Api
-from doorkeeper.codes import binding_of, check_creations
+from doorkeeper.api.codes import binding_of, check_creations
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import ACL_UPDATE, Update
+from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ACL_UPDATE, Update
-from doorkeeper.permissions import needs, require_on_cluster
-from doorkeeper.pieces import next_turn
+from doorkeeper.runtime.slices import next_turn
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -39,10 +39,10 @@ from doorkeeper_wire.messages.create_acls import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclCreateResult
-    from doorkeeper.node import Node, Services
     from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
     from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(30)

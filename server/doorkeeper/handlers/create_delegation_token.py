@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.acl.validation import text_fault
-from doorkeeper.api import Api
-from doorkeeper.delegation_tokens import USER, NewToken, SignedToken, may_ask
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
-from doorkeeper.permissions import is_allowed, needs
-from doorkeeper.token_alteration import change_token
+from doorkeeper.handlers.token_alteration import change_token
+from doorkeeper.tokens.model import USER, NewToken, SignedToken, may_ask
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -33,7 +33,7 @@ from doorkeeper_wire.messages.create_delegation_token import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.node import Node, Outcome
+    from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
 
 (_CREATE_TOKENS,) = needs(38)

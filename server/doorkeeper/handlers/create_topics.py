@@ -24,12 +24,12 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
-from doorkeeper.permissions import allowed_names, is_allowed, needs
-from doorkeeper.topic_configs import effective
-from doorkeeper.topic_creation import (
+from doorkeeper.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,
     WantedTopic,
@@ -37,8 +37,8 @@ from doorkeeper.topic_creation import (
     planned,
     records_of,
 )
-from doorkeeper.topic_names import CLUSTER_METADATA_TOPIC
-from doorkeeper.topic_plans import change_topics
+from doorkeeper.topics.names import CLUSTER_METADATA_TOPIC
+from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -50,11 +50,11 @@ from doorkeeper_wire.messages.create_topics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.declared import StoredTopic
-    from doorkeeper.node import Node, Outcome, Services
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.codes import check_filters, filter_of, filter_result
+from doorkeeper.api.codes import check_filters, filter_of, filter_result
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import ACL_UPDATE, Update
+from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import ACL_UPDATE, Update
-from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsRequest,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclDeleteResult
-    from doorkeeper.node import Node, Services
     from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 (_ALTER,) = needs(31)
 

@@ -23,11 +23,11 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
-from doorkeeper.permissions import allowed_names, is_allowed, needs
-from doorkeeper.topic_plans import change_topics
+from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -38,10 +38,10 @@ from doorkeeper_wire.messages.delete_topics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.cluster import Topic
-    from doorkeeper.node import Node, Outcome, Services
+    from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.cluster.model import Topic
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
 

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.codes import check_describe, described, filter_of
+from doorkeeper.api.codes import check_describe, described, filter_of
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import needs, require_on_cluster
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, Response
+    from doorkeeper.api.node import Node, Response
     from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(29)

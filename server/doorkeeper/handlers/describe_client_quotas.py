@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.client_quotas import describe, quota_filter
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, answer_of
-from doorkeeper.permissions import is_allowed, needs
+from doorkeeper.quotas.table import describe, quota_filter
 from doorkeeper_wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -25,7 +25,7 @@ from doorkeeper_wire.messages.describe_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE_CONFIGS,) = needs(48)

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import (
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     cluster_operations,
     needs,
     require_on_cluster,
 )
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -32,7 +32,7 @@ from doorkeeper_wire.messages.describe_cluster import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 _ALTER, _DESCRIBE = needs(60)

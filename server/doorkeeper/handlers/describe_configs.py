@@ -24,12 +24,12 @@ import re
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import CLUSTER_NAME
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import Need, is_allowed, needs
+from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.configs.topic import TOPIC_CONFIGS, effective, shown
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
-from doorkeeper.permissions import Need, is_allowed, needs
-from doorkeeper.topic_configs import TOPIC_CONFIGS, effective, shown
-from doorkeeper.topic_names import reason_invalid
+from doorkeeper.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -42,11 +42,11 @@ from doorkeeper_wire.messages.describe_configs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from doorkeeper.cluster import Topic
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Topic
     from doorkeeper.config.settings import DescribedKey, Settings
     from doorkeeper.config.values import KeyType
-    from doorkeeper.group_configs import FixedConfig
-    from doorkeeper.node import Node
+    from doorkeeper.configs.group import FixedConfig
     from doorkeeper.request_context import RequestContext
 
     Rows = Iterable[DescribeConfigsResourceResult]

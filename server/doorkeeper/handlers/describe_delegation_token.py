@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.api import Api
-from doorkeeper.delegation_tokens import SignedToken, may_ask
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import is_allowed, needs
+from doorkeeper.tokens.model import SignedToken, may_ask
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
@@ -31,9 +31,9 @@ from doorkeeper_wire.messages.describe_delegation_token import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.delegation_tokens import Token
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
+    from doorkeeper.tokens.model import Token
 
 _DESCRIBE, _DESCRIBE_TOKENS = needs(41)
 

@@ -21,14 +21,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api import Api
-from doorkeeper.errors import ErrorCode, answer_of
-from doorkeeper.permissions import (
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     authorized_operations,
     is_allowed,
     needs,
 )
+from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -37,8 +37,8 @@ from doorkeeper_wire.messages.describe_groups import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.cluster import Group, GroupMember
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Group, GroupMember
     from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(15)

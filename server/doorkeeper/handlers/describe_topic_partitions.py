@@ -19,11 +19,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import authorized_operations, is_allowed, needs
-from doorkeeper.topic_names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topics import replicas_of
+from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
+from doorkeeper.topics.table import replicas_of
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -35,8 +35,8 @@ from doorkeeper_wire.messages.describe_topic_partitions import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.cluster import Topic
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Topic
     from doorkeeper.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)

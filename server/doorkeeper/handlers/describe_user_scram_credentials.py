@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import is_allowed, needs
-from doorkeeper.scram_users import MECHANISM_CODES
+from doorkeeper.users.table import MECHANISM_CODES
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -26,7 +26,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(50)

@@ -19,10 +19,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.cluster import Broker
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs, require_on_cluster
+from doorkeeper.cluster.model import Broker
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
-from doorkeeper.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -30,7 +30,7 @@ from doorkeeper_wire.messages.find_coordinator import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2

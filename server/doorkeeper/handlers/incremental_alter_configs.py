@@ -20,8 +20,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.config_alteration import (
+from doorkeeper.api.declaration import Api
+from doorkeeper.configs.operations import Alteration, AlteredResource
+from doorkeeper.handlers.config_alteration import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
@@ -31,7 +32,6 @@ from doorkeeper.config_alteration import (
     needs_by_type,
     respond,
 )
-from doorkeeper.node import Alteration, AlteredResource
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -40,7 +40,7 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, Outcome
+    from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
 
 _NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)

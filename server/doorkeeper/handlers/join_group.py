@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode, answer_of
-from doorkeeper.permissions import is_allowed, needs
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 (_READ,) = needs(11)

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import answer_of
-from doorkeeper.permissions import is_allowed, needs
 from doorkeeper_wire.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
@@ -26,8 +26,8 @@ from doorkeeper_wire.messages.list_groups import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.cluster import Group
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Group
     from doorkeeper.request_context import RequestContext
 
 _DESCRIBE_CLUSTER, _DESCRIBE = needs(16)

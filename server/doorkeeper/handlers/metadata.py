@@ -31,10 +31,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api import Api
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.node import Update
-from doorkeeper.permissions import (
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     allowed_names,
     authorized_operations,
@@ -42,10 +41,11 @@ from doorkeeper.permissions import (
     is_allowed,
     needs,
 )
-from doorkeeper.topic_creation import created_automatically
-from doorkeeper.topic_names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topic_plans import change_topics
-from doorkeeper.topics import replicas_of
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.topics.creation import created_automatically
+from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
+from doorkeeper.topics.table import replicas_of
+from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -57,11 +57,11 @@ from doorkeeper_wire.messages.metadata import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.cluster import Broker, Topic
+    from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.cluster.model import Broker, Topic
     from doorkeeper.kinds.declared import StoredTopic
-    from doorkeeper.node import Node, Outcome, Services
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
 

@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
-from doorkeeper.delegation_tokens import Renewal
+from doorkeeper.api.declaration import Api
 from doorkeeper.errors import answer_of
-from doorkeeper.token_alteration import alter_token
+from doorkeeper.handlers.token_alteration import alter_token
+from doorkeeper.tokens.model import Renewal
 from doorkeeper_wire.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node, Outcome
+    from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
 
 

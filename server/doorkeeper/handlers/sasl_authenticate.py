@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api import Api
+from doorkeeper.api.declaration import Api
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -20,7 +20,7 @@ from doorkeeper_wire.messages.sasl_authenticate import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.node import Node
+    from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
 

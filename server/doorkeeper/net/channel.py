@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaiting import as_future
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.exchange import (
+from doorkeeper.connection.exchange import (
     Authenticating,
     ChunkedResponse,
     Closed,
@@ -31,25 +31,25 @@ from doorkeeper.exchange import (
     PendingUpdate,
     Refused,
 )
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_failures, log_notes, log_refusal
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
-from doorkeeper.node import ACL_UPDATE
-from doorkeeper.results import Results
+from doorkeeper.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.api.node import Update
     from doorkeeper.authn.contract import Step
-    from doorkeeper.connection import Connection
-    from doorkeeper.exchange import Advance, Decoded
+    from doorkeeper.connection.connection import Connection
+    from doorkeeper.connection.exchange import Advance, Decoded
     from doorkeeper.net.chunked_responses import ResponseBuild
     from doorkeeper.net.context import ServerContext
     from doorkeeper.net.fair_queue import QueuedWork
     from doorkeeper.net.ledger import Ledger
-    from doorkeeper.node import Update
 
 TLS_PIECE_BYTES: Final = 65_536
 """A large answer is handed to TLS in pieces of this size."""

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from doorkeeper.runtime.slices import SLICE_S
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
 
     OnBuilt = Callable[[bytearray | Exception], None]
-    Leftover = Callable[[], Pieces[bytearray]]
-
-SLICE_S: Final = 0.001
-"""How long one slice may keep the event loop; a small request takes some ten microseconds."""
+    Leftover = Callable[[], Slices[bytearray]]
 
 
 class ResponseBuild:
@@ -30,10 +29,10 @@ class ResponseBuild:
     __slots__ = ("_leftover", "_on_built", "_pieces")
 
     def __init__(
-        self, pieces: Pieces[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
+        self, pieces: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> None:
         """Wait for the turn."""
-        self._pieces: Pieces[bytearray] | None = pieces
+        self._pieces: Slices[bytearray] | None = pieces
         self._on_built: OnBuilt | None = on_built
         self._leftover = leftover
 
@@ -81,7 +80,7 @@ class ChunkedResponses:
         self._next: asyncio.Handle | None = None
 
     def build(
-        self, pieces: Pieces[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
+        self, pieces: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> ResponseBuild:
         """Queue a response; ``on_built`` is called once, with its body or an error.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.exchange import Login
-from doorkeeper.node import ACL_UPDATE
+from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.connection.exchange import Login
 
 if TYPE_CHECKING:
-    from doorkeeper.connection import Connection
-    from doorkeeper.exchange import Closed, PendingUpdate, Refused
+    from doorkeeper.connection.connection import Connection
+    from doorkeeper.connection.exchange import Closed, PendingUpdate, Refused
     from doorkeeper.net.context import ServerContext
-    from doorkeeper.results import Results
+    from doorkeeper.state.outcome import Results
 
 REASON_CHARACTERS_MAX: Final = 500
 """A longer reason for a failed login is cut."""

@@ -6,14 +6,15 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from doorkeeper.node import OPERATIONS
+from doorkeeper.api.node import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from doorkeeper.api.node import Services
     from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.connection.exchange import Login
     from doorkeeper.errors import ApiError
-    from doorkeeper.exchange import Login
     from doorkeeper.limits import Limits
     from doorkeeper.logger import Logger
     from doorkeeper.metrics.requests import RequestMeter
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from doorkeeper.net.fair_queue import FairQueue
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.request_log import RequestLog
-    from doorkeeper.node import Services
 
 
 class Accepted(asyncio.Protocol, ABC):

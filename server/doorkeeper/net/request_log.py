@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from doorkeeper.connection.responses import ITEMS
 from doorkeeper.errors import ErrorCode
-from doorkeeper.responses import ITEMS
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from doorkeeper.connection import Connection
-    from doorkeeper.exchange import CompletedRequest
-    from doorkeeper.node import Response
+    from doorkeeper.api.node import Response
+    from doorkeeper.connection.connection import Connection
+    from doorkeeper.connection.exchange import CompletedRequest
 
 LOGGER_NAME: Final = "kafka.request.logger"
 DEBUG: Final = 10

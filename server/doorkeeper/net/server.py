@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.connection import Connection
-from doorkeeper.exchange import Counts, Peer
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import Counts, Peer
 from doorkeeper.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from ssl import SSLContext
 
-    from doorkeeper.api import Api
+    from doorkeeper.api.declaration import Api
+    from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.limits import Limits
     from doorkeeper.logger import Logger
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from doorkeeper.net.context import Accepted, AuditLog
     from doorkeeper.net.options import ListenerSpec, Offers
     from doorkeeper.net.request_log import RequestLog
-    from doorkeeper.node import Node, Services
 
 
 class Server:

@@ -6,9 +6,9 @@ import gc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.collector import collector_paused
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, KINDS
+from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.state import EMPTY, State, applied
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def state_without_acls(revision: int, rows: Callable[[Kind], Iterable[Any]]) -> 
 
 def load_snapshot(rows: Iterable[StoredBinding], is_closing: Callable[[], bool]) -> Snapshot:
     """Return the snapshot of ACLs; in any thread. The reading stops where the server does."""
-    with collector_paused():
+    with collection_paused():
         snapshot = load(_until(is_closing, rows))
     if snapshot.count >= FREEZE_FROM:
         gc.freeze()

@@ -31,6 +31,7 @@ from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.logger import NO_LOG
 from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state.age import watch_age
 from doorkeeper.state.loading import load_snapshot, state_without_acls
 from doorkeeper.state.state import State, apply
@@ -48,19 +49,16 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger
-    from doorkeeper.pieces import Pieces
     from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import Lease, LogReader, Store
-    from doorkeeper.topics import Layer
+    from doorkeeper.topics.table import Layer
 
 T = TypeVar("T")
 
-Plan = Callable[[State], "Change | Pieces[Change]"]
+Plan = Callable[[State], "Change | Slices[Change]"]
 """Works a change out on a state, at once or in slices. It may be called again, on another state:
 the last call counts. What it raises is what ``submit`` raises, and nothing is changed."""
-
-SLICE_S: Final = 0.001
-"""How long one slice of a plan or of a large change may keep the event loop."""
 
 BATCH_CHANGES_MAX: Final = 1_000
 """Changes in one transaction: others wait for its end to write."""
@@ -145,7 +143,7 @@ class _Batch(NamedTuple):
     state: State
     last: _Submission | None
 
-    def final_state(self) -> State | Pieces[State]:
+    def final_state(self) -> State | Slices[State]:
         last = self.last
         return self.state if last is None else apply(self.state, last.change, last.revision)
 
@@ -539,7 +537,7 @@ class StateLog:
         self._batch_of_state = batch.batch_id
         self._complete(batch, state)
 
-    async def _slices(self, work: T | Pieces[T]) -> T:
+    async def _slices(self, work: T | Slices[T]) -> T:
         """Do work that comes in slices, some of them in each turn of the loop."""
         if not isinstance(work, Generator):
             return work

@@ -1,17 +1,31 @@
-"""What clients are told of a change that the store did not take."""
+"""The outcome of a change: results of its items, and errors of a change that was not stored."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from doorkeeper.kinds.change import Committed, Origin
     from doorkeeper.state.log import Plan, StateLog
 
 UNCHANGED = "Nothing was changed"
+
+
+class Results(NamedTuple):
+    """The results of the items of an update, in order, of the API's own kind.
+
+    ``errors`` are what awaitables of an authorizer raised and clients are not told; ``timed_out``
+    counts items that were not complete in time.
+    """
+
+    values: Sequence[Any]
+    errors: Sequence[BaseException] = ()
+    timed_out: int = 0
 
 
 def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:

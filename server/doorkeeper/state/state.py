@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
-from doorkeeper.client_quotas import ClientQuotas
-from doorkeeper.collector import made_to_stay
 from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredToken
 from doorkeeper.kinds.table import Table
-from doorkeeper.pieces import finished
-from doorkeeper.scram_users import ScramUsers
-from doorkeeper.topics import Topics
+from doorkeeper.quotas.table import ClientQuotas
+from doorkeeper.runtime.garbage_collection import frozen_allocations
+from doorkeeper.runtime.slices import finished
+from doorkeeper.topics.table import Topics
+from doorkeeper.users.table import ScramUsers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.cluster import Group, Member
+    from doorkeeper.cluster.model import Group, Member
     from doorkeeper.kinds.change import Change
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
 
 ROWS_PER_SLICE: Final = 256
 """How many rows are applied in one slice: about a millisecond for ACLs."""
@@ -54,7 +54,7 @@ EMPTY: Final = State()
 assert {kind.field for kind in KINDS.values()} <= set(State._fields)
 
 
-def apply(state: State, change: Change, revision: int | None = None) -> State | Pieces[State]:
+def apply(state: State, change: Change, revision: int | None = None) -> State | Slices[State]:
     """Return the state after a change: of a large one in slices of ``ROWS_PER_SLICE`` rows.
 
     It is of the given revision; None keeps that of the state.
@@ -69,7 +69,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
     return state._replace(**fields)
 
 
-def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Pieces[State]:
+def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Slices[State]:
     for kind, edit in change.items():
         table = getattr(state, kind.field)
         for part in edit.parts(ROWS_PER_SLICE):
@@ -89,5 +89,5 @@ def _change_table(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -
     if table.__class__ is not Snapshot or len(set_) + len(deleted) < ROWS_PER_SLICE:
         return table.changed(set_, deleted)
     # What very many ACLs are made of is kept from the garbage collector's sight.
-    with made_to_stay():
+    with frozen_allocations():
         return table.changed(set_, deleted)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import old_layout, schema
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.files import stamped, sync_folder
-from doorkeeper.uuids import random_uuid
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:

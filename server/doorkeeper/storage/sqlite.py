@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import apsw
 import structlog
 
-from doorkeeper.collector import collector_paused
+from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.acls import bindings_from
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Identity, Lease, StorageError, Store, StoreReplaced
 from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.cluster_id import check_form
@@ -38,7 +39,6 @@ from doorkeeper.storage.identity import (
 from doorkeeper.storage.lock import DataLock
 from doorkeeper.storage.rows import execute, log_statements
 from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, Upkeep
-from doorkeeper.uuids import random_uuid
 
 if TYPE_CHECKING:
     import asyncio
@@ -207,7 +207,7 @@ class SqliteStore(Store):
             if kind is not ACL:
                 yield from read_rows(self._writer.connection, kind)
                 return
-            with collector_paused(), closing(connect(self._path)) as reader:
+            with collection_paused(), closing(connect(self._path)) as reader:
                 yield from read_rows(reader, kind)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

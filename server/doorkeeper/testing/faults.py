@@ -16,8 +16,8 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
-from doorkeeper import registry
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers import registry
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

@@ -6,18 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.authn.contract import Failure, OfferedMechanism, Success
-from doorkeeper.connection import Connection
-from doorkeeper.exchange import Authenticating, Closed
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import Authenticating, Closed
 from doorkeeper.testing.faults import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import NoReturn
 
-    from doorkeeper.api import Api
+    from doorkeeper.api.declaration import Api
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
-    from doorkeeper.errors import ApiError
-    from doorkeeper.exchange import (
+    from doorkeeper.connection.exchange import (
         Advance,
         Body,
         ChunkedResponse,
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
         Peer,
         PendingUpdate,
     )
-    from doorkeeper.session import Action
+    from doorkeeper.connection.session import Action
+    from doorkeeper.errors import ApiError
     from doorkeeper.testing.faults import Faults
     from doorkeeper_wire.headers import RequestHeader
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
-    from doorkeeper.app.offline import OfflineAcls
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
     from doorkeeper.logs.pipeline import Logs
+    from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.faults import Faults
     from doorkeeper.testing.loop_thread import LoopThread
@@ -176,7 +176,7 @@ class DoorkeeperServer(AnyServer):
         return authorizer.policy, authorizer.snapshot
 
     def _acls(self) -> OfflineAcls:
-        from doorkeeper.app.offline import OfflineAcls  # noqa: PLC0415
+        from doorkeeper.offline.acls import OfflineAcls  # noqa: PLC0415
 
         assembly = self._running()
         if assembly.guarded is None:
@@ -200,10 +200,10 @@ class DoorkeeperServer(AnyServer):
 
 async def _opened(settings: Settings, initial: Change, faults: Faults) -> Assembly:
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
+    from doorkeeper.cluster.uuids import random_uuid  # noqa: PLC0415
     from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
     from doorkeeper.testing.log import TestLogs  # noqa: PLC0415
-    from doorkeeper.uuids import random_uuid  # noqa: PLC0415
 
     assembly = Assembly(
         settings,

@@ -11,14 +11,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.app import process
-from doorkeeper.app.checking import with_others
+from doorkeeper.app.config_check import with_others
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.threads import leave_threads_behind
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import loaded_of
-from doorkeeper.connection import Connection
+from doorkeeper.connection.connection import Connection
 from doorkeeper.kinds.change import Author, Origin
+from doorkeeper.runtime.threads import leave_threads_behind
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from doorkeeper.exchange import Peer
+    from doorkeeper.connection.exchange import Peer
     from doorkeeper.kinds.change import Change
     from doorkeeper.testing.configuration import Configuration
 

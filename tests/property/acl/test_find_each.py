@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.search import find, find_each
-from doorkeeper.pieces import finished
+from doorkeeper.runtime.slices import finished
 from testkit import acl_worlds as some
 
 if TYPE_CHECKING:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from doorkeeper import registry
 from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
 from doorkeeper.authorizer.awaiting import as_future
-from doorkeeper.cluster import Group
+from doorkeeper.cluster.model import Group
 from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import settled
-from doorkeeper.connection import Connection
-from doorkeeper.credential_alteration import alter_credentials
-from doorkeeper.exchange import ChunkedResponse, Counts, Peer
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
+from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
+from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.limits import Limits
-from doorkeeper.node import CredentialUpsertion
-from doorkeeper.pieces import finished
-from doorkeeper.response_cache import CACHED_APIS, ResponseCache
-from doorkeeper.topic_plans import change_topics
+from doorkeeper.runtime.slices import finished
+from doorkeeper.updates.topics import change_topics
+from doorkeeper.updates.users import alter_credentials
+from doorkeeper.users.alteration import CredentialUpsertion
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
@@ -253,8 +253,8 @@ async def test_a_cache_is_never_noticed(
     Also where a description of two ACLs is one that is made in pieces, from chunks of a few names.
     """
     if long:
-        monkeypatch.setattr("doorkeeper.acl_rows.PIECE", 1)
-        monkeypatch.setattr("doorkeeper.acl_chunks.CHUNK", 2)
+        monkeypatch.setattr("doorkeeper.descriptions.rows.SLICE_ITEMS", 1)
+        monkeypatch.setattr("doorkeeper.descriptions.chunks.CHUNK", 2)
     chance = random.Random(seed)
     async with running(tmp_path, "super.users=User:root\n") as server:
         assembly = server.assembly

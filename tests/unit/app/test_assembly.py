@@ -107,7 +107,7 @@ class Held(StandardAuthorizer):
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, asyncio.Future[None]]:
     """The futures of an authorizer that waits for the test, by listener."""
-    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Held)
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Held)
     Held.waits.clear()
     return Held.waits
 
@@ -194,7 +194,7 @@ async def test_an_authorizer_that_does_not_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its error is logged, and the store behind it is closed all the same."""
-    monkeypatch.setattr("doorkeeper.app.authorizing.authorizer_class", lambda name: Stubborn)
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Stubborn)
     async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
         await server.start()
 

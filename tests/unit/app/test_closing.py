@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
-from doorkeeper.app.closing import TookTooLong, close, interrupted_after
+from doorkeeper.app.authorizer import TookTooLong, close, interrupted_after
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from testkit.logs import readable_logs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.app.edge import limits_of, spec_of
+from doorkeeper.app.listeners import limits_of, spec_of
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.config.keys import KEYS
 from doorkeeper.limits import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any, cast
 
-from doorkeeper.app.gauges import (
+from doorkeeper.app.operations_port import (
     read_authorizer,
     read_counts,
     read_edge,
@@ -13,7 +13,7 @@ from doorkeeper.app.gauges import (
     read_store,
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.exchange import Counts
+from doorkeeper.connection.exchange import Counts
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreSight

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.kinds.declared import StoredTopic
-from doorkeeper.topic_plans import change_topics
+from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, SET, running
 

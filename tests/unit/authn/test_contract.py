@@ -12,7 +12,7 @@ from doorkeeper.authn.contract import (
     Success,
 )
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.session import Reply, Session, State
+from doorkeeper.connection.session import Reply, Session, State
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 

@@ -14,7 +14,7 @@ from doorkeeper.authn import (
     TokenValidator,
     ValidatedToken,
 )
-from doorkeeper.plug_ins import missing_methods
+from doorkeeper.config.plug_ins import missing_methods
 
 
 def test_everything_that_is_exported_is_there() -> None:

@@ -13,7 +13,7 @@ from doorkeeper.authorizer.awaiting import as_future, forget, results_of
 from doorkeeper.authorizer.contract import AclCreateResult, completed
 from doorkeeper.authorizer.returned import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.results import Results
+from doorkeeper.state.outcome import Results
 
 
 async def result_of(awaitable: Any) -> Any:

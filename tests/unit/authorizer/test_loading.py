@@ -12,7 +12,7 @@ from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.loading import authorizer_class
 from doorkeeper.authorizer.older import OlderAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.plug_ins import UnusableClass
+from doorkeeper.config.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
     from pathlib import Path

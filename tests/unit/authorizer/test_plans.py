@@ -23,7 +23,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Change, Edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.pieces import finished
+from doorkeeper.runtime.slices import finished
 from doorkeeper.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 

@@ -12,7 +12,7 @@ import pytest
 from doorkeeper.catalog.apart import NICENESS
 from doorkeeper.catalog.lines import Faulty, catalog_from
 from doorkeeper.catalog.loading import load
-from doorkeeper.pieces import finished
+from doorkeeper.runtime.slices import finished
 from testkit.checkout import ROOT
 
 

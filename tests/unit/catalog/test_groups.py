@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
 from doorkeeper.catalog.document import Faults, parse
 from doorkeeper.catalog.groups import STATES, read_groups
-from doorkeeper.cluster import Group, GroupMember
+from doorkeeper.cluster.model import Group, GroupMember
 
 
 def read(text: str) -> tuple[list[Group], list[str]]:

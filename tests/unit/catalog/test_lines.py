@@ -16,7 +16,7 @@ from doorkeeper.catalog.lines import (
     lines_of_problems,
 )
 from doorkeeper.catalog.loading import Catalog, load
-from doorkeeper.pieces import finished
+from doorkeeper.runtime.slices import finished
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:

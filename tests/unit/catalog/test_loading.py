@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.catalog.loading import FILE_BYTES_MAX, load
-from doorkeeper.topics import declared_id
+from doorkeeper.topics.table import declared_id
 from testkit.checkout import ROOT
 
 

@@ -16,6 +16,8 @@ from doorkeeper.acl.model import (
     ResourceType,
     exactly,
 )
+from doorkeeper.api.codes import binding_of, filter_of
+from doorkeeper.api.codes import described as rows_of
 from doorkeeper.client.bindings import (
     check_filter,
     creating,
@@ -25,8 +27,6 @@ from doorkeeper.client.bindings import (
     describing,
     refusal,
 )
-from doorkeeper.codes import binding_of, filter_of
-from doorkeeper.codes import described as rows_of
 from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from doorkeeper.app.checking import checked
+from doorkeeper.app.config_check import checked
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres_image import made_database

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.client_quotas import entity_of
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.alter_client_quotas import API, refuse
-from doorkeeper.node import Update
+from doorkeeper.quotas.table import entity_of
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper_wire.messages.alter_client_quotas import (

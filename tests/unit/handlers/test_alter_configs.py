@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.api.node import Update
+from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.handlers.alter_configs import API
-from doorkeeper.node import Alteration, AlteredResource, Update
 from doorkeeper_wire.messages.alter_configs import (
     AlterableConfig,
     AlterConfigsRequest,

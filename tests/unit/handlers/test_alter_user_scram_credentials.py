@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.alter_user_scram_credentials import API
-from doorkeeper.node import CredentialDeletion, Update
+from doorkeeper.users.alteration import CredentialDeletion
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

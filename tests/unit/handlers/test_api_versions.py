@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doorkeeper import registry
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers import registry
 from doorkeeper.handlers.api_versions import API
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.nodes import CLUSTER_ID, answer, context_of, node_of, on_the_wire

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.api.codes import UnknownElements
+from doorkeeper.api.node import Update
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.codes import UnknownElements
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_acls import API
-from doorkeeper.node import Update
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from testkit.acl import READ, allow, topic
 from testkit.nodes import CLUSTER, answer, arguments, node_of, on_the_wire, outcome

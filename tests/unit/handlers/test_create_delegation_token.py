@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
-from doorkeeper.delegation_tokens import NewToken
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
-from doorkeeper.node import Update
+from doorkeeper.tokens.model import NewToken
 from doorkeeper_wire.messages.create_delegation_token import (
     CreatableRenewers,
     CreateDelegationTokenRequest,

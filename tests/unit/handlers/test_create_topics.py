@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.api.node import Update
+from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_topics import API
-from doorkeeper.node import Update
-from doorkeeper.topic_configs import effective
 from doorkeeper_wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.api.codes import UnknownElements
+from doorkeeper.api.node import Update
 from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
-from doorkeeper.codes import UnknownElements
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_acls import API
-from doorkeeper.node import Update
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsMatchingAcl,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_topics import API
-from doorkeeper.node import Update
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from testkit.acl import DESCRIBE, allow, topic
 from testkit.nodes import (

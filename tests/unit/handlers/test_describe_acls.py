@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl_rows import AclRows
+from doorkeeper.api.codes import UnknownElements
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.codes import UnknownElements
+from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.handlers.describe_acls import API
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.client_quotas import ClientQuotas, entity_of, entity_text
 from doorkeeper.handlers.describe_client_quotas import API
 from doorkeeper.kinds.declared import StoredQuota
+from doorkeeper.quotas.table import ClientQuotas, entity_of, entity_text
 from doorkeeper.state.state import EMPTY
 from doorkeeper_wire.messages.describe_client_quotas import (
     ComponentData,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.cluster import Broker
+from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers.describe_cluster import API
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
 from testkit.acl import allow

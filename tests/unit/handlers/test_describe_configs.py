@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.group_configs import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.configs.topic import TOPIC_CONFIGS
 from doorkeeper.handlers.describe_configs import API
-from doorkeeper.topic_configs import TOPIC_CONFIGS
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.handlers.describe_user_scram_credentials import API
-from doorkeeper.scram_users import ScramUsers
+from doorkeeper.users.table import ScramUsers
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,

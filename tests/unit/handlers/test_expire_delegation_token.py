@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.delegation_tokens import Expiration
+from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.expire_delegation_token import API
-from doorkeeper.node import Update
+from doorkeeper.tokens.model import Expiration
 from doorkeeper_wire.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from testkit.delegation_tokens import BOB, NOT_ALLOWED, TOKEN, asked, signed
 from testkit.nodes import arguments, node_of, on_the_wire

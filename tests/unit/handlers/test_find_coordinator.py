@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.cluster import Broker
+from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers.find_coordinator import API
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from testkit.acl import DESCRIBE, allow, group

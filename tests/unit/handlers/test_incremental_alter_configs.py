@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper.api.node import Update
+from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.incremental_alter_configs import API
-from doorkeeper.node import Alteration, AlteredResource, Update
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.cluster import Broker
+from doorkeeper.api.node import Update
+from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers.metadata import API
-from doorkeeper.node import Update
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.response_cache import ResponseCache
 from testkit.channels import Transport, World
 from testkit.edge import HandAuthorizer, create, describe, until
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
+from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authn.contract import Failure, OfferedMechanism, Step
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authorizer.contract import AclCreateResult
@@ -14,7 +15,6 @@ from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net.options import IN_CLEAR, Offers
-from doorkeeper.node import ACL_UPDATE
 from testkit.channels import World
 from testkit.edge import (
     LOGIN,

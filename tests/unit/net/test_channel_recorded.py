@@ -27,7 +27,7 @@ from testkit.edge import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.exchange import Login
+    from doorkeeper.connection.exchange import Login
 
 OK = AclCreateResult()
 

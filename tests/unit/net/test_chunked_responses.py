@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.net.chunked_responses import SLICE_S, ChunkedResponses
+from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper.runtime.slices import SLICE_S
 
 if TYPE_CHECKING:
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
 
 
 class World:
@@ -24,7 +25,7 @@ class World:
         self.stepped: list[str] = []
         self.closed: list[str] = []
 
-    def pieces(self, name: str, count: int) -> Pieces[bytearray]:
+    def pieces(self, name: str, count: int) -> Slices[bytearray]:
         try:
             for _ in range(count):
                 self._now_s += self._turns_each * SLICE_S

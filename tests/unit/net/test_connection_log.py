@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from doorkeeper.exchange import Closed, Login, Note
+from doorkeeper.connection.exchange import Closed, Login, Note
 from doorkeeper.limits import Limits
 from doorkeeper.net.connection_log import log_end, log_notes
 from testkit.channels import World

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from doorkeeper.api.node import ACL_UPDATE, OPERATIONS
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.net.context import PendingUpdates
-from doorkeeper.node import ACL_UPDATE, OPERATIONS
 from testkit.channels import World
 from testkit.edge import HandAuthorizer, create, until
 

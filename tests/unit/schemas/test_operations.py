@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.operations import REQUIRED, Requirement
+from doorkeeper.api.operations import REQUIRED, Requirement
 from doorkeeper_schemas.operations import OPERATIONS, RESOURCES, operations_source
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_wire.api_keys import ApiKey
@@ -61,7 +61,7 @@ def test_source(tmp_path: Path) -> None:
     """A row becomes a Requirement under its API's key."""
     path = tmp_path / "operations.yaml"
     path.write_text(GOOD)
-    space: dict[str, dict[int, tuple[Requirement, ...]]] = {"__name__": "doorkeeper.operations"}  # type: ignore[dict-item]
+    space: dict[str, dict[int, tuple[Requirement, ...]]] = {"__name__": "doorkeeper.api.operations"}  # type: ignore[dict-item]
 
     exec(operations_source(path, APIS), space)
 

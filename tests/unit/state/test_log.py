@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
 from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state import log as module
 from doorkeeper.state.state import applied, apply
 from doorkeeper.state.store import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import pytest
 
     from doorkeeper.kinds.change import Change
-    from doorkeeper.pieces import Pieces
+    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 
@@ -351,7 +352,7 @@ class SlowClock:
         self.now_s = 0.0
 
     def __call__(self) -> float:
-        self.now_s += module.SLICE_S
+        self.now_s += SLICE_S
         return self.now_s
 
 
@@ -361,7 +362,7 @@ async def test_long_plans_let_others_run() -> None:
     slices: list[int] = []
     others: list[int] = []
 
-    def plan(state: State) -> Pieces[Change]:
+    def plan(state: State) -> Slices[Change]:
         for number in range(10):
             slices.append(number)
             others.append(elsewhere)
@@ -387,7 +388,7 @@ async def test_short_slices_share_a_turn() -> None:
     others: list[int] = []
     elsewhere = 0
 
-    def plan(_state: State) -> Pieces[Change]:
+    def plan(_state: State) -> Slices[Change]:
         for _ in range(1_000):
             others.append(elsewhere)
             yield
@@ -423,7 +424,7 @@ async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.Mon
     log, store = await alone()
     tried = 0
 
-    def apply_at_the_second_time(*arguments: Any) -> Pieces[State]:
+    def apply_at_the_second_time(*arguments: Any) -> Slices[State]:
         nonlocal tried
         tried += 1
         yield
@@ -445,7 +446,7 @@ async def test_a_refusal_may_come_from_the_middle_of_a_plan() -> None:
     """It is what the generator raises."""
     log, _ = await alone(clock=SlowClock())
 
-    def plan(_state: State) -> Pieces[Change]:
+    def plan(_state: State) -> Slices[Change]:
         yield
         raise ApiError(ErrorCode.INVALID_REQUEST, "no")
 

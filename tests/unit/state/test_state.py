@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.cluster import Member
+from doorkeeper.cluster.model import Member
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import (
@@ -23,7 +23,7 @@ from doorkeeper.kinds.declared import (
     StoredTopic,
 )
 from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, applied, apply
-from doorkeeper.topics import Topics
+from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
 from testkit.state_logs import keys_of, row
 

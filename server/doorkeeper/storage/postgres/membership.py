@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from doorkeeper.cluster import Member
+from doorkeeper.cluster.model import Member
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.health import BackOff, reason
 from doorkeeper.storage.postgres.losing import LOST, ended

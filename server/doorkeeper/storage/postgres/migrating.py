@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.membership import live_before
 from doorkeeper.storage.postgres.schema import (
@@ -20,7 +21,6 @@ from doorkeeper.storage.postgres.schema import (
     set_meta,
 )
 from doorkeeper.storage.postgres.version_1 import CONTRACT, EXPAND
-from doorkeeper.uuids import random_uuid
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import COLUMNS, LOG, ROWS_AT_ONCE, Cell, Header, Portable, Row
 from doorkeeper.storage.postgres import membership, migrating
 from doorkeeper.storage.postgres.cells import decode, encode
 from doorkeeper.storage.postgres.rows import head
 from doorkeeper.storage.postgres.schema import check_usable, identity, schema_state, set_meta
-from doorkeeper.uuids import random_uuid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

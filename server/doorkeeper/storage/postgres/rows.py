@@ -15,11 +15,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.collector import collector_paused
 from doorkeeper.kinds.acls import bindings_from
 from doorkeeper.kinds.change import Author
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.kinds.kind import Item
+from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Logged, StorageError, StoredState, change_from
 from doorkeeper.storage.postgres.cells import decode, encode
 from doorkeeper.storage.postgres.schema import SCHEMA
@@ -230,7 +230,7 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
     seen: dict[str, str] = {}
     cursor = await connection.cursor(_ITEMS, list(KINDS))
     try:
-        with collector_paused():  # it would look at each row several times: 0.6 s more at 100,000
+        with collection_paused():  # it would look at each row several times: 0.6 s more at 100,000
             while page := await cursor.fetch(_ROWS_AT_ONCE):
                 acls = [(key, value) for kind, key, value, _ in page if kind == ACL.name]
                 rows[ACL.name] += bindings_from(acls, seen)

@@ -1,0 +1,31 @@
+"""What each handler module declares of itself, and what the registry lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.api.node import Node, Outcome, Response
+    from doorkeeper.request_context import RequestContext
+
+
+class Api(NamedTuple):
+    """One API: its versions, its request, who answers it and on which listeners.
+
+    ``handle`` answers a request of a version that is served. ``refuse`` gives the answer of the
+    request's own form to an error that concerns the whole of it: the broker's ``getErrorResponse``.
+    The request of both is an instance of ``request``; they are ``Any`` here because each handler
+    names its own class.
+    """
+
+    key: int
+    name: str
+    min_version: int
+    max_version: int
+    request: type[Any]
+    handle: Callable[[Any, RequestContext, Node], Outcome]
+    refuse: Callable[[Any, int, BaseException], Response | None]
+    on_broker: bool = True
+    on_controller: bool = False

@@ -1,0 +1,145 @@
+"""What handlers ask the authorizer: the questions of a broker's handlers, with its audit flags.
+
+Which operations an API needs, on what, and what the audit says of them, is the generated table
+``doorkeeper.api.operations``. A handler takes its rows by name:
+
+    _DESCRIBE, _CREATE = needs(3)
+    if is_allowed(node, context, _DESCRIBE, topic): ...
+
+Where no authorizer is configured everything is allowed.
+
+Source: the broker's ``AuthHelper`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import full_mask
+from doorkeeper.api.operations import REQUIRED
+from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+OPERATIONS_NOT_COMPUTED = -(2**31)
+"""The mask of a resource that was not asked about, or whose existence is not disclosed."""
+
+
+class Need(NamedTuple):
+    """One row of the table. ``refusal`` of NONE: a denial is a probe, or leaves something out."""
+
+    operation: AclOperation
+    resource_type: ResourceType
+    log_if_allowed: bool
+    log_if_denied: bool
+    refusal: ErrorCode
+
+    def action(self, name: str, references: int = 1) -> Action:
+        """Return the question about one resource, which the request names so often."""
+        return Action(
+            self.operation,
+            ResourcePattern(self.resource_type, name, PatternType.LITERAL),
+            references,
+            self.log_if_allowed,
+            self.log_if_denied,
+        )
+
+
+def needs(api_key: int) -> tuple[Need, ...]:
+    """Return what an API needs, in the order of the table."""
+    return tuple(
+        Need(
+            AclOperation[row.operation],
+            ResourceType[row.resource],
+            row.log_if_allowed,
+            row.log_if_denied,
+            ErrorCode(row.refusal),
+        )
+        for row in REQUIRED[api_key]
+    )
+
+
+def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:
+    """Say whether the caller may do this to one resource."""
+    authorizer = node.authorizer
+    if authorizer is None:
+        return True
+    answer = authorizer.authorize(context.authorizable, [need.action(name)])[0]
+    return answer is AuthorizationResult.ALLOWED
+
+
+def allowed_names(
+    node: Node, context: RequestContext, need: Need, names: Iterable[str]
+) -> frozenset[str]:
+    """Return the names on which the caller may do this.
+
+    Each distinct name is asked once, all of them in one call, in their order, and with the number
+    of times that it occurs.
+    """
+    authorizer = node.authorizer
+    if authorizer is None:
+        return frozenset(names)
+    counts = Counter(names)
+    if not counts:
+        return frozenset()
+    actions = [need.action(name, count) for name, count in counts.items()]
+    answers = authorizer.authorize(context.authorizable, actions)
+    return frozenset(
+        name
+        for name, answer in zip(counts, answers, strict=True)
+        if answer is AuthorizationResult.ALLOWED
+    )
+
+
+def authorized_operations(
+    node: Node, context: RequestContext, resource_type: ResourceType, names: Iterable[str]
+) -> dict[str, int]:
+    """Return a mask for each name: a bit for each operation that the caller may do on it.
+
+    All of them are asked for in one call; one that is named twice is asked for twice, as by a
+    broker. Implied operations count: an ALLOW of DELETE sets DESCRIBE too.
+    """
+    authorizer = node.authorizer
+    asked = list(names)
+    if authorizer is None:
+        return dict.fromkeys(asked, full_mask(resource_type))
+    if not asked:
+        return {}
+    resources = [ResourcePattern(resource_type, name, PatternType.LITERAL) for name in asked]
+    masks = authorizer.authorized_operations(context.authorizable, resources)
+    return dict(zip(asked, masks, strict=True))
+
+
+def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:
+    """Return the mask of the cluster: 0 for a caller that may not describe it."""
+    if is_allowed(node, context, need):
+        names = (CLUSTER_NAME,)
+        return authorized_operations(node, context, ResourceType.CLUSTER, names)[CLUSTER_NAME]
+    return 0
+
+
+def require_on_cluster(node: Node, context: RequestContext, need: Need) -> None:
+    """Refuse a caller that may not do this to the cluster.
+
+    Raises:
+        ApiError: the need's code, with the broker's text.
+
+    """
+    if not is_allowed(node, context, need):
+        raise ApiError(
+            need.refusal,
+            f"Request {context.description} needs {need.operation.name} permission.",
+        )

@@ -1,0 +1,193 @@
+"""What a configuration names, looked at without starting: authorizer, catalog, doors, store.
+
+It is looked at where keys are wrong too, as far as it can be: all errors are told at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.app.authorizer import check_authorizer, placed
+from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.errors import StartError
+from doorkeeper.app.listeners import Doors
+from doorkeeper.authn.credentials import ITERATIONS_MIN
+from doorkeeper.authn.provider import Sources
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import Loaded, load
+from doorkeeper.config.naming import LISTENER_PREFIX
+from doorkeeper.logger import NoLog
+from doorkeeper.logs.command_log import command_logs
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.config.entry import Entry
+    from doorkeeper.config.listeners import Listener
+    from doorkeeper.config.settings import Settings
+
+
+def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
+    """Read a configuration, and look at what it names.
+
+    Raises:
+        StartError: with the problems of its keys, of the authorizer, the catalog and the doors.
+
+    """
+    try:
+        loaded = load(file, overrides)
+    except ConfigError as error:
+        raise StartError(*with_others(error)) from error
+    problems = problems_of(loaded.settings.given)
+    told, warnings = of_doors(loaded.settings)
+    problems += unsaid(told, problems)
+    problems += unsaid(of_operations_port(loaded.settings), problems)
+    problems += unsaid(of_shared_store(loaded.settings), problems)
+    if problems:
+        raise StartError(*problems)
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings))
+
+
+_OF_ALL_DOORS: Final = (
+    "listeners",
+    "listener.security.",
+    "advertised.",
+    "security.",
+    "inter.broker.",
+    "principal.",
+    "config.providers",
+)
+_OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
+"""How the keys begin that all doors, or those with logins, are made from."""
+
+
+class Warnings(NoLog):
+    """A log that keeps what people should hear before they start the server."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.lines: list[str] = []
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Keep it."""
+        told = ", ".join(f"{name} {value}" for name, value in fields.items())
+        self.lines.append(f"{event} ({told})" if told else event)
+
+    error = exception = warning
+
+
+def of_doors(
+    settings: Settings, listeners: Iterable[Listener] | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the problems and the warnings of mechanisms, TLS and makers of principals.
+
+    Certificates, keytabs, rules and users files are read; handlers are made and closed, nothing is
+    started, nobody is asked. ``listeners`` are those to look at; None for all.
+    """
+    warnings = Warnings()
+    sources = Sources(
+        scram_credential=lambda _mechanism, _name: None,
+        scram_iterations=lambda _mechanism: ITERATIONS_MIN,
+        token_login=lambda _token_id: None,
+        salt_key=bytes(32),
+        now_ms=lambda: 0,
+        logger=warnings,
+    )
+
+    async def check() -> list[str]:
+        doors = Doors(sources, warnings)
+        return await doors.check(
+            settings.listeners if listeners is None else listeners, settings.originals
+        )
+
+    problems = asyncio.run(check())
+    return [placed(settings.entries, ValueError(each)) for each in problems], warnings.lines
+
+
+def of_operations_port(settings: Settings) -> list[str]:
+    """Return the problems of the files of the operations port, where it is on."""
+    if settings.http is None:
+        return []
+    # What it needs of others is imported only where it is on.
+    from doorkeeper.app.operations_port import check_files  # noqa: PLC0415
+
+    problems = check_files(settings.http, Warnings())
+    return [placed(settings.entries, ValueError(each)) for each in problems]
+
+
+def of_shared_store(settings: Settings) -> list[str]:
+    """Return what is wrong with the driver and the files of a shared store; nobody connects."""
+    if settings.store is None:
+        return []
+    # Who has no shared store need not have its driver.
+    from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
+
+    try:
+        connector(settings.store)
+    except StorageError as error:
+        return [placed(settings.entries, ValueError(str(error)))]
+    return []
+
+
+def with_others(error: ConfigError) -> list[str]:
+    """Return the problems of keys, and after them those of what the readable entries name."""
+    told = list(map(str, error.problems))
+    told += unsaid(problems_of(error.entries), told)
+    if error.settings is not None:
+        wrong = [problem.key for problem in error.problems]
+        sound = [each for each in error.settings.listeners if not concerned(each, wrong)]
+        told += unsaid(of_doors(error.settings, sound)[0], told)
+    return told
+
+
+def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
+    """Say whether a wrong key may be what a listener's door is made from.
+
+    What is told of such a door might only follow from the wrong key. An empty key is a line that
+    cannot be read: it might be any.
+    """
+    about = (
+        f"{LISTENER_PREFIX}{listener.name.lower()}.",
+        *_OF_ALL_DOORS,
+        *(["ssl."] if listener.encrypts else []),
+        *(_OF_LOGINS if listener.authenticates else ()),
+    )
+    return any(not key or key.startswith(about) for key in wrong)
+
+
+def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:
+    """Return the problems of keys that no problem told already is about.
+
+    What is wrong with a key of the authorizer may be known by the key's own rule too.
+    """
+    places = {tuple(each.split(": ")[:2]) for each in told}
+    return [each for each in problems if tuple(each.split(": ")[:2]) not in places]
+
+
+def problems_of(entries: Iterable[Entry]) -> list[str]:
+    """Return the problems of the authorizer and of the catalog that entries name.
+
+    An authorizer of others is made, configured and closed, on a loop as in a server.
+    """
+    entries = tuple(entries)
+    problems: list[str] = []
+    try:
+        with command_logs():
+            asyncio.run(check_authorizer(entries))
+    except StartError as error:
+        problems += error.problems
+    try:
+        catalog_of(catalog_file_of(entries))
+    except StartError as error:
+        problems += error.problems
+    return problems
+
+
+def catalog_file_of(entries: Iterable[Entry]) -> Path | None:
+    """Return the file of ``doorkeeper.catalog.file``; None where its last entry is empty."""
+    texts = {entry.key: entry.value.strip() for entry in entries}
+    name = texts.get("doorkeeper.catalog.file")
+    return Path(name) if name else None

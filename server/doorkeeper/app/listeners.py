@@ -1,0 +1,379 @@
+"""The listeners: their limits, mechanisms, TLS contexts and principal builders.
+
+A new configuration is prepared beside the one in use, then used for new connections. Open
+connections keep the mechanisms that they began with; a mechanism closes with the last of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from doorkeeper.app.errors import StartError
+from doorkeeper.authn.contract import OfferedMechanism
+from doorkeeper.authn.mechanisms import provider_of
+from doorkeeper.authn.principals import KEY as BUILDER_KEY
+from doorkeeper.authn.principals import principal_builder_of
+from doorkeeper.authn.provider import Provider
+from doorkeeper.config.naming import is_for_plug_ins
+from doorkeeper.limits import Limits
+from doorkeeper.net.options import ListenerSpec, Offers
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from ssl import SSLContext
+
+    from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
+    from doorkeeper.authn.provider import Sources
+    from doorkeeper.config.listeners import Listener
+    from doorkeeper.config.mechanisms import MechanismSettings
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.logger import Logger
+
+REFRESH_INTERVAL_S: Final = 5.0
+"""How often files are looked at: a certificate that was renewed is soon in use."""
+
+
+_BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
+
+
+class Watched(Protocol):
+    """What looks after files."""
+
+    def refresh(self) -> Sequence[str]:
+        """Look whether they have changed; return one line for each problem."""
+        ...
+
+
+class Tls(Watched, Protocol):
+    """The TLS of one listener. A refresh may give it another context."""
+
+    @property
+    def context(self) -> SSLContext:
+        """Return what the next connection is encrypted with."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Return what people should hear about it."""
+        ...
+
+
+class Room:
+    """One mechanism of one listener. It lives as long as a connection may use it."""
+
+    __slots__ = ("__weakref__", "provider", "settings")
+
+    def __init__(self, settings: MechanismSettings, provider: Provider) -> None:
+        """Hold both."""
+        self.settings = settings
+        self.provider = provider
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return a mechanism for one authentication."""
+        return self.provider.begin(context)
+
+
+class Door(NamedTuple):
+    """All that one listener has."""
+
+    listener: Listener
+    rooms: tuple[Room, ...]
+    builder: PrincipalBuilder
+    tls: Tls | None
+
+    @property
+    def offers(self) -> Offers:
+        """Return it as connections see it."""
+        mechanisms = None
+        if self.listener.authenticates:
+            bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
+            mechanisms = {
+                room.settings.name: OfferedMechanism(
+                    room.settings.name, room.begin, bounds[room.settings.name]
+                )
+                for room in self.rooms
+            }
+        return Offers(mechanisms, self.builder, None if self.tls is None else self.tls.context)
+
+
+class Doors:
+    """The doors of a server. For the loop's thread."""
+
+    def __init__(self, sources: Sources, logger: Logger) -> None:
+        """Begin without any."""
+        self._sources = sources
+        self._log = logger
+        self._doors: dict[str, Door] = {}
+        self._providers: list[Provider] = []
+        """Those that run, the ones that only older connections use among them."""
+        self._told: dict[int, tuple[str, ...]] = {}
+        self._refreshing = asyncio.Lock()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._on_change: Callable[[str, Offers], None] | None = None
+
+    async def prepare(
+        self, listeners: Iterable[Listener], originals: Mapping[str, str]
+    ) -> dict[str, Door]:
+        """Make doors and start what is new about them. Nothing of it is used yet.
+
+        ``originals`` are all keys as given, for plug-ins.
+
+        Raises:
+            StartError: every problem that was found; what was started for it is closed.
+
+        """
+        problems: list[str] = []
+        made: list[Provider] = []
+        doors: dict[str, Door] = {}
+        for listener in listeners:
+            door = self._made(listener, originals, made, problems)
+            if door is not None:
+                doors[listener.name] = door
+        for provider in made:
+            problems += await _problems(provider.start())
+        if problems:
+            for provider in made:
+                await self._close(provider)
+            raise StartError(*dict.fromkeys(problems))
+        for provider in made:
+            self._providers.append(provider)
+        return doors
+
+    async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
+        """Make doors, look at what they would read, and let them go; return every problem."""
+        problems: list[str] = []
+        made: list[Provider] = []
+        for listener in listeners:
+            self._made(listener, originals, made, problems)
+        for provider in made:
+            problems += await _problems(provider.check())
+            await self._close(provider)
+        return list(dict.fromkeys(problems))
+
+    def use(self, doors: Mapping[str, Door]) -> dict[str, Offers]:
+        """Use what was prepared; return what each listener offers from now on."""
+        self._doors = dict(doors)
+        return {name: door.offers for name, door in self._doors.items()}
+
+    def watch(self, on_change: Callable[[str, Offers], None]) -> None:
+        """Look after files from now on; a listener whose TLS has changed is told."""
+        self._on_change = on_change
+        self._task(self._watch())
+
+    async def refresh(self) -> None:
+        """Look whether files have changed, and use them."""
+        async with self._refreshing:
+            for watched in self._watched():
+                problems = await asyncio.to_thread(refreshed, watched)
+                for problem in problems:
+                    if problem not in self._told.get(id(watched), ()):
+                        self._log.error("a changed file is not used", problem=problem)
+                self._told[id(watched)] = problems
+        for name, door in self._doors.items():
+            if door.tls is not None and self._on_change is not None:
+                self._on_change(name, door.offers)
+
+    async def close(self) -> None:
+        """Close everything, also what connections might still use: there are none."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._doors = {}
+        while self._providers:
+            await self._close(self._providers.pop())
+
+    async def _close(self, provider: Provider) -> None:
+        for problem in await _problems(provider.close()):
+            self._log.error("a mechanism did not close", problem=problem)
+
+    def _made(
+        self,
+        listener: Listener,
+        originals: Mapping[str, str],
+        made: list[Provider],
+        problems: list[str],
+    ) -> Door | None:
+        """Return a door of what there is and of new parts, not started.
+
+        With problems it is not to be used, or None.
+        """
+        before = self._doors.get(listener.name)
+        known = {} if before is None else {room.settings.name: room for room in before.rooms}
+        rooms = []
+        for settings in listener.mechanisms:
+            room = known.get(settings.name)
+            if room is None or not unchanged(room.settings, settings):
+                try:
+                    room = self._room(settings)
+                except ValueError as error:
+                    problems.append(str(error))
+                    continue
+                made.append(room.provider)
+            rooms.append(room)
+        tls: Tls | None = None
+        try:
+            tls = self._tls(listener, before) if listener.encrypts else None
+        except ValueError as error:
+            problems.append(str(error))
+        try:
+            builder = principal_builder_of(
+                originals,
+                listener.name,
+                listener.security_protocol,
+                [each.name for each in listener.mechanisms],
+            )
+        except ValueError as error:
+            given_as = listener.given_as.get(BUILDER_KEY, BUILDER_KEY)
+            problems.append(str(error).replace(BUILDER_KEY, given_as, 1))
+            return None
+        return Door(listener, tuple(rooms), builder, tls)
+
+    def _tls(self, listener: Listener, before: Door | None) -> Tls:
+        """Return the TLS that there is where nothing was changed; its files are looked at apart."""
+        if (
+            before is None
+            or before.tls is None
+            or tls_values(before.listener) != tls_values(listener)
+        ):
+            tls = tls_of(listener)
+            for warning in tls.warnings:
+                self._log.warning(warning)
+            return tls
+        return before.tls
+
+    def _room(self, settings: MechanismSettings) -> Room:
+        provider = provider_of(settings, self._sources)
+        room = Room(settings, provider)
+        loop = asyncio.get_running_loop()
+        # When the last connection that began with it has gone, it is closed.
+        leaving = weakref.finalize(room, self._left, loop, provider)
+        leaving.atexit = False
+        return room
+
+    def _left(self, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._close_unused, provider)
+
+    def _close_unused(self, provider: Provider) -> None:
+        if provider in self._providers:
+            self._providers.remove(provider)
+            self._told.pop(id(provider), None)
+            self._task(self._close(provider))
+
+    def _watched(self) -> list[Watched]:
+        """Return what may look after files."""
+        found: list[Watched] = [
+            each for each in self._providers if type(each).refresh is not Provider.refresh
+        ]
+        found += [door.tls for door in self._doors.values() if door.tls is not None]
+        return found
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_INTERVAL_S)
+            if self._watched():
+                await self.refresh()
+
+    def _task(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _problems(work: Awaitable[None]) -> list[str]:
+    """Do it; return what it raises as a problem. A text that we do not know may hold a secret."""
+    try:
+        await work
+    except ValueError as error:
+        return [str(error)]
+    except Exception as error:  # noqa: BLE001  one listener's fault is told like others
+        return [f"a mechanism fails: {type(error).__name__}"]
+    return []
+
+
+def refreshed(watched: Watched) -> tuple[str, ...]:
+    """Look whether files have changed; return problems, an unexpected one too."""
+    try:
+        return tuple(watched.refresh())
+    except Exception as error:  # noqa: BLE001  the watch goes on
+        return (f"{type(watched).__name__}: {type(error).__name__}",)
+
+
+def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
+    """Say whether a mechanism goes on as it is; bounds of the listener are no part of it.
+
+    Nor are keys that only plug-ins know, but for those with the prefix of the listener.
+    """
+    return _essence(old) == _essence(new)
+
+
+def _essence(settings: MechanismSettings) -> MechanismSettings:
+    return settings.replace(
+        values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
+        given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
+        originals={
+            key: text
+            for key, text in settings.originals.items()
+            if is_for_plug_ins(key, settings.listener_name)
+        },
+        max_reauth_ms=0,
+    )
+
+
+def tls_values(listener: Listener) -> dict[str, str]:
+    """Return what TLS is made from: values, and the keys that give them."""
+    values = {name: text for name, text in listener.values.items() if "ssl." in name}
+    given = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
+    return values | given
+
+
+def tls_of(listener: Listener) -> Tls:
+    """Return the TLS of a listener.
+
+    Raises:
+        ValueError: its configuration is wrong; the text begins with the key.
+
+    """
+    # Most servers have no use for it.
+    from doorkeeper.tls.listener_tls import ListenerTls  # noqa: PLC0415
+    from doorkeeper.tls.settings import TlsSettings  # noqa: PLC0415
+
+    return ListenerTls(
+        TlsSettings(
+            listener_name=listener.name,
+            security_protocol=listener.security_protocol,
+            values=listener.values,
+            given_as=listener.given_as,
+        )
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the bounds."""
+    return Limits(
+        frame_bytes_max=settings.socket_request_max_bytes,
+        sasl_frame_bytes_max=settings.sasl_server_max_receive_size,
+        connections_max=settings.max_connections,
+        connections_per_ip_max=settings.max_connections_per_ip,
+        connections_per_ip_overrides=settings.max_connections_per_ip_overrides,
+        idle_ms=settings.connections_max_idle_ms,
+        failed_authentication_delay_ms=settings.connection_failed_authentication_delay_ms,
+        backlog=settings.socket_listen_backlog_size,
+        update_timeout_ms=settings.update_timeout_ms,
+        updates_waiting_max=settings.update_waiting_max,
+    )
+
+
+def spec_of(listener: Listener, offers: Offers) -> ListenerSpec:
+    """Return what the edge knows of a listener."""
+    return ListenerSpec(
+        name=listener.name,
+        security_protocol=listener.security_protocol,
+        host=listener.host,
+        port=listener.port,
+        controller=listener.controller,
+        offers=offers,
+        max_connections=listener.max_connections,
+    )

@@ -1,0 +1,225 @@
+"""The operations port: what it serves, when it opens and closes, and the gauges of a scrape."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.app.errors import StartError
+from doorkeeper.http.checks import Readiness, Verdict
+from doorkeeper.http.exposition import Exposition
+from doorkeeper.http.heartbeat import Heartbeat
+from doorkeeper.http.pages import Pages
+from doorkeeper.http.port import HttpPort
+from doorkeeper.metrics import table
+from doorkeeper.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.app.node import LiveNode
+    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.config.http import HttpSettings
+    from doorkeeper.connection.exchange import Counts
+    from doorkeeper.http.checks import Check
+    from doorkeeper.limits import Limits
+    from doorkeeper.logger import Logger
+    from doorkeeper.metrics.hooks import SightedStore
+    from doorkeeper.metrics.series import Meters
+    from doorkeeper.net import Server
+    from doorkeeper.state.log import StateLog
+
+
+class Parts(NamedTuple):
+    """What of a server is looked at. ``loaded`` and ``draining`` are asked each time."""
+
+    edge: Server
+    limits: Limits
+    log: StateLog
+    node: LiveNode
+    authorizer: GuardedAuthorizer | None
+    loaded: Callable[[], bool]
+    draining: Callable[[], bool]
+
+
+class Operating:
+    """The port, and what it tells. For the loop's thread."""
+
+    def __init__(
+        self, settings: HttpSettings, parts: Parts, meters: Meters, logger: Logger
+    ) -> None:
+        """Read the files of the settings.
+
+        Raises:
+            StartError: one of them cannot be used.
+
+        """
+        try:
+            self._port = HttpPort(settings, logger)
+        except ValueError as error:
+            raise StartError(str(error)) from None
+        self._meters = meters
+        self._heartbeat = Heartbeat(asyncio.get_running_loop())
+        self._readiness = Readiness(checks_of(parts, settings.store_age_max_ms / 1000))
+        read_edge(meters, parts.edge, parts.limits)
+        read_store(meters, parts.log)
+        read_node(meters, parts.node)
+        if parts.authorizer is not None:
+            read_authorizer(meters, parts.authorizer)
+        meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
+        meters.read(table.READY, self._ready)
+
+    @property
+    def url(self) -> str:
+        """Return where the port is; known after ``open``."""
+        return self._port.url
+
+    async def open(self) -> None:
+        """Let everybody in who may ask.
+
+        Raises:
+            BindError: the address cannot be had.
+
+        """
+        await self._port.open(
+            Pages(
+                self._readiness, self._heartbeat, Exposition(self._meters), self._port.credentials
+            )
+        )
+
+    async def close(self) -> None:
+        """Close the port."""
+        self._heartbeat.stop()
+        await self._port.close()
+
+    def _ready(self) -> Mapping[tuple[str, ...], float]:
+        return {(name,): verdict.ok for name, verdict in self._readiness.now().items()}
+
+
+def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
+    """Return what readiness looks at."""
+
+    def serving() -> Verdict:
+        draining = parts.draining()
+        return Verdict(not draining, "draining" if draining else "serving")
+
+    def listeners() -> Verdict:
+        is_open = parts.edge.is_open
+        return Verdict(is_open, "open" if is_open else "not open yet")
+
+    def acls() -> Verdict:
+        if parts.authorizer is None:
+            return Verdict(ok=True, detail="no authorizer")
+        loaded = parts.loaded()
+        return Verdict(loaded, "loaded" if loaded else "loading")
+
+    def store() -> Verdict:
+        problem = parts.log.store.unavailable
+        sight = parts.log.sight()
+        state = "reachable" if problem is None else f"not reachable: {problem}"
+        detail = (
+            f"{state}; revision {sight.revision} of {sight.head_revision}, {sight.age_s:.1f} s old"
+        )
+        # A shared store may come back: until what the node knows is too old, it stays ready.
+        return Verdict(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
+
+    def tls() -> Verdict:
+        loaded = parts.edge.are_keys_loaded
+        return Verdict(loaded, "loaded" if loaded else "a listener has no certificate")
+
+    return {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
+
+
+def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
+    """Return what is wrong with the files that settings name; nothing is opened."""
+    try:
+        HttpPort(settings, logger)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+NO_MECHANISM = "none"
+
+
+def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
+    """Read connections, what they hold, and what waits."""
+
+    def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
+        return lambda: {(name,): ask(name) for name in edge.listener_names}
+
+    def handshakes() -> Mapping[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for name in edge.encrypted_listener_names:
+            succeeded, failed = edge.handshakes_on(name)
+            found[name, "succeeded"] = succeeded
+            found[name, "failed"] = failed
+        return found
+
+    meters.read(table.CONNECTIONS, by_listener(edge.connections_on))
+    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_on))
+    meters.read(table.HANDSHAKES, handshakes)
+    meters.read(
+        table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}
+    )
+    meters.read(table.DELAYED_OPERATIONS, lambda: _labelled(edge.waiting()[0]))
+    meters.read(table.PURGATORY_SIZE, lambda: _labelled(edge.waiting()[1]))
+    meters.read(table.PURGATORY_SIZE_MAX, lambda: {(ACL_UPDATE,): limits.updates_waiting_max})
+    read_counts(meters, edge.counts)
+
+
+def read_counts(meters: Meters, counts: Counts) -> None:
+    """Read what connections count."""
+
+    def authentications() -> Mapping[tuple[str, ...], float]:
+        return {
+            (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
+            for (mechanism, succeeded), count in counts.authentications.items()
+        }
+
+    meters.read(table.AUTHENTICATIONS, authentications)
+    meters.read(table.SESSIONS_EXPIRED, lambda: counts.killed_by_expiry)
+    meters.read(table.TRAILING_BYTES, lambda: counts.trailing_bytes)
+    meters.read(table.WITHHELD_ACLS, lambda: counts.withheld_acls)
+
+
+def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
+    """Read decisions, faults and the number of ACLs."""
+
+    def acls() -> float | None:
+        count = authorizer.acl_count()
+        return None if count < 0 else count
+
+    meters.read(
+        table.DECISIONS,
+        lambda: {("allowed",): authorizer.allowed, ("denied",): authorizer.denied},
+    )
+    meters.read(table.SLOW_DECISIONS, lambda: authorizer.slow_calls)
+    meters.read(table.AUTHORIZER_FAULTS, lambda: authorizer.faults)
+    meters.read(table.ACLS, acls)
+
+
+def read_store(meters: Meters, store: SightedStore) -> None:
+    """Read how the node sees its store."""
+    meters.read(table.REVISION, lambda: store.sight().revision)
+    meters.read(table.HEAD_REVISION, lambda: store.sight().head_revision)
+    meters.read(table.SNAPSHOT_AGE, lambda: store.sight().age_s)
+    meters.read(table.STORE_REACHABLE, lambda: store.sight().reachable)
+
+
+def read_node(meters: Meters, node: LiveNode) -> None:
+    """Read which nodes there are, and what runs here."""
+
+    def nodes() -> float | None:
+        listener = node.settings.inter_broker_listener_name
+        return len(node.brokers(listener)) if node.is_advertised(listener) else None
+
+    meters.read(table.NODES, nodes)
+    meters.read(table.IS_CONTROLLER, lambda: node.controller_id == node.node_id)
+    meters.read(table.BUILD_INFO, lambda: {(__version__, platform.python_version()): 1})
+
+
+def _labelled(values: Mapping[str, int]) -> Mapping[tuple[str, ...], float]:
+    return {(name,): value for name, value in values.items()}

@@ -1,0 +1,221 @@
+"""Using a new configuration while the server runs: what SIGHUP and dynamic values share.
+
+First everything that can refuse is asked; then all of it is used in one turn of the loop, so that
+every request is answered by the old values or by the new ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.app.listeners import limits_of
+from doorkeeper.authorizer.guard import name_of
+from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
+from doorkeeper.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.config.key import Applies
+from doorkeeper.config.loading import settled
+from doorkeeper.config.naming import is_for_plug_ins, named
+from doorkeeper.errors import AuthorizerFault
+from doorkeeper.net import BindError
+from doorkeeper.net.server import resolved_overrides
+from doorkeeper.runtime.threads import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from doorkeeper.app.listeners import Door, Doors
+    from doorkeeper.app.node import LiveNode
+    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.config.entry import Entry
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.logs.pipeline import Logger, Logs
+    from doorkeeper.net import Server
+    from doorkeeper.updates.tokens import Tokens
+
+OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
+"""Keys that count without a restart where the authorizer says so."""
+
+
+class Usable(NamedTuple):
+    """What everybody has accepted, and what it comes to.
+
+    ``overrides`` are the limits of single addresses, ``doors`` those of the listeners.
+    """
+
+    settings: Settings
+    overrides: Mapping[str, int]
+    doors: Mapping[str, Door]
+
+
+class Reconfiguring:
+    """The parts of a server that take new values."""
+
+    def __init__(
+        self,
+        *,
+        node: LiveNode,
+        authorizer: Authorizer | None,
+        edge: Server,
+        doors: Doors,
+        tokens: Tokens,
+        logs: Logs,
+    ) -> None:
+        """Take the parts; the authorizer is the one that was configured, without its guard.
+
+        Only what is ``Reconfigurable`` hears of new values; None is none.
+        """
+        self._node = node
+        self._authorizer: object = authorizer
+        self._name = "" if authorizer is None else name_of(authorizer)
+        self._edge = edge
+        self._doors = doors
+        self._tokens = tokens
+        self._logs = logs
+        self._log: Logger = logs.logger("doorkeeper.server")
+
+    @property
+    def settings(self) -> Settings:
+        """Return what counts now."""
+        return self._node.settings
+
+    def is_reloaded(self, name: str) -> bool:
+        """Say whether a new value in the file counts without a restart.
+
+        Raises:
+            AuthorizerFault: the authorizer does not say which keys it takes.
+
+        """
+        return self._is_reloaded(name, self._keys())
+
+    def _is_reloaded(self, name: str, keys: Collection[str]) -> bool:
+        if name in keys:
+            return True
+        return is_reloaded(name) and (name not in OF_AUTHORIZERS or self._authorizer is None)
+
+    def _keys(self) -> frozenset[str]:
+        """Return the keys that the authorizer takes while the server runs."""
+        authorizer = self._authorizer
+        if not isinstance(authorizer, Reconfigurable):
+            return frozenset()
+        try:
+            return frozenset(authorizer.reconfigurable_configs())
+        except (Exception, SystemExit) as error:
+            raise AuthorizerFault(self._name, "reconfigurable_configs", error) from error
+
+    def entries_with(self, new: Iterable[Entry]) -> list[Entry]:
+        """Return what counts now of the file, with what can be reloaded from a new one.
+
+        Raises:
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        keys = self._keys()
+        entries = [each for each in self.settings.given if not self._is_reloaded(each.key, keys)]
+        return entries + [each for each in new if self._is_reloaded(each.key, keys)]
+
+    def merged(self, new: Settings) -> Settings:
+        """Return what counts now with what can be reloaded from new settings.
+
+        Raises:
+            ConfigError: a dynamic value does not fit.
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        entries = self.entries_with(new.given)
+        return settled(entries, self.settings.dynamic, new.jaas_file).settings
+
+    async def check(self, new: Settings) -> Usable:
+        """Ask everybody who may refuse; return what can be used.
+
+        Raises:
+            ValueError: somebody does; the text says why, and holds no secret.
+            StartError: a door does.
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        self.check_authorizer(new.originals)
+        return await self.usable(new)
+
+    async def usable(self, new: Settings) -> Usable:
+        """Return what can be used, the authorizer apart; hosts are looked up beside the loop.
+
+        Raises:
+            ValueError: a host is unknown.
+            StartError: the configuration of a door is wrong.
+
+        """
+        try:
+            overrides = await beside(lambda: resolved_overrides(limits_of(new)), "doorkeeper-names")
+        except BindError as error:
+            raise ValueError(str(error)) from error
+        doors = await self._doors.prepare(new.listeners, new.originals)
+        return Usable(new, overrides, doors)
+
+    def check_authorizer(self, originals: Mapping[str, str]) -> None:
+        """Ask the authorizer whether it would take these values, where it takes one that is new.
+
+        Raises:
+            ValueError: it refuses, or fails to judge.
+            AuthorizerFault: as for ``is_reloaded``.
+
+        """
+        for authorizer in self._concerned(originals):
+            try:
+                authorizer.validate_reconfiguration(originals)
+            except ValueError:
+                raise
+            except (Exception, SystemExit) as error:
+                self._log.exception(
+                    "the authorizer failed to validate a configuration", authorizer=self._name
+                )
+                keys = ", ".join(changed_keys(self.settings.originals, originals))
+                raise ValueError(
+                    f"Validation of dynamic config update of [{keys}] failed with class"
+                    f" {type(authorizer).__qualname__}"
+                ) from error
+
+    def use(self, usable: Usable) -> None:
+        """Use what ``check`` has accepted.
+
+        Raises:
+            AuthorizerFault: an authorizer raises that accepted the values before; then nothing
+                else is changed either.
+
+        """
+        new = usable.settings
+        for authorizer in self._concerned(new.originals):
+            try:
+                authorizer.reconfigure(new.originals)
+            except (Exception, SystemExit) as error:
+                # A plug-in does not end the process, least of all between two states.
+                raise AuthorizerFault(self._name, "reconfigure", error) from error
+        self._logs.set_levels(new.log_levels)
+        for name, offers in self._doors.use(usable.doors).items():
+            self._edge.use_offers(name, offers)
+        of_listeners = {each.name: each.max_connections for each in new.listeners}
+        self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
+        self._tokens.use(new)
+        self._node.replace_settings(new)
+
+    def _concerned(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
+        authorizer = self._authorizer
+        if not isinstance(authorizer, Reconfigurable):
+            return []
+        changed = changed_keys(self.settings.originals, originals)
+        return [] if self._keys().isdisjoint(changed) else [authorizer]
+
+
+def is_reloaded(name: str) -> bool:
+    """Say whether a key counts without a restart when the file is read again.
+
+    Those that only a plug-in of a listener can know do: it is made anew for new connections.
+    """
+    key = named(name).key
+    if key is None:
+        return is_for_plug_ins(name)
+    return key.applies is not Applies.RESTART
+
+
+def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Return the keys whose values differ, sorted."""
+    return sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

@@ -1,0 +1,177 @@
+"""``doorkeeper acls lint``: what is odd about a set of ACLs, with reasons and fixes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.formats.records import records
+from doorkeeper.acl.lint import CODES, Severity
+from doorkeeper.acl.lint import lint as findings_of
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.search import find
+from doorkeeper.cli.acls.command_lines import commands_of
+from doorkeeper.cli.acls.questions import state_of
+from doorkeeper.cli.acls.sources import policy_options, source_options
+from doorkeeper.cli.acls.texts import row
+from doorkeeper.cli.completing import several_of
+from doorkeeper.cli.failures import fail
+from doorkeeper.cli.options import output_option
+from doorkeeper.cli.terminal import painted, printable, say, show, show_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.lint import Finding
+    from doorkeeper.acl.snapshot import Snapshot
+
+FOUND: Final = 1
+FAILED: Final = 2
+"""As other linters have it: one that fails must not look like one that finds something."""
+
+_FORMATS = {
+    ".json": Format.JSON,
+    ".csv": Format.CSV,
+    ".txt": Format.KAFKA,
+    ".yaml": Format.YAML,
+    ".yml": Format.YAML,
+}
+_CODES = "\n".join(f"  {code}  {title}" for code, title in CODES.items())
+
+
+def _chosen(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> frozenset[str]:
+    """Return the codes that begin as one of the given texts."""
+    starts = [each.strip() for text in given for each in text.split(",") if each.strip()]
+    for start in starts:
+        if not any(code.startswith(start.upper()) for code in CODES):
+            raise click.BadParameter(f"found {start!r}; allowed: {', '.join(CODES)}, E, W")
+    beginnings = tuple(start.upper() for start in starts)
+    return frozenset(code for code in CODES if code.startswith(beginnings))
+
+
+@click.command(
+    epilog=f"""
+What can go (E) is exact: all of it together changes no decision. The rest (W) are habits that are
+mistakes, or risks, more often than not.
+
+\b
+Codes:
+{_CODES}
+
+\b
+Exit statuses: 0 nothing found; 1 something found; 2 wrong usage, or the ACLs cannot be read;
+130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper acls lint --file acls.yaml
+  doorkeeper acls lint --config server.properties --select E --fix-file lean.yaml
+  doorkeeper acls lint --file acls.csv --ignore W006,W007 --output json
+"""
+)
+@source_options
+@policy_options
+@click.option(
+    "--select",
+    metavar="CODE,...",
+    multiple=True,
+    callback=_chosen,
+    shell_complete=several_of(CODES),
+    help="Only these codes, or those that begin so; all by default.",
+)
+@click.option(
+    "--ignore",
+    metavar="CODE,...",
+    multiple=True,
+    callback=_chosen,
+    shell_complete=several_of(CODES),
+    help="Not these codes, or those that begin so.",
+)
+@output_option
+@click.option(
+    "--fix-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT",
+    help="Write the ACLs without what can go: .yaml, .json, .csv, .txt (as kafka-acls.sh).",
+)
+def lint(
+    select: frozenset[str],
+    ignore: frozenset[str],
+    output: str,
+    fix_file: Path | None,
+    **options: Any,  # noqa: ANN401  those of source and policy
+) -> None:
+    """Find ACLs that do nothing, or look wrong; each with a reason and a fix."""
+    if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
+        raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
+    state = state_of(options, failed=FAILED, bare_principals=True)
+    codes = (select or frozenset(CODES)) - ignore
+    found = findings_of(state.judging.policy, state.snapshot, codes)
+    if output == "json":
+        rows = [_record(each, state.source.words) for each in found]
+        show_json({"findings": rows, **state.record()})
+    else:
+        for each in found:
+            show(_lines(each, state.source.words))
+        for line in state.lines():
+            say(line)
+    if fix_file is not None:
+        _write(fix_file, state.snapshot, found)
+    certain = sum(each.severity is Severity.ERROR for each in found)
+    say(f"{len(found)} findings: {certain} can go, {len(found) - certain} look wrong")
+    if found:
+        raise SystemExit(FOUND)
+
+
+def _lines(finding: Finding, words: Sequence[str]) -> list[str]:
+    odd, *others = finding.bindings
+    colour = "red" if finding.severity is Severity.ERROR else "yellow"
+    head = painted(f"{finding.code} {finding.title}", colour, bold=True)
+    lines = [f"{head}: {printable(finding.reason)}", f"  {row(odd)}"]
+    lines += [f"    beside {row(each)}" for each in others]
+    fix = finding.fix
+    lines.append(f"  fix: {printable(fix.words)}")
+    kafkas, ours = commands_of(fix.added, fix.removed, words)
+    if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
+        leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
+        lines.append(f"  kafka-acls.sh has no words to take it away{leaves}")
+    return lines + [f"  $ {each}" for each in (*kafkas, *ours)]
+
+
+def _record(finding: Finding, words: Sequence[str]) -> dict[str, Any]:
+    fix = finding.fix
+    kafkas, ours = commands_of(fix.added, fix.removed, words)
+    return {
+        "code": finding.code,
+        "title": finding.title,
+        "severity": finding.severity.value,
+        "reason": finding.reason,
+        "bindings": list(records(finding.bindings)),
+        "fix": {
+            "words": fix.words,
+            "add": list(records(fix.added)),
+            "remove": list(records(fix.removed)),
+            "kafkaAcls": kafkas,
+            "doorkeeper": ours,
+        },
+    }
+
+
+def _write(path: Path, snapshot: Snapshot, found: Sequence[Finding]) -> None:
+    going = {
+        binding for each in found if each.severity is Severity.ERROR for binding in each.fix.removed
+    }
+    left = [each for each in find(snapshot, ANY_BINDING) if each not in going]
+    try:
+        text = write(left, _FORMATS[path.suffix.lower()])
+        path.write_text(text, encoding="utf-8", newline="")
+    except (OSError, FormatError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        fail([f"{path}: {reason}"], FAILED)
+    say(f"{path}: {len(left)} ACLs, without {len(going)} that can go")

@@ -1,0 +1,1 @@
+"""The commands ``doorkeeper users`` and ``doorkeeper users-file``."""

@@ -1,0 +1,108 @@
+"""``doorkeeper users-file``: the file of PLAIN's users."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from doorkeeper.authn.password_records import SALT_BYTES
+from doorkeeper.authn.users_file_changes import delete_user, set_user, user_names
+from doorkeeper.cli.failures import fail
+from doorkeeper.cli.users.passwords import new_password
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+_STATUSES = """
+\b
+Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+"""
+
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_name = click.argument("name")
+
+
+@click.group(
+    name="users-file",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper users-file set users.txt alice
+  doorkeeper users-file list users.txt
+""",
+)
+def command() -> None:
+    """Keep the users of PLAIN in a file of salted hashes."""
+
+
+@command.command(
+    name="set",
+    epilog=f"""
+\b
+The password is never an argument: it would be in the shell's history. FILE is made where it is
+missing. A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
+{_STATUSES}
+\b
+Examples:
+  doorkeeper users-file set users.txt alice
+  pass show kafka/alice | doorkeeper users-file set users.txt alice
+""",
+)
+@_file
+@_name
+@click.option(
+    "--password-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="Its first line is the password; - is standard input. Else you are asked.",
+)
+def set_password(file: Path, name: str, password_file: Path | None) -> None:
+    """Give the user NAME a password in FILE."""
+    password = _or_fail(lambda: new_password(password_file))
+    is_new = _or_fail(lambda: set_user(file, name, password, os.urandom(SALT_BYTES)))
+    click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
+
+
+@command.command(
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper users-file delete users.txt alice
+  doorkeeper users-file delete /etc/doorkeeper/users.txt alice
+"""
+)
+@_file
+@_name
+def delete(file: Path, name: str) -> None:
+    """Take the user NAME out of FILE."""
+    _or_fail(lambda: delete_user(file, name))
+    click.echo(f"{file}: {name} deleted")
+
+
+@command.command(
+    name="list",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper users-file list users.txt
+  doorkeeper users-file list /etc/doorkeeper/users.txt
+""",
+)
+@_file
+def list_names(file: Path) -> None:
+    """List the names of the users in FILE."""
+    for name in _or_fail(lambda: user_names(file)):
+        click.echo(name)
+
+
+def _or_fail(do: Callable[[], T]) -> T:
+    try:
+        return do()
+    except ValueError as error:
+        fail([error])

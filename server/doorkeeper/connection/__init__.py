@@ -1,0 +1,1 @@
+"""A connection without its socket: frames, session, response cache, responses."""

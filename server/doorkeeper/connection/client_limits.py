@@ -1,0 +1,130 @@
+"""What a client's software is known to take of an answer with ACLs, and what it gets instead.
+
+Some clients fail on a whole answer because of one row of a type or an operation that came after
+them, or because of its size. Rules of the configuration, by software and version, say what is
+kept from whom; without rules, which is the default, everybody gets what a broker sends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.config.client_rules import ClientSoftware, rule_for
+from doorkeeper.connection.exchange import Note
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.config.client_rules import ClientRule
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.connection.exchange import Counts, Login
+    from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
+    from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
+
+HOLDS_ACLS: Final = frozenset({DescribeAclsResponse, DeleteAclsResponse})
+"""The answers that the rules are about."""
+
+NAMES_SOFTWARE_FROM: Final = 3
+"""The version of ApiVersions from which a client says what it is."""
+
+
+class ClientLimits:
+    """The rules as they apply to one connection."""
+
+    __slots__ = ("_noted", "client", "software")
+
+    def __init__(self) -> None:
+        """Begin with a client that has not said what it is."""
+        self.client = ClientSoftware()
+        """The software that the rules are applied to."""
+        self._noted = False
+        self.software = ""
+        """What the client says it is, ``name/version``; empty where it has not said it."""
+
+    def introduced(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
+        """Note what an ApiVersions request says of the software."""
+        if version >= NAMES_SOFTWARE_FROM:
+            self.client = ClientSoftware(
+                request.client_software_name, request.client_software_version
+            )
+            self.software = f"{self.client.name}/{self.client.version}"
+
+    def readable(self, response: Any, rules: Iterable[ClientRule]) -> tuple[Any, int]:  # noqa: ANN401 - one of HOLDS_ACLS
+        """Return the answer without what is withheld, and how many ACLs that are."""
+        rule = rule_for(rules, self.client)
+        if rule is None:
+            return response, 0
+        if response.__class__ is DescribeAclsResponse:
+            resources, withheld = _readable_resources(response.resources, *rule.numbers)
+            return response.replace(resources=resources), withheld
+        results, withheld = _readable_matches(response.filter_results, *rule.numbers)
+        return response.replace(filter_results=results), withheld
+
+    def withhold(
+        self,
+        response: Any,  # noqa: ANN401 - one of HOLDS_ACLS
+        settings: Settings,
+        counts: Counts,
+        notes: list[Note | Login],
+    ) -> Any:  # noqa: ANN401 - the same
+        """Return the readable answer; count what is withheld, and note it the first time."""
+        kept, withheld = self.readable(response, settings.clients_withhold)
+        if withheld:
+            counts.withheld_acls += withheld
+            if not self._noted:
+                self._noted = True
+                name, version = self.client
+                fields = {"acls": withheld, "software": name, "software_version": version}
+                notes.append(Note("ACLs are withheld that the client cannot read", fields))
+        return kept
+
+    def too_large(
+        self, response: object, size: int, rules: Iterable[ClientRule]
+    ) -> ApiError | None:
+        """Return the refusal of a description whose bytes are too many for the client."""
+        rule = rule_for(rules, self.client)
+        if rule is None or size <= rule.numbers[0] or response.__class__ is DeleteAclsResponse:
+            return None
+        return ApiError(
+            ErrorCode.POLICY_VIOLATION,
+            f"The answer has {size} bytes, and {rule.software} may get {rule.numbers[0]}: ask with"
+            " a narrower filter.",
+        )
+
+
+def _readable_resources(
+    resources: Iterable[DescribeAclsResource], type_max: int, operation_max: int
+) -> tuple[tuple[DescribeAclsResource, ...], int]:
+    """Return the rows up to these codes; a resource of which no ACL remains is left out too."""
+    kept = []
+    withheld = 0
+    for resource in resources:
+        acls = tuple(
+            acl
+            for acl in resource.acls
+            if resource.resource_type <= type_max and acl.operation <= operation_max
+        )
+        withheld += len(resource.acls) - len(acls)
+        if acls:
+            kept.append(resource.replace(acls=acls))
+    return tuple(kept), withheld
+
+
+def _readable_matches(
+    results: Iterable[DeleteAclsFilterResult], type_max: int, operation_max: int
+) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
+    """Do the same to the rows of a DeleteAcls answer; what is deleted stays deleted."""
+    kept = []
+    withheld = 0
+    for result in results:
+        matching = tuple(
+            acl
+            for acl in result.matching_acls
+            if acl.resource_type <= type_max and acl.operation <= operation_max
+        )
+        withheld += len(result.matching_acls) - len(matching)
+        kept.append(result.replace(matching_acls=matching))
+    return tuple(kept), withheld

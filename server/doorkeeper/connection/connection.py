@@ -1,0 +1,631 @@
+"""One connection without its socket: bytes in, answers out, in the order of the requests.
+
+    receive(data)     takes bytes, cut anywhere
+    advance(now_s)    handles the next complete frame and returns what came of it:
+        bytes             the answer, ready for the socket
+        PendingUpdate     something must be changed first: ``complete`` builds the answer
+        ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
+        Authenticating    a mechanism verifies a token: ``authenticated`` goes on
+        Refused           an authentication failed: answer and close, both after the delay
+        Closed            nothing can be answered: close
+        None              there is no complete frame
+
+Nothing here logs, waits or reads a clock: events for the log are appended to ``notes``.
+
+Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.api.node import Update
+from doorkeeper.authn.contract import AuthenticationContext
+from doorkeeper.config.plug_ins import one_line
+from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
+from doorkeeper.connection.exchange import (
+    Authenticating,
+    Body,
+    ChunkedResponse,
+    Closed,
+    CompletedRequest,
+    Decoded,
+    Login,
+    Note,
+    PendingDecoding,
+    PendingUpdate,
+    Refused,
+)
+from doorkeeper.connection.response_cache import CACHED_APIS, ConnectionCache
+from doorkeeper.connection.responses import (
+    End,
+    add_header,
+    encode_frame,
+    error_code_of,
+    request_fields,
+    unencodable,
+)
+from doorkeeper.connection.session import Action, Reply, Session, State
+from doorkeeper.connection.unreadable import (
+    body_fault,
+    disabled_api,
+    header_fault,
+    size_fault,
+    unsupported_version,
+)
+from doorkeeper.descriptions.rows import Description
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper_wire.api_keys import ApiKey
+from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
+from doorkeeper_wire.framing import FrameBuffer
+from doorkeeper_wire.headers import decode_request_header, encode_response
+from doorkeeper_wire.reading import bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from doorkeeper.api.declaration import Api
+    from doorkeeper.api.node import Node, Response
+    from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder, Step
+    from doorkeeper.connection.exchange import Advance, AnyBytes, Counts, Peer
+    from doorkeeper.connection.response_cache import ResponseCache
+    from doorkeeper.limits import Limits
+    from doorkeeper_wire.headers import RequestHeader
+
+API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
+UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+DECODED_HERE_BYTES_MAX: Final = 65_536
+"""A larger request is decoded in a thread, so that others do not wait for it: one that creates
+10,000 ACLs takes 7 ms."""
+
+SIZE_BYTES: Final = 4
+"""The size of a frame, before it; it does not count itself."""
+
+NO_PRINCIPAL: Final = "no principal could be made"
+
+
+class Connection:
+    """The protocol's side of one connection."""
+
+    __slots__ = (
+        "_apis",
+        "_cache",
+        "_client",
+        "_counts",
+        "_description",
+        "_ended",
+        "_fault",
+        "_input",
+        "_limits",
+        "_node",
+        "_queued",
+        "_request_bytes",
+        "answered",
+        "completed",
+        "frames",
+        "notes",
+        "peer",
+        "session",
+    )
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        node: Node,
+        apis: Callable[[int], Api | None],
+        mechanisms: Mapping[str, OfferedMechanism] | None,
+        builder: PrincipalBuilder,
+        limits: Limits,
+        counts: Counts,
+        cache: ResponseCache | None = None,
+    ) -> None:
+        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
+        self.peer = peer
+        self._node = node
+        self._apis = apis
+        self._limits = limits
+        self._counts = counts
+        context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
+        self.session = session = Session(mechanisms, context, builder)
+        self._input = FrameBuffer(self._frame_bytes_max)
+        self.frames: deque[bytes] = deque()
+        self._queued = 0
+        self._fault: InvalidFrame | None = None
+        self._ended = False
+        self._description = peer.description
+        self._client = ClientLimits()
+        self.notes: list[Note | Login] = []
+        self.answered: list[tuple[int, int]] | None = [] if counts.answers else None
+        """API key and error code of answered requests; the channel counts and clears them."""
+        self._cache: ConnectionCache | None = None
+        if cache is not None:
+            self._cache = ConnectionCache(cache, peer, session, self._client, self.answered)
+        self.completed: list[CompletedRequest] | None = None
+        """Requests for the request log, which empties it; None while that is off."""
+        self._request_bytes = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Say whether ``advance`` has something to do."""
+        return bool(self.frames) or (self._fault is not None and not self._ended)
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether everything that was received has been handled."""
+        return not self.frames and not self._input.buffered and self._fault is None
+
+    @property
+    def buffered(self) -> int:
+        """Return how many bytes are held here: complete frames and the beginning of the next."""
+        return self._queued + self._input.buffered
+
+    def established(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
+        """Begin with the client's certificates, in DER, its own first; before ``receive``."""
+        try:
+            self.session.established(peer_certificates)
+        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+            self._ended = True
+            self.notes += [_principal_fault(error), self._login(None, NO_PRINCIPAL)]
+            return Closed("")
+        if peer_certificates and self.session.is_open:
+            self.notes.append(self._login(None))
+        return None
+
+    def cached_answer(self, data: bytes, now_s: float) -> bytes | None:
+        """Answer bytes that are one request from the cache; else take nothing."""
+        # Bytes 4 and 5 are the key of the API: others cost no look-up.
+        if (
+            self._cache is None
+            or data[5:6] not in _CACHED_KEYS
+            or self.completed is not None
+            or self.frames
+            or self._ended
+            or self._fault is not None
+            or not self._input.is_between_frames
+        ):
+            return None
+        answer = self._cache.get(data[:8] + data[12:], data[8:12], now_s)
+        if answer is not None:
+            self._counts.requests += 1
+        return answer
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the peer."""
+        if self._fault is not None or self._ended:
+            return
+        try:
+            frames = self._input.receive(data)
+        except InvalidFrame as fault:
+            # Its traceback refers to this connection: a circle, which the collector may never see.
+            self._fault = fault.with_traceback(None)
+            return
+        if frames:
+            self.frames.extend(frames)
+            self._queued += sum(map(len, frames))
+
+    def cached_answers(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
+        """Answer the frames that are next for as long as their responses are cached."""
+        if self._cache is None or self.completed is not None:
+            return []
+        answers = self._cache.get_all(islice(self.frames, answers_max), now_s, bytes_max)
+        for _ in answers:
+            self._queued -= len(self.frames.popleft())
+        self._counts.requests += len(answers)
+        return answers
+
+    def advance(self, now_s: float) -> Advance:
+        """Handle the next frame; ``now_s`` is read from a steady clock."""
+        if self._ended:
+            return None
+        frames = self.frames
+        if not frames:
+            # The size behind the last frame is judged only now, by the cap that holds now.
+            self.receive(b"")
+        try:
+            if not frames:
+                result = self._without_frame()
+            elif frames[0][1:2] in _CACHED_KEYS and (cached := self.cached_answers(now_s, 1, 1)):
+                return cached[0]
+            else:
+                frame = frames.popleft()
+                self._queued -= len(frame)
+                result = self._handled(frame, now_s)
+        except End as end:
+            result = end.closed
+        if result.__class__ in _ENDS:
+            self._end()
+        return result
+
+    def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
+        """Go on with an authentication when the mechanism has verified the token."""
+        return self._resumed(
+            lambda: self._replied(pending.header, self.session.stepped(step, now_s))
+        )
+
+    def decoded(self, pending: PendingDecoding, result: Decoded | Exception) -> Advance:
+        """Handle a request that was decoded in a thread, or could not be."""
+        if isinstance(result, Decoded):
+            return self._resumed(lambda: self._serve(pending.header, pending.body, result))
+        if isinstance(result, Malformed):
+            fault = body_fault(pending.header, self.session.principal, result).closed
+        else:
+            fault = Closed("a request could not be decoded", {"cause": one_line(result)})
+        self._end()
+        return fault
+
+    def _resumed(self, work: Callable[[], Advance]) -> Advance:
+        """Go on with what has waited."""
+        try:
+            result = work()
+        except End as end:
+            result = end.closed
+        self._client_changed()
+        if result.__class__ in _ENDS:
+            self._end()
+        return result
+
+    def _end(self) -> None:
+        """Drop what is left: the connection ends."""
+        self._ended = True
+        self.frames.clear()
+        self._queued = 0
+
+    def _client_changed(self) -> None:
+        """Note that the client may have authenticated, or named its software."""
+        self._input.size_max = self._frame_bytes_max
+        if self._cache is not None:
+            self._cache.client_changed()
+
+    def complete(
+        self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
+    ) -> bytes | Closed:
+        """Build the answer to an update from the values of its results, or from its error."""
+        update, api, request, header = pending
+        try:
+            if error is None:
+                try:
+                    return self._answer(api, request, header, update.respond(values))
+                except Exception as fault:  # noqa: BLE001 - whatever a handler raises is answered
+                    error = fault
+            if isinstance(error, End):
+                return error.closed
+            return self._refusal(api, request, header, error)
+        except End as end:
+            return end.closed
+
+    def complete_chunked(
+        self, chunked: ChunkedResponse, answer: bytearray | Exception
+    ) -> bytes | bytearray | Closed:
+        """Complete the answer whose body was built in chunks, or failed.
+
+        The body stands behind the bytes that were reserved for the header: copying it once more
+        would take too long.
+        """
+        header = chunked.header
+        try:
+            if isinstance(answer, Unencodable):
+                raise unencodable(header, header.api_version, answer)
+            if isinstance(answer, Exception):
+                return self._refusal(chunked.api, chunked.request, header, answer)
+        except End as end:
+            return end.closed
+        head = add_header(header, b"")
+        answer[: len(head)] = head
+        answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
+        self._answered(header, chunked.response, answer)
+        if chunked.effects is not None and self._cache is not None:
+            counted = self.answered[-1] if self.answered else (header.api_key, 0)
+            self._cache.put(chunked.frame, answer, counted, chunked.effects)
+        return answer
+
+    # --- frames
+
+    def _without_frame(self) -> Advance:
+        fault = self._fault
+        if fault is None:
+            return None
+        if not self.session.is_open:
+            return self._refused(b"", "Failing SASL authentication due to invalid receive size")
+        raise size_fault(fault)
+
+    def _handled(self, frame: bytes, now_s: float) -> Advance:
+        session = self.session
+        if session.takes_bare_frames:
+            result: Advance = self._bare(frame, now_s)
+        else:
+            frame = bounded(frame, self._limits.elements_max)
+            self._request_bytes = len(frame)
+            try:
+                header, offset = decode_request_header(frame)
+            except (Malformed, UnknownApi) as error:
+                raise header_fault(error, is_open=session.is_open) from None
+            self._counts.requests += 1
+            # An open session without an end admits every request.
+            if session.is_open and session.expires_s is None:
+                return self._serve(header, Body(frame, offset))
+            action = session.admit(header.api_key, now_s)
+            if action is Action.SERVE:
+                return self._serve(header, Body(frame, offset))
+            result = self._authenticate(action, header, Body(frame, offset), now_s)
+        self._client_changed()
+        return result
+
+    @property
+    def _frame_bytes_max(self) -> int:
+        limits = self._limits
+        return limits.frame_bytes_max if self.session.is_open else limits.sasl_frame_bytes_max
+
+    def _bare(self, frame: bytes, now_s: float) -> bytes | Authenticating | Refused:
+        """Take a frame without a header."""
+        if self.session.admit_bare() is Action.FAIL:
+            return self._replied(None, self.session.fail_changed_mechanism())
+        return self._stepped(None, frame, now_s)
+
+    def _stepped(
+        self, header: RequestHeader | None, token: bytes, now_s: float
+    ) -> bytes | Authenticating | Refused:
+        reply = self.session.step(token, now_s)
+        if isinstance(reply, Reply):
+            return self._replied(header, reply)
+        return Authenticating(reply, header)
+
+    # --- requests of a client that may make them
+
+    def _serve(self, header: RequestHeader, body: Body, decoded: Decoded | None = None) -> Advance:
+        api = self._api(header) if decoded is None else decoded.api
+        if not api.min_version <= header.api_version <= api.max_version:
+            return self._unsupported(api, header)
+        if decoded is None and len(body.frame) > DECODED_HERE_BYTES_MAX:
+            return PendingDecoding(api, header, body)
+        cache = self._cache if api.key in CACHED_APIS else None
+        recording = None if cache is None else cache.begin(api.key)
+        marks = None if recording is None else self._marks()
+        effects = None
+        request = self._decoded(api, header, body, decoded)
+        try:
+            outcome: Any = api.handle(request, self._context(header), self._node)
+        except Malformed as error:
+            # The body is well-formed, but what it says is refused where a broker parses it.
+            raise body_fault(header, self.session.principal, error) from None
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            return self._refusal(api, request, header, error)
+        finally:
+            if cache is not None and recording is not None:
+                effects = cache.end(recording)
+        if outcome.__class__ is Update:
+            return PendingUpdate(outcome, api, request, header)
+        if outcome.__class__ is Description and outcome.is_long:
+            kept = effects if marks == self._marks() else None
+            pieces = outcome.pieces(header.api_version, len(add_header(header, b"")))
+            return ChunkedResponse(pieces, outcome, api, request, header, body.frame, kept)
+        answer = self._answer(api, request, header, outcome)
+        if cache is not None and effects is not None and marks == self._marks():
+            counted = self.answered[-1] if self.answered else (api.key, 0)
+            cache.put(body.frame, answer, counted, effects)
+        return answer
+
+    def _marks(self) -> tuple[int, int, int]:
+        """Return what changes where a request does something that cannot be replayed."""
+        return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.notes)
+
+    def _api(self, header: RequestHeader) -> Api:
+        """Return the API, if it is offered on this listener."""
+        api = self._apis(header.api_key)
+        if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
+            raise disabled_api(header)
+        return api
+
+    def _unsupported(
+        self, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
+    ) -> bytes:
+        """Answer a version that the API does not have: only ApiVersions gets an answer, in v0."""
+        if api.key == API_VERSIONS:
+            # The body is not read: nobody knows what it holds.
+            response = api.refuse(None, header.api_version, error)
+            assert response is not None, "ApiVersions has a form for errors"
+            return self._encoded(header, response, version=0)
+        raise unsupported_version(header, self.session.principal)
+
+    def _decoded(
+        self, api: Api, header: RequestHeader, body: Body, decoded: Decoded | None = None
+    ) -> Any:  # noqa: ANN401 - the API's own class
+        frame, offset = body
+        try:
+            request, end = (
+                api.request.decode(frame, offset, header.api_version)
+                if decoded is None
+                else (decoded.request, decoded.end)
+            )
+        except Malformed as error:
+            raise body_fault(header, self.session.principal, error) from None
+        if end != len(frame):
+            self._counts.trailing_bytes += len(frame) - end
+        if api.key == API_VERSIONS:
+            self._client.introduced(request, header.api_version)
+        return request
+
+    def _answer(
+        self, api: Api, request: object, header: RequestHeader, response: Response
+    ) -> bytes:
+        if response.__class__ in HOLDS_ACLS:
+            settings = self._node.settings
+            if settings.clients_withhold or settings.clients_answer_max_bytes:
+                return self._bearable(api, request, header, response)
+        return self._encoded(header, response)
+
+    def _bearable(
+        self, api: Api, request: object, header: RequestHeader, response: Response
+    ) -> bytes:
+        """Answer as far as the client's software is known to take it."""
+        settings = self._node.settings
+        kept = self._client.withhold(response, settings, self._counts, self.notes)
+        answer = encode_frame(header, kept)
+        error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
+        if error is not None:
+            return self._refusal(api, request, header, error)
+        return self._answered(header, kept, answer)
+
+    def _context(self, header: RequestHeader) -> RequestContext:
+        peer = self.peer
+        return RequestContext(
+            AuthorizableRequestContext(
+                peer.listener_name,
+                peer.security_protocol,
+                self.session.principal,
+                peer.host,
+                header.api_key,
+                header.api_version,
+                header.client_id or "",
+                header.correlation_id,
+                self._client.software,
+            ),
+            self._description,
+            peer.controller,
+            self.session.token_authenticated,
+        )
+
+    def _refusal(
+        self, api: Api, request: object, header: RequestHeader, error: BaseException
+    ) -> bytes:
+        """Answer a request that failed in the form of its own type."""
+        if not isinstance(error, ApiError):
+            fields = request_fields(header, self.session.principal)
+            if isinstance(error, AuthorizerFault):
+                fields["authorizer"] = error.authorizer
+            self.notes.append(Note("a request failed", fields, error))
+        response = api.refuse(request, header.api_version, error)
+        if response is None:
+            raise End(
+                f"{api.name} failed and has no form for errors",
+                request_fields(header, self.session.principal),
+            )
+        return self._encoded(header, response)
+
+    # --- requests that have to do with authentication
+
+    def _authenticate(
+        self, action: Action, header: RequestHeader, body: Body, now_s: float
+    ) -> Advance:
+        session, version = self.session, header.api_version
+        if action is Action.CLOSE:
+            return self._unadmitted(header, now_s)
+        if action is Action.VERSIONS:
+            return self._versions(header, body)
+        api = self._api(header)
+        if action is Action.REFUSE:
+            return self._out_of_place(api, header, body)
+        if not api.min_version <= version <= api.max_version:
+            self._unsupported(api, header)
+        request = self._decoded(api, header, body)
+        if action is Action.CHOOSE:
+            return self._replied(header, session.choose(request, version, now_s))
+        return self._stepped(header, request.auth_bytes, now_s)
+
+    def _unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
+        if self.session.state(now_s) is State.EXPIRED:
+            self._counts.killed_by_expiry += 1
+            return Closed("")
+        if self.session.state(now_s) is State.CLOSED:
+            return Closed("")
+        name = ApiKey(header.api_key).name
+        return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
+
+    def _versions(self, header: RequestHeader, body: Body) -> bytes:
+        """Answer ApiVersions before the authentication: in full, and the session moves on."""
+        api = self._api(header)
+        if not api.min_version <= header.api_version <= api.max_version:
+            self.session.versions_answered(told=False)
+            return self._unsupported(api, header)
+        request = self._decoded(api, header, body)
+        try:
+            response: Any = api.handle(request, self._context(header), self._node)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            self.session.versions_answered(told=False)
+            return self._refusal(api, request, header, error)
+        self.session.versions_answered(told=response.error_code == 0)
+        return self._encoded(header, response)
+
+    def _out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
+        """Refuse a request that comes where only SaslAuthenticate may: in its own form."""
+        name = ApiKey(header.api_key).name
+        text = f"Unexpected Kafka request of type {name} during SASL authentication."
+        error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
+        if api.min_version <= header.api_version <= api.max_version:
+            request = self._decoded(api, header, body)
+            return self._refused(self._refusal(api, request, header, error), text, header)
+        return self._refused(self._unsupported(api, header, error), text, header)
+
+    def _encoded(
+        self, header: RequestHeader, response: Response, *, version: int | None = None
+    ) -> bytes:
+        if version is None:
+            version = header.api_version
+        try:
+            body = response.encode(version)
+        except Unencodable as error:
+            raise unencodable(header, version, error) from None
+        answer = encode_response(header.api_key, version, header.correlation_id, body)
+        if self.answered is None and self.completed is None:
+            return answer
+        return self._answered(header, response, answer)
+
+    def _answered(self, header: RequestHeader, response: Response, answer: AnyBytes) -> AnyBytes:
+        """Note an answer, for metrics and the request log."""
+        if self.answered is not None:
+            self.answered.append((header.api_key, error_code_of(response)))
+        if self.completed is not None:
+            # Without the four bytes of the size, as the request's size is.
+            sizes = self._request_bytes, len(answer) - 4
+            self.completed.append(CompletedRequest(header, self._client.software, response, *sizes))
+        return answer
+
+    def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
+        """Frame what the session answers; ``header`` is None where tokens come bare."""
+        session = self.session
+        if reply.fault is not None:
+            self.notes += [_principal_fault(reply.fault), self._login(header, NO_PRINCIPAL)]
+            self._counts.authentications[session.mechanism_name, False] += 1
+        elif reply.failure is None and session.is_open:
+            self._counts.authentications[session.mechanism_name, True] += 1
+            self.notes.append(self._login(header))
+        body = reply.body
+        if body is None:
+            answer = b""
+        elif isinstance(body, bytes):
+            answer = len(body).to_bytes(4) + body
+        else:
+            assert header is not None, "only bare frames have no header"
+            answer = self._encoded(header, body)
+        return answer if reply.failure is None else self._refused(answer, reply.failure, header)
+
+    def _refused(self, answer: bytes, reason: str, header: RequestHeader | None = None) -> Refused:
+        self._counts.failed_authentications += 1
+        self._counts.authentications[self.session.mechanism_name, False] += 1
+        self.notes.append(self._login(header, reason))
+        return Refused(answer, reason, self.session.reauthenticating)
+
+    def _login(self, header: RequestHeader | None, reason: str | None = None) -> Login:
+        session = self.session
+        return Login(
+            self.peer,
+            session.principal if reason is None else None,
+            session.mechanism_name or ("TLS" if session.is_open else ""),
+            session.reauthenticating,
+            self._client.software,
+            header,
+            reason,
+        )
+
+
+def _principal_fault(error: BaseException) -> Note:
+    return Note("no principal could be made for a connection", {"cause": one_line(error)})
+
+
+_ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
+_CACHED_KEYS: Final = frozenset(bytes([key]) for key in CACHED_APIS)
+"""The low bytes of the keys of APIs with cached responses: whatever has others is not looked up."""

@@ -1,0 +1,123 @@
+"""Response frames, the error code that stands for a response, and how a connection ends instead.
+
+Responses have an error code of their own, or one for each item, or both. Where the response's own
+is zero, the first item with an error stands for all: a broker counts each item instead.
+
+Source: ``AbstractResponse.errorCounts``, which differs as said.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.connection.exchange import Closed
+from doorkeeper_wire.api_keys import API_NAMES
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.headers import encode_response
+from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasResponse
+from doorkeeper_wire.messages.alter_configs import AlterConfigsResponse
+from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsResponse
+from doorkeeper_wire.messages.describe_configs import DescribeConfigsResponse
+from doorkeeper_wire.messages.describe_groups import DescribeGroupsResponse
+from doorkeeper_wire.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsResponse,
+)
+from doorkeeper_wire.messages.find_coordinator import FindCoordinatorResponse
+from doorkeeper_wire.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from doorkeeper_wire.messages.metadata import MetadataResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.acl.model import Principal
+    from doorkeeper.api.node import Response
+    from doorkeeper_wire.headers import RequestHeader
+
+
+class End(Exception):
+    """Raised where a request cannot be answered: the connection closes."""
+
+    def __init__(self, reason: str, fields: Mapping[str, object] | None = None) -> None:
+        """Keep the reason; an empty one is not logged."""
+        super().__init__(reason)
+        self.closed = Closed(reason, fields or {})
+
+
+def encode_frame(header: RequestHeader, response: Response, *, version: int | None = None) -> bytes:
+    """Return the whole frame of a response.
+
+    Raises:
+        End: it does not fit the version.
+
+    """
+    if version is None:
+        version = header.api_version
+    try:
+        body = response.encode(version)
+    except Unencodable as error:
+        raise unencodable(header, version, error) from None
+    return add_header(header, body, version=version)
+
+
+def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:
+    """Return the whole frame of a response whose body is encoded."""
+    if version is None:
+        version = header.api_version
+    return encode_response(header.api_key, version, header.correlation_id, body)
+
+
+def unencodable(header: RequestHeader, version: int, error: Unencodable) -> End:
+    """Return the end of a connection whose response does not fit the version."""
+    return End(
+        f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
+        {"correlation_id": header.correlation_id, "cause": str(error)},
+    )
+
+
+def request_fields(header: RequestHeader, principal: Principal) -> dict[str, object]:
+    """Return the fields of a log line about a request."""
+    return {
+        "api": API_NAMES[header.api_key],
+        "version": header.api_version,
+        "correlation_id": header.correlation_id,
+        "client_id": header.client_id or "",
+        "principal": str(principal),
+    }
+
+
+ITEMS: Final[dict[type, Callable[[Any], Any]]] = {
+    AlterClientQuotasResponse: attrgetter("entries"),
+    AlterConfigsResponse: attrgetter("responses"),
+    AlterUserScramCredentialsResponse: attrgetter("results"),
+    CreateAclsResponse: attrgetter("results"),
+    CreateTopicsResponse: attrgetter("topics"),
+    DeleteAclsResponse: attrgetter("filter_results"),
+    DeleteTopicsResponse: attrgetter("responses"),
+    DescribeConfigsResponse: attrgetter("results"),
+    DescribeGroupsResponse: attrgetter("groups"),
+    DescribeTopicPartitionsResponse: attrgetter("topics"),
+    DescribeUserScramCredentialsResponse: attrgetter("results"),
+    FindCoordinatorResponse: attrgetter("coordinators"),
+    IncrementalAlterConfigsResponse: attrgetter("responses"),
+    MetadataResponse: attrgetter("topics"),
+}
+"""The attribute with the items, of responses whose items have error codes."""
+
+
+def error_code_of(response: Response) -> int:
+    """Return the error code that stands for a response; 0 where nothing in it failed."""
+    items_of = ITEMS.get(response.__class__)
+    own: int = getattr(response, "error_code", 0)
+    if own or items_of is None:
+        return own
+    for item in items_of(response) or ():
+        if item.error_code:
+            code: int = item.error_code
+            return code
+    return 0

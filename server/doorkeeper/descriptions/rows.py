@@ -1,0 +1,287 @@
+"""Descriptions of many ACLs: chunked responses, built in slices from rows that are kept encoded.
+
+A response has a row for each pattern. Building and encoding those of 100,000 ACLs takes more than
+half a second: a description is built from one snapshot, which never changes, in slices, between
+which other requests are answered.
+
+A description of all ACLs, or of all of a resource type, has rows of whole groups. These are kept in
+chunks (``acl_chunks``): the next description encodes those anew in which something has changed, and
+joins them. The rows that a request began to build outlive it: the next request of the same kind
+continues where it ended, and ``finish_builds`` does so in the background for a client that left.
+
+Other long descriptions (all that one principal has, all that is denied, all on a pattern with very
+many ACLs) are built in slices too; nothing of them is kept.
+"""
+
+from __future__ import annotations
+
+from operator import is_, itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
+from doorkeeper.acl.snapshot import touched_since
+from doorkeeper.descriptions.chunks import changed_names, names_in, update_chunks
+from doorkeeper.descriptions.row_encoder import RowEncoder
+from doorkeeper.runtime.slices import SLICE_ITEMS, finished, in_order, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from immutables import Map
+
+    from doorkeeper.acl.cells import Cell
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.snapshot import Group, Snapshot, Step, Steps
+    from doorkeeper.descriptions.chunks import Chunk, State
+    from doorkeeper.runtime.slices import Slices
+
+    Kinds = tuple[PatternType, ...]
+    Key = tuple[ResourceType, Kinds, int]
+    """What rows are kept by: resource type, kinds of patterns, and layout."""
+    Found = tuple[str, PatternType, Any]
+    """A pattern's name and kind, and the group or the cell that stands on it."""
+
+_NAME = itemgetter(0)
+_LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+
+KEPT_MAX: Final = 3
+"""How many descriptions are kept of each resource type: those of the layouts and kinds of patterns
+that were requested last. Requests for literals alone, or in version 0 or 1, are rare."""
+
+
+class Rows(NamedTuple):
+    """Rows in the order of a response, joined to some parts."""
+
+    total: int
+    parts: list[bytes]
+
+
+class Description(NamedTuple):
+    """The response to a request for many ACLs; it is built when it is encoded."""
+
+    rows: AclRows
+    snapshot: Snapshot
+    wanted: AclBindingFilter
+    error_code: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Say whether other requests should be answered while it is built."""
+        types = TYPES[self.wanted.pattern.resource_type]
+        if self.wanted.pattern.name is not None:
+            named = [each for kind in types for each in self.named(kind)]
+            return sum(_size(value) for _, _, value in named) > SLICE_ITEMS
+        found = [each for kind in types for each in self.values(kind)]
+        if sum(map(len, found)) > SLICE_ITEMS:
+            return True
+        return sum(_size(value) for each in found for value in each.values()) > SLICE_ITEMS
+
+    def encode(self, version: int) -> bytes:
+        """Return the body for a version of DescribeAcls."""
+        return bytes(finished(self.pieces(version)))
+
+    def pieces(self, version: int, reserved_bytes: int = 0) -> Slices[bytearray]:
+        """Build the body for a version of DescribeAcls, in slices, behind so many free bytes."""
+        total = 0
+        joined: list[bytes] = []
+        encoder = RowEncoder(version)
+        for resource_type in TYPES[self.wanted.pattern.resource_type]:
+            rows = yield from self.rows.of(self, resource_type, encoder)
+            total += rows.total
+            joined += rows.parts
+        return (yield from encoder.body(total, joined, reserved_bytes))
+
+    @property
+    def is_of_all(self) -> bool:
+        """Say whether all that there is of a resource type, or of some, is asked for."""
+        return self.wanted.pattern.name is None and self.is_of_groups
+
+    @property
+    def is_of_groups(self) -> bool:
+        """Say whether all that stands on a pattern is asked for."""
+        return self.wanted.entry == ALL_ENTRIES
+
+    @property
+    def kinds(self) -> Kinds:
+        """Return the kinds of patterns that are asked for, in the order of the rows of a name."""
+        kind = self.wanted.pattern.pattern_type
+        return (kind,) if kind in (_LITERAL, _PREFIXED) else (_LITERAL, _PREFIXED)
+
+    def values(self, resource_type: ResourceType) -> tuple[Map[str, Any], ...]:
+        """Return for each kind the groups of a resource type, or the cells of the one principal."""
+        names = self._names(resource_type)
+        if names is None:
+            return ()
+        return tuple(names.literals if kind is _LITERAL else names.prefixes for kind in self.kinds)
+
+    def named(self, resource_type: ResourceType) -> list[Found]:
+        """Return what a filter with a name finds of a resource type, in the order of the rows."""
+        names = self._names(resource_type)
+        return [] if names is None else sorted(selected(names, self.wanted.pattern), key=_NAME)
+
+    def patterns(self, resource_type: ResourceType) -> Slices[Iterable[Found]]:
+        """Find what is asked about of a resource type, in the order of the rows."""
+        if self.wanted.pattern.name is not None:
+            return self.named(resource_type)
+        values = self.values(resource_type)
+        return (
+            (name, kind, value)
+            for name in (yield from names_in(values))
+            for kind, each in zip(self.kinds, values, strict=True)
+            if (value := each.get(name)) is not None
+        )
+
+    def bindings(
+        self, pattern: ResourcePattern, value: Group | Cell
+    ) -> Slices[Collection[AclBinding]]:
+        """Find what is asked for of one pattern, in no order."""
+        wanted = self.wanted.entry
+        if wanted.principal is not None:
+            return matching_in_cell(pattern, cast("Cell", value), wanted)
+        group = cast("Group", value)
+        if self.is_of_groups:
+            return group
+        if len(group) <= SLICE_ITEMS:
+            return matching(group, wanted)
+        found = []
+        for part in parts(group):
+            found += matching(part, wanted)
+            yield
+        return found
+
+    def _names(self, resource_type: ResourceType) -> Names[Any] | None:
+        index = self.snapshot.types[resource_type]
+        principal = self.wanted.entry.principal
+        return index.patterns if principal is None else index.principals.get(principal)
+
+
+class Kept(NamedTuple):
+    """The rows of one resource type, and the state that they were built from."""
+
+    step: Step
+    state: State
+    chunks: list[Chunk]
+
+    def is_of(self, state: State) -> bool:
+        """Say whether the rows are those of a state."""
+        return all(map(is_, self.state, state))
+
+
+class AclRows:
+    """All rows that are kept, for one server."""
+
+    def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
+        """Read the ACLs of the moment from ``snapshot``; None with a plug-in, which has none."""
+        self._snapshot = snapshot
+        self._kept: dict[ResourceType, dict[tuple[Kinds, int], Kept]] = {}
+        self._builds: dict[Key, Slices[None]] = {}
+
+    def description(self, wanted: AclBindingFilter) -> Description | None:
+        """Return the response to a filter that asks for whole groups, or for very many ACLs.
+
+        None for any other: its rows are built at once.
+        """
+        pattern = wanted.pattern
+        snapshot = self._snapshot()
+        if snapshot is None or ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
+            return None
+        answer = Description(self, snapshot, wanted)
+        return answer if answer.is_of_all or answer.is_long else None
+
+    def of(
+        self, description: Description, resource_type: ResourceType, encoder: RowEncoder
+    ) -> Slices[Rows]:
+        """Build the rows of a resource type, sorted by name, of each name the literal first."""
+        if not description.is_of_all:
+            return (yield from _pick(description, resource_type, encoder))
+        now, steps = description.values(resource_type), description.snapshot.steps
+        key = resource_type, description.kinds, encoder.layout
+        while (kept := self._kept_of(key)) is None or not kept.is_of(now):
+            if key not in self._builds:
+                self._builds[key] = self._build(key, now, steps)
+            yield from self._continue(key)
+        self._keep(key, Kept(steps[-1], now, kept.chunks))
+        return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
+
+    def finish_builds(self) -> Slices[bytearray]:
+        """Finish the rows that requests began to build whose clients have left; return nothing."""
+        while self._builds:
+            yield from self._continue(next(iter(self._builds)))
+        return bytearray()
+
+    def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
+        """Build the rows of a state from those that are kept, and keep them."""
+        before = self._kept_of(key)
+        encoder = RowEncoder(key[2])
+        if before is None:
+            chunks = yield from update_chunks((), (yield from names_in(now)), now, encoder)
+        else:
+            touched = yield from _touched(before, key[0], now, steps)
+            chunks = yield from update_chunks(before.chunks, touched, now, encoder)
+        self._keep(key, Kept(steps[-1], now, chunks))
+
+    def _continue(self, key: Key) -> Slices[None]:
+        """Go on with a build until it is finished, here or by another request.
+
+        A build is no part of the generator that continues it, so that it is not closed with it.
+        """
+        build = self._builds[key]
+        while self._builds.get(key) is build:
+            try:
+                next(build)
+            except StopIteration:
+                del self._builds[key]
+                return
+            except Exception:
+                del self._builds[key]
+                raise
+            yield
+
+    def _kept_of(self, key: Key) -> Kept | None:
+        return self._kept.get(key[0], {}).get(key[1:])
+
+    def _keep(self, key: Key, rows: Kept) -> None:
+        kept = self._kept.setdefault(key[0], {})
+        kept.pop(key[1:], None)
+        kept[key[1:]] = rows
+        if len(kept) > KEPT_MAX:
+            del kept[next(iter(kept))]
+
+
+def _touched(
+    before: Kept, resource_type: ResourceType, now: State, steps: Steps
+) -> Slices[Sequence[str]]:
+    """Find the names, sorted, of patterns that may have changed."""
+    if all(map(is_, before.state, now)):
+        return ()
+    patterns = touched_since(before.step, steps)
+    if patterns is None:
+        return (yield from changed_names(before.state, before.chunks, now))
+    return (
+        yield from in_order({each.name for each in patterns if each.resource_type is resource_type})
+    )
+
+
+def _pick(
+    description: Description, resource_type: ResourceType, encoder: RowEncoder
+) -> Slices[Rows]:
+    """Build the rows of what a description asks for of each pattern."""
+    total = 0
+    joined = []
+    for found in parts((yield from description.patterns(resource_type))):
+        rows = []
+        for name, kind, value in found:
+            pattern = ResourcePattern(resource_type, name, kind)
+            if bindings := (yield from description.bindings(pattern, value)):
+                rows.append((yield from encoder.row(bindings)))
+        total += len(rows)
+        joined.append(b"".join(rows))
+        yield
+    return Rows(total, joined)
+
+
+def _size(value: Group | Cell) -> int:
+    """Return about how many ACLs a group or a cell holds."""
+    return 1 if isinstance(value, int) else len(value)

@@ -1,0 +1,221 @@
+"""What AlterConfigs and IncrementalAlterConfigs share: all but what they ask for a resource.
+
+A request's resources are judged in order: one that occurs twice, keys that occur twice, nulls, the
+type, whose keys they are and what they would become; then who asks.
+
+Source: ``ConfigAdminManager.preprocess`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from doorkeeper.acl.model import CLUSTER_NAME
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.configs.broker import OurRefusal, altered
+from doorkeeper.configs.operations import AlteredResource, ConfigOperation
+from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.api.node import Node, Outcome, Response, Services
+    from doorkeeper.api.permissions import Need
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.outcome import Results
+
+_Response = TypeVar("_Response")
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_NOT_HERE = {
+    BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
+    CLIENT_METRICS: "this server takes no client metrics",
+    GROUP: "groups come from the catalog, and their settings are the defaults",
+}
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+class Resource(Protocol):
+    """A resource of a request, of either API."""
+
+    @property
+    def resource_type(self) -> int:
+        """Return the code of its kind."""
+        ...
+
+    @property
+    def resource_name(self) -> str:
+        """Return its name."""
+        ...
+
+
+class Verbatim(ApiError):
+    """A refusal whose text is told although it is the code's stock text."""
+
+
+Judged = AlteredResource | ApiError
+"""What may be changed, or why it may not."""
+
+
+def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
+    """Return what an API needs for each type of resource that it knows."""
+    on_cluster, on_topic, on_group = needs(api_key)
+    return {each: {TOPIC: on_topic, GROUP: on_group}.get(each, on_cluster) for each in types}
+
+
+def alter(
+    resources: Sequence[tuple[Resource, AlteredResource]],
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+    respond: Callable[[Iterable[tuple[Resource, BaseException | None]]], Response],
+    *,
+    validate_only: bool,
+) -> Outcome:
+    """Check each resource, which stands beside what is asked for it; alter those that pass.
+
+    ``needed`` is what each type of resource needs. ``respond`` makes the response of the API.
+    """
+    judged = list(_judge(resources, needed, context, node))
+
+    def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
+        asked = (resource for resource, _ in resources)
+        return respond(zip(asked, in_order(judged, errors), strict=True))
+
+    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
+    if not changed:
+        return respond_in_order(())
+    return Update("configs", 1, partial(_apply, context, changed, validate_only), respond_in_order)
+
+
+def respond(
+    response: Callable[..., _Response],
+    row: Callable[..., object],
+    answers: Iterable[tuple[Resource, BaseException | None]],
+) -> _Response:
+    """Return a response, of the classes of an API, with a row for each resource."""
+    rows = []
+    for resource, error in answers:
+        code, text = told(error)
+        rows.append(
+            row(
+                error_code=code,
+                error_message=text,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return response(responses=tuple(rows))
+
+
+async def _apply(
+    context: RequestContext,
+    resources: Sequence[AlteredResource],
+    validate_only: bool,  # noqa: FBT001 - an argument of a partial
+    services: Services,
+) -> Results:
+    return await services.alter_configs(resources, context, validate_only=validate_only)
+
+
+def _judge(
+    resources: Sequence[tuple[Resource, AlteredResource]],
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+) -> Iterator[Judged]:
+    """Yield what becomes of each resource, which stands beside what is asked for it."""
+    counts = Counter((each.resource_type, each.resource_name) for each, _ in resources)
+    for resource, wanted in resources:
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                text = "Each resource must appear at most once."
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
+            _check_wanted(wanted)
+            _check_broker(wanted, resource, needed, context, node)
+            _check_allowed(resource, needed, context, node)
+        except ApiError as error:
+            yield error
+        else:
+            yield wanted
+
+
+def _check_wanted(wanted: AlteredResource) -> None:
+    names = [each.name for each in wanted.alterations]
+    if len(set(names)) < len(names):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [
+        each.name
+        for each in wanted.alterations
+        if each.value is None and each.operation != ConfigOperation.DELETE
+    ]
+    if nulls:
+        text = f"Null value not supported for : {', '.join(nulls)}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _check_broker(
+    wanted: AlteredResource,
+    resource: Resource,
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+) -> None:
+    """Check whose keys they are, and what they would become."""
+    name, kind = resource.resource_name, resource.resource_type
+    if kind not in needed:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+    if kind == BROKER:
+        if name:
+            _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
+        given = wanted.given_of(node.settings.dynamic)
+        try:
+            altered(given, wanted.alterations, of_cluster=not name)
+        except OurRefusal:
+            # A broker judges keys before it asks who may; where it has no fault to find, it asks.
+            _check_allowed(resource, needed, context, node)
+            raise
+
+
+def _check_node_id(name: str, node: Node, unexpected: str) -> None:
+    if _WHOLE.fullmatch(name) is None:
+        text = f"Node id must be an integer, but it is: {name}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    if int(name) != node.node_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST, unexpected.format(node.node_id, name))
+
+
+def _check_allowed(
+    resource: Resource, needed: Mapping[int, Need], context: RequestContext, node: Node
+) -> None:
+    kind = resource.resource_type
+    need = needed[kind]
+    name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
+    if not is_allowed(node, context, need, name):
+        text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
+        raise Verbatim(need.refusal, text)
+    if kind == BROKER_LOGGER:
+        _check_node_id(
+            resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
+        )
+    if kind in _NOT_HERE:
+        raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
+
+
+def told(error: BaseException | None) -> tuple[int, str | None]:
+    """Return the code and the text of a row."""
+    if error is None:
+        return ErrorCode.NONE.value, None
+    code, text = answer_of(error)
+    return code.value, error.message if isinstance(error, Verbatim) else text
+
+
+def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
+    """Return what became of each resource: refused before, or by who changed it."""
+    answers = iter(results)
+    return [each if isinstance(each, ApiError) else next(answers) for each in judged]

@@ -1,0 +1,53 @@
+"""What the APIs that change delegation tokens share: who may ask, and the way to the tokens.
+
+Source: ``KafkaApis.handleRenewTokenRequest``, ``KafkaApis.handleExpireTokenRequest`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.node import Update
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.tokens.model import may_ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.api.node import Node, Outcome, Response, Services
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.outcome import Results
+    from doorkeeper.tokens.model import Expiration, Renewal, SignedToken, TokenWish
+
+
+def alter_token(
+    wish: Renewal | Expiration,
+    context: RequestContext,
+    node: Node,
+    response: Callable[..., Response],
+) -> Outcome:
+    """Renew or expire a token; ``response`` is the API's class of responses.
+
+    First 64 for a caller that may not ask, with -1 as the time; then 61 without a secret.
+    """
+    if not may_ask(context):
+        code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        return response(error_code=code.value, expiry_timestamp_ms=-1)
+    if not node.tokens.enabled:
+        return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)
+    return Update("tokens", 1, partial(change_token, wish, context), partial(_respond, response))
+
+
+async def change_token(wish: TokenWish, context: RequestContext, services: Services) -> Results:
+    """Issue, renew or expire a token: what the ``Update`` of an API awaits."""
+    return await services.tokens.change(wish, context)
+
+
+def _respond(
+    response: Callable[..., Response], results: Sequence[ApiError | SignedToken]
+) -> Response:
+    (result,) = results
+    if isinstance(result, ApiError):
+        return response(error_code=answer_of(result)[0].value)
+    return response(expiry_timestamp_ms=result.token.expiry_ms)

@@ -1,0 +1,1 @@
+"""Work on the store of a stopped server, and on stores themselves, for commands."""

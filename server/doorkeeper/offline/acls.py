@@ -1,0 +1,191 @@
+"""ACLs without a server: its store and its authorizer, without listeners.
+
+The embedded store is its server's alone, which must be stopped. With a store that nodes share this
+is one more node, as long as it takes.
+
+The authorizer is made, configured and started as by the server, with the dynamic values that the
+store keeps; what it changes has no request context, because no client asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from doorkeeper.app.authorizer import (
+    authorizer_of,
+    close,
+    one_line,
+    refused_start,
+    server_info,
+    started,
+)
+from doorkeeper.app.config_changes import dynamic_values
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.config.audit import AuditSettings
+from doorkeeper.config.loading import with_kept
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.logs.command_log import command_logs
+from doorkeeper.offline.log import OfflineTrail, offline_log
+from doorkeeper.state.store import StorageError, StoreInUse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.outcome import Results
+
+
+class OfflineAcls:
+    """The ACLs as the authorizer has them. What it refuses is an ``ApiError`` of the item.
+
+    What is changed is in the trail, where one is given, before its results are returned.
+    """
+
+    def __init__(
+        self,
+        authorizer: GuardedAuthorizer,
+        timeout_s: float,
+        trail: OfflineTrail | None = None,
+        *,
+        keeps_elsewhere: bool = False,
+    ) -> None:
+        """Take an authorizer that has started; ``keeps_elsewhere`` says not in the store."""
+        self._authorizer = authorizer
+        self._timeout_s = timeout_s
+        self._trail = OfflineTrail(AuditSettings(), 0) if trail is None else trail
+        self._keeps_elsewhere = keeps_elsewhere
+
+    def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return what any of the filters matches, sorted, each once.
+
+        Raises:
+            AuthorizerFault: it fails to answer.
+
+        """
+        found: set[AclBinding] = set()
+        for wanted in filters:
+            found.update(self._authorizer.acls(wanted))
+        return sorted(found)
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[AclCreateResult]:
+        """Create bindings; the results are in order.
+
+        Raises:
+            AuthorizerFault: it fails as a whole.
+            StartError: the audit log cannot be written.
+
+        """
+        async with self._trail.recording():
+            results = await self._authorizer.create(None, bindings, self._timeout_s)
+            if self._keeps_elsewhere:
+                self._trail.reported(bindings, results.values)
+        return self._explained(results)
+
+    async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
+        """Delete what the filters match; the results are in order.
+
+        Raises:
+            AuthorizerFault: it fails as a whole.
+            StartError: the audit log cannot be written.
+
+        """
+        async with self._trail.recording():
+            results = await self._authorizer.delete(None, filters, self._timeout_s)
+            if self._keeps_elsewhere:
+                self._trail.reported(filters, results.values)
+        return self._explained(results)
+
+    def _explained(self, results: Results) -> list[Any]:
+        """Return the values, with what the authorizer raised: no client reads it here."""
+        errors = iter(results.errors)
+        return [each._replace(error=self._fault(each.error, errors)) for each in results.values]
+
+    def _fault(self, error: ApiError | None, raised: Iterator[BaseException]) -> ApiError | None:
+        if error is None or error.code is not ErrorCode.UNKNOWN_SERVER_ERROR or error.message:
+            return error
+        cause = next(raised, None)
+        if cause is None:
+            return error
+        fault = AuthorizerFault(self._authorizer.name, "an item", cause)
+        return ApiError(error.code, one_line(fault))
+
+
+def run_offline(
+    settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool = False
+) -> None:
+    """Do something with the ACLs of a server that is stopped; its log goes to stderr.
+
+    ``make_store`` says that the server need not have started yet.
+
+    Raises:
+        StartError: a server uses the store, there is none, or there is no authorizer.
+
+    """
+    with command_logs():
+        try:
+            asyncio.run(_run(settings, work, make_store=make_store))
+        except StoreInUse as error:
+            hint = "ask the server that uses it (--bootstrap-server, or the place kafka://...)"
+            raise StartError(f"{error}; {hint}") from error
+        except StorageError as error:
+            raise StartError(str(error)) from error
+
+
+async def _run(
+    settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool
+) -> None:
+    async with _opened(settings, make_store=make_store) as acls:
+        await work(acls)
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
+    if not settings.authorizer_class_name:
+        raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
+    async with offline_log(settings, make_store=make_store) as (log, trail):
+        values = dynamic_values(log.state.configs, settings.node_id)
+        settings, _ = with_kept(settings, values)
+        made = authorizer_of(settings.entries, log)
+        assert made is not None, "its name is not empty"
+        authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
+        try:
+            if _changes_unasked(made):
+                trail.open()
+            await _start(authorizer, settings, log)
+            timeout_s = settings.update_timeout_ms / 1000
+            elsewhere = not isinstance(made, KeepsInStore)
+            yield OfflineAcls(authorizer, timeout_s, trail, keeps_elsewhere=elsewhere)
+        finally:
+            # What it has begun, and nothing has waited for, is submitted before it closes.
+            await asyncio.sleep(0)
+            close(authorizer, structlog.get_logger("doorkeeper.offline"))
+
+
+def _changes_unasked(authorizer: Authorizer) -> bool:
+    """Say whether an authorizer may write to the store from its start on, as a plug-in may."""
+    return type(authorizer) is not StandardAuthorizer and isinstance(authorizer, KeepsInStore)
+
+
+async def _start(authorizer: GuardedAuthorizer, settings: Settings, log: StateLog) -> None:
+    """Start it as the server does; its endpoints are those of the file, and nobody listens."""
+    endpoints = [
+        Endpoint(each.name, each.security_protocol, each.advertised_host or each.host, each.port)
+        for each in settings.listeners
+    ]
+    log.start()
+    waits = started(authorizer, settings, server_info(settings, log.cluster_id, endpoints))
+    for wait in waits.values():
+        try:
+            await wait
+        except Exception as error:
+            raise refused_start(settings, error) from error

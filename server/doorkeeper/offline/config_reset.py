@@ -1,0 +1,44 @@
+"""Deleting dynamic values without a server: the way back when a value locked everybody out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.kinds.change import Author, Origin, edit
+from doorkeeper.kinds.declared import CONFIG, StoredConfig
+from doorkeeper.offline.log import offline_log, submit, trail_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.state.state import State
+
+ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
+"""The origin in the log of changes: no client asked."""
+
+
+def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
+    """Delete the dynamic values of these keys, of all keys where there are no names.
+
+    They are deleted of every broker and of the cluster; returns what was deleted.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or it cannot be written.
+        StartError: the audit log cannot be written.
+
+    """
+    with trail_logs(settings):
+        return asyncio.run(_forget(settings, names))
+
+
+async def _forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
+    def found(state: State) -> list[StoredConfig]:
+        return sorted(row for row in state.configs if names is None or row.name in names)
+
+    async with offline_log(settings, make_store=False) as (log, trail):
+        rows = found(log.state)
+        if rows:
+            await submit(log, trail, lambda state: edit(CONFIG, deleted=found(state)), ORIGIN)
+    return rows

@@ -1,0 +1,243 @@
+"""What ``doorkeeper store migrate``, ``check``, ``copy``, ``create`` and ``accept`` do."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.app.stores import identity_file_of
+from doorkeeper.offline.stores import DataFolder, place_of, reading
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage import checking
+from doorkeeper.storage.identity import Pin, read_pin, replace_pin
+from doorkeeper.storage.transfer import Reader, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.offline.stores import Place
+    from doorkeeper.storage.portable import Header
+    from doorkeeper.storage.transfer import Progress
+
+
+class Migrated(NamedTuple):
+    """From which schema version to which, 0 being none; and the SQL of a shared store."""
+
+    before: int
+    after: int
+    statements: str = ""
+
+
+async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> Migrated:
+    """Make or update the tables of a store; ``dry_run`` only says what would be done.
+
+    Raises:
+        StorageError: it cannot be reached, is newer than this code, or a server uses it.
+
+    """
+    if isinstance(place, DataFolder):
+        return _migrate_embedded(place, now_ms, dry_run=dry_run)
+    from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+    async with connection_to(place) as connection:
+        try:
+            if dry_run:
+                return Migrated(*await migrating.planned(connection))
+            return Migrated(*await migrating.migrate(connection, os.urandom))
+        except StorageError as error:
+            raise StorageError(f"{place.shown}: {error}") from error
+
+
+async def finish(place: Place) -> bool:
+    """Remove what nodes of the version before need from a shared store; say whether it was there.
+
+    Raises:
+        StorageError: such nodes live, it is not a shared store, or cannot be reached.
+
+    """
+    if isinstance(place, DataFolder):
+        raise StorageError(f"{place.shown}: only a store that nodes share has two versions")
+    from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+    async with connection_to(place) as connection:
+        try:
+            return await migrating.finish(connection)
+        except StorageError as error:
+            raise StorageError(f"{place.shown}: {error}") from error
+
+
+def _migrate_embedded(place: DataFolder, now_ms: Callable[[], int], *, dry_run: bool) -> Migrated:
+    """Open the store, which migrates it."""
+    from doorkeeper.storage.database import connect_readonly  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.storage.files import DATABASE_NAME  # noqa: PLC0415
+    from doorkeeper.storage.migrations import check_readable  # noqa: PLC0415
+    from doorkeeper.storage.schema import VERSION  # noqa: PLC0415
+
+    path = place.path / DATABASE_NAME
+    before = 0
+    if path.is_file():
+        with closing(connect_readonly(path)) as connection:
+            before = check_readable(connection, path)
+    if not dry_run:
+        _open(place, now_ms)
+    return Migrated(before, VERSION)
+
+
+def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
+    """Open an embedded store and close it: it is created, or migrated, where that is due."""
+    from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415 - SQLite, if it is one
+
+    SqliteStore.open(
+        place.path,
+        now_ms=now_ms,
+        random_bytes=os.urandom,
+        identity_file=place.identity_file,
+    ).close()
+
+
+async def check(place: Place) -> tuple[Header, list[str]]:
+    """Return what a store is and what is wrong with it; servers may go on using it.
+
+    Raises:
+        StorageError: there is none, or it cannot be read.
+
+    """
+    async with reading(place, alone=False) as store:
+        return await store.header(), await checking.findings(store)
+
+
+async def copy(
+    source: Place,
+    target: Place,
+    *,
+    overwrite: bool,
+    now_ms: int,
+    progress: Callable[[str], Progress | None],
+) -> tuple[Header, str | None]:
+    """Copy everything, and compare; return what was copied, and where the previous store lies.
+
+    ``progress`` gives a function for each of both steps, by its name.
+
+    Raises:
+        StorageError: one of them is in use or cannot be used; the target is not empty; the
+            source was changed meanwhile; what is read back differs.
+
+    """
+    if _same(source, target):
+        raise StorageError(f"{target.shown}: this is the source itself")
+    aside = None
+    async with reading(source, alone=True) as store:
+        header = await store.header()
+        reader = Reader(store, sum(header.rows.values()), progress("copy"))
+        if isinstance(target, DataFolder):
+            from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+
+            aside = await portable_embedded.write(
+                target.path,
+                header,
+                reader.rows,
+                now_ms=now_ms,
+                overwrite=overwrite,
+                identity_file=target.identity_file,
+            )
+        else:
+            from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
+            from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+            async with connection_to(target) as connection:
+                await portable.write(
+                    connection, target.shown, header, reader.rows, overwrite=overwrite
+                )
+    async with reading(target, alone=False) as copied:
+        await compare(source.shown, reader.sums, header, copied, progress("compare"))
+    async with reading(source, alone=True) as store:
+        if (await store.header()).revision != header.revision:
+            raise StorageError(f"{source.shown}: the store was changed while it was copied")
+    return header, aside
+
+
+def _same(source: Place, target: Place) -> bool:
+    if isinstance(source, DataFolder) and isinstance(target, DataFolder):
+        return source.path.resolve() == target.path.resolve()
+    return source.shown == target.shown
+
+
+async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) -> Path | None:
+    """Create the store of a configuration; return where the previous store lies, None if none.
+
+    ``new`` begins an empty cluster where there was a store: an embedded one is kept beside the new
+    one, a shared database must be empty.
+
+    Raises:
+        StorageError: there is a store and ``new`` is not asked for, or it is in use.
+
+    """
+    place, identity_file = place_of(settings), identity_file_of(settings)
+    if not new:
+        pinned = None if identity_file is None else read_pin(identity_file)
+        if pinned is not None or await _is_there(place):
+            raise StorageError(
+                f"{place.shown}: there is or was a store"
+                + ("" if pinned is None else f" ({identity_file}: {pinned})")
+                + "; --new begins an empty cluster"
+            )
+    if not isinstance(place, DataFolder):
+        if await _is_there(place):
+            raise StorageError(f"{place.shown}: the database has a store; give another, empty one")
+        if identity_file is not None:
+            replace_pin(identity_file, None)
+        await migrate(place, now_ms=now_ms, dry_run=False)
+        return None
+    from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
+
+    aside = set_store_aside(*place, now_ms=now_ms()) if new else None
+    _open(place, now_ms)
+    return aside
+
+
+async def _is_there(place: Place) -> bool:
+    if isinstance(place, DataFolder):
+        from doorkeeper.storage.files import DATABASE_NAME  # noqa: PLC0415
+
+        path = place.path / DATABASE_NAME
+        return path.is_file() and path.stat().st_size > 0
+    try:
+        async with reading(place, alone=False):
+            return True
+    except StorageError as error:
+        if "there is no store" not in str(error):
+            raise
+        return False
+
+
+async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
+    """Write the identity file for the store as it is now, and return what it says.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or a shared one has no identity file.
+
+    """
+    place, identity_file = place_of(settings), identity_file_of(settings)
+    if identity_file is None:
+        raise StorageError(
+            f"{place.shown}: without doorkeeper.store.identity.file or doorkeeper.data.dir no"
+            " identity is kept: there is nothing to accept"
+        )
+    if isinstance(place, DataFolder):
+        if _migrate_embedded(place, now_ms, dry_run=True).before == 0:
+            raise StorageError(f"{place.shown}: there is no store to accept")
+        from doorkeeper.storage.backup import remove_pin  # noqa: PLC0415 - SQLite, if it is one
+
+        remove_pin(*place)
+        _open(place, now_ms)  # it writes the file, and migrates an older store
+    async with reading(place, alone=False) as store:
+        header = await store.header()
+    pin = Pin(header.cluster_id, header.store_id, header.revision)
+    if not isinstance(place, DataFolder):
+        replace_pin(identity_file, pin)
+    return pin

@@ -1,0 +1,99 @@
+"""Users of SCRAM in the store of a server that is stopped.
+
+It is how the first administrator is made, before there is anybody who could ask a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import AsyncExitStack, contextmanager
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.authn.credentials import base_36, credential_of
+from doorkeeper.kinds.change import Author, Origin, edit
+from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
+from doorkeeper.offline.log import offline_log, submit, trail_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.offline.log import OfflineTrail
+    from doorkeeper.state.log import Plan, StateLog
+    from doorkeeper.state.state import State
+
+ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))
+"""The origin in the log of changes: no client asked."""
+
+_SALT_BYTES = 17
+
+
+class OfflineUsers:
+    """The users of a store. One change of them, then the store is closed."""
+
+    def __init__(self, log: StateLog, trail: OfflineTrail, runner: asyncio.Runner) -> None:
+        """Take a log that has not started, the audit log, and the loop of both."""
+        self._log = log
+        self._trail = trail
+        self._runner = runner
+
+    def found(self) -> Mapping[str, Mapping[str, int]]:
+        """Return the iterations of each user by mechanism; users are sorted."""
+        users = self._log.state.credentials
+        return {name: users.iterations_of(name) for name in users.names()}
+
+    def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
+        """Give a user a password, by mechanism with so many iterations; each has its own salt.
+
+        Raises:
+            StorageError: it cannot be written.
+            StartError: the audit log cannot be written.
+
+        """
+        rows = []
+        for mechanism, rounds in iterations.items():
+            salt = base_36(os.urandom(_SALT_BYTES))
+            credential = credential_of(mechanism, password, rounds, salt)
+            rows.append(StoredCredential(user, mechanism, *credential))
+        self._submit(lambda _state: edit(CREDENTIAL, set=rows))
+
+    def delete(self, user: str, mechanisms: Iterable[str]) -> None:
+        """Delete credentials that are there.
+
+        Raises:
+            StorageError: it cannot be written.
+            StartError: the audit log cannot be written.
+
+        """
+
+        def plan(state: State) -> Change:
+            found = ((name, state.credentials.credential(name, user)) for name in mechanisms)
+            rows = [StoredCredential(user, name, *each) for name, each in found if each is not None]
+            return edit(CREDENTIAL, deleted=rows)
+
+        self._submit(plan)
+
+    def _submit(self, plan: Plan) -> None:
+        self._runner.run(submit(self._log, self._trail, plan, ORIGIN))
+
+
+@contextmanager
+def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[OfflineUsers]:
+    """Open the store that a configuration names, one that nodes share also while they run.
+
+    ``make_store`` says that the server need not have started yet.
+
+    Raises:
+        StorageError: a server uses the store, there is none, or it cannot be opened.
+
+    """
+    with trail_logs(settings), asyncio.Runner() as runner:
+        opened = AsyncExitStack()
+        entering = opened.enter_async_context(offline_log(settings, make_store=make_store))
+        log, trail = runner.run(entering)
+        try:
+            yield OfflineUsers(log, trail, runner)
+        finally:
+            runner.run(opened.aclose())

@@ -1,0 +1,1 @@
+"""Client quotas: the table of all quotas, and what alters it."""

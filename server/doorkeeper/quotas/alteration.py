@@ -1,0 +1,154 @@
+"""What AlterClientQuotas changes: the plan of a request.
+
+Source: ``ClientQuotaControlManager``, ``QuotaConfig`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.declared import StoredQuota
+from doorkeeper.quotas.table import ENTITY_TYPES, IP, entity_text, refusal
+from doorkeeper.runtime.slices import SLICE_ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from doorkeeper.quotas.table import ClientQuotas, Entity
+    from doorkeeper.runtime.slices import Slices
+
+_LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
+
+
+_LARGEST: Final = {_LONG: 2.0**63, _INT: 2.0**31 - 1}
+
+
+_CLIENT_KEYS: Final = {
+    "producer_byte_rate": _LONG,
+    "consumer_byte_rate": _LONG,
+    "request_percentage": _DOUBLE,
+    "controller_mutation_rate": _DOUBLE,
+}
+
+
+_IP_KEYS: Final = {"connection_creation_rate": _INT}
+
+
+RECORDS_MAX: Final = 10_000
+"""What a broker's controller writes at once: a request that changes more changes nothing.
+
+Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
+"""
+
+
+class QuotaAlteration(NamedTuple):
+    """What becomes of quotas of one entity: names and new values, None to delete."""
+
+    entity: Entity
+    values: tuple[tuple[str, float | None], ...]
+
+
+class QuotaPlan(NamedTuple):
+    """The rows that change, and for each entity, in the order of the request, an error or None."""
+
+    set: tuple[StoredQuota, ...]
+    deleted: tuple[StoredQuota, ...]
+    errors: Mapping[Entity, ApiError | None]
+
+
+def plan_quotas(
+    quotas: ClientQuotas, alterations: Sequence[QuotaAlteration], hosts: Collection[str]
+) -> Slices[QuotaPlan]:
+    """Plan a request on the quotas that there are, some entities in each slice.
+
+    ``hosts`` are the names of IP entities that are valid. An entity that is named twice is
+    refused, but its first alteration is made, as by a broker.
+
+    Raises:
+        ApiError: more rows would change than a broker's controller writes at once.
+
+    """
+    set_: list[StoredQuota] = []
+    deleted: list[StoredQuota] = []
+    errors: dict[Entity, ApiError | None] = {}
+    for number, (entity, values) in enumerate(alterations):
+        if number % SLICE_ITEMS == SLICE_ITEMS - 1:
+            yield
+        names = [name for name, _ in values]
+        if entity in errors or len(set(names)) < len(names):
+            # A broker has a text for a quota that occurs twice, and replaces it by this one.
+            shown = ", ".join(f"{kind}={'null' if n is None else n}" for kind, n in entity)
+            errors[entity] = refusal(
+                f"Ignoring duplicate entity ClientQuotaEntity(entries={{{shown}}})"
+            )
+            continue
+        refused = _entity_refusal(entity, hosts) or _value_refusal(entity, values)
+        errors[entity] = refused
+        if refused is None:
+            _collect(quotas.of(entity), entity, values, set_, deleted)
+    if len(set_) + len(deleted) > RECORDS_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+        )
+    return QuotaPlan(tuple(set_), tuple(deleted), errors)
+
+
+def _collect(
+    present: Mapping[str, float],
+    entity: Entity,
+    values: Iterable[tuple[str, float | None]],
+    set_: list[StoredQuota],
+    deleted: list[StoredQuota],
+) -> None:
+    """Collect the rows that differ from the present quotas."""
+    text = entity_text(entity)
+    for name, value in values:
+        before = present.get(name)
+        if value is None:
+            if before is not None:
+                deleted.append(StoredQuota(text, name, before))
+        elif value != before:
+            set_.append(StoredQuota(text, name, value))
+
+
+def _entity_refusal(entity: Entity, hosts: Collection[str]) -> ApiError | None:
+    if not entity:
+        return refusal("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in ENTITY_TYPES:
+            return refusal(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            return refusal(f"Empty {kind} not supported")
+    kind, name = entity[-1]
+    if kind == IP and len(entity) > 1:
+        return refusal(
+            # The two words that are one are the broker's.
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or"
+            " ClientId"
+        )
+    if kind == IP and name is not None and name not in hosts:
+        return refusal(f"{name} is not a valid IP or resolvable host.")
+    return None
+
+
+def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -> ApiError | None:
+    """Return why one of the new values cannot be; deletions are not looked at."""
+    keys = _IP_KEYS if entity[0][0] == IP else _CLIENT_KEYS
+    for name, value in values:
+        if value is None:
+            continue
+        kind = keys.get(name)
+        if kind is None:
+            return refusal(f"Invalid configuration key {name}")
+        if value <= 0:
+            return refusal(f"Quota {name} must be greater than 0")
+        if kind == _DOUBLE:
+            continue
+        if value > _LARGEST[kind]:
+            article = "an" if kind == _INT else "a"
+            return refusal(f"Proposed value for {name} is too large for {article} {kind}.")
+        if math.fmod(value, 1) > 1e-6:
+            return refusal(f"{name} cannot be a fractional value.")
+    return None

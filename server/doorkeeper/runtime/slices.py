@@ -1,0 +1,70 @@
+"""Work that is too long for one turn of the event loop, as generators that yield between slices.
+
+A function that returns ``Slices`` does one slice of its work in each step, and returns its result
+at the end. ``finished`` runs all steps at once; the event loop runs a few of them in each turn.
+A generator that is closed half-way leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import heapq
+import types
+from collections.abc import Generator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+T = TypeVar("T")
+
+Slices = Generator[None, None, T]
+
+SLICE_S: Final = 0.001
+"""For how long slices run in one turn of the event loop; a small request takes some 20 us."""
+
+SLICE_ITEMS: Final = 128
+"""How many ACLs are encoded in half a millisecond; to look at as many takes a twentieth of it."""
+
+_RUN: Final = 1024
+"""How many texts are sorted in a quarter of a millisecond."""
+
+
+def finished(pieces: Slices[T]) -> T:
+    """Do all of the work now."""
+    try:
+        while True:
+            next(pieces)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+@types.coroutine
+def next_turn() -> Generator[None]:
+    """Wait for the next turn of the event loop, whichever it is: what ``asyncio.sleep(0)`` does."""
+    yield
+
+
+def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Cut what is long; a part is taken from it when it is asked for."""
+    left = iter(items)
+    while part := list(islice(left, SLICE_ITEMS)):
+        yield part
+
+
+def in_order(items: Iterable[Any]) -> Slices[list[Any]]:
+    """Sort: runs of some length, which are then merged."""
+    left = iter(items)
+    runs = []
+    while run := sorted(islice(left, _RUN)):
+        runs.append(run)
+        yield
+    if len(runs) < 2:
+        return runs[0] if runs else []
+    merged = heapq.merge(*runs)
+    ordered: list[Any] = []
+    while part := list(islice(merged, SLICE_ITEMS)):
+        ordered += part
+        yield
+    return ordered

@@ -1,0 +1,71 @@
+"""What the settings of a topic may become.
+
+Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.config.values import KeyType
+from doorkeeper.configs.operations import ConfigOperation, operated
+from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.topics.names import reason_invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.cluster.model import Topic
+    from doorkeeper.configs.operations import Alteration, AlteredResource
+
+
+def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str, str]:
+    """Return the settings of a topic after a change; None is a topic that there is not.
+
+    Raises:
+        ApiError: with the controller's code and text. What an operation cannot do comes before
+            what the name may not be, and the faults of settings before the topic's absence.
+
+    """
+    name = resource.name
+    configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
+    for alteration in resource.alterations:
+        _apply(configs, alteration)
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    try:
+        check_configs(configs)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+    if topic is None:
+        text = f"The topic '{name}' does not exist."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    if topic.origin is not None:
+        text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    return configs
+
+
+def _apply(configs: dict[str, str], alteration: Alteration) -> None:
+    name, code, value = alteration
+    try:
+        operation = ConfigOperation(code)
+    except ValueError:
+        # A controller does not expect it either.
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
+    if operation is ConfigOperation.SET:
+        configs[name] = value or ""
+    elif operation is ConfigOperation.DELETE:
+        configs.pop(name, None)
+    else:
+        config = TOPIC_CONFIGS.get(name)
+        if config is None or config.type is not KeyType.LIST:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"Can't {operation.name} to key {name} because its type is not LIST.",
+            )
+        configs[name] = operated(operation, configs.get(name, config.default or ""), value or "")

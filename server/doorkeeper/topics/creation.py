@@ -1,0 +1,231 @@
+"""Whether a topic can be created, and what it then is.
+
+Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and the broker's
+``AutoTopicCreationManager`` for topics that Metadata creates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from doorkeeper.configs.topic import InvalidConfig, check_configs
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.cluster.model import Topic
+    from doorkeeper.config.settings import Settings
+
+
+PARTITIONS_PER_REQUEST_MAX = 10_000
+"""More partitions in one request refuse all of it."""
+
+RECORDS_PER_REQUEST_MAX = 10_000
+"""A controller writes a record for each topic, setting and partition, at most so many at once."""
+
+INTERNAL_PARTITIONS = 50
+"""A broker creates its internal topics with so many partitions, by default."""
+
+
+class CreatingNode(Protocol):
+    """The part of a node that the creation of a topic reads."""
+
+    @property
+    def settings(self) -> Settings:
+        """Return the configuration, which has the defaults of new topics."""
+        ...
+
+    @property
+    def topics(self) -> ExistingTopics:
+        """Return all topics."""
+        ...
+
+    def new_topic_id(self) -> bytes:
+        """Return a new random topic id (16 bytes)."""
+        ...
+
+
+class ExistingTopics(Protocol):
+    """The topics that a new one must differ from."""
+
+    def get(self, name: str) -> Topic | None:
+        """Return the topic of this name."""
+        ...
+
+    def colliding(self, name: str) -> str | None:
+        """Return a topic whose name differs from this one at most in dots and underscores."""
+        ...
+
+
+class WantedTopic(NamedTuple):
+    """A topic as a caller asks for it; -1 asks for the server's default.
+
+    ``assignments`` are the brokers of each partition, where the caller chooses them.
+    """
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    assignments: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    configs: tuple[tuple[str, str | None], ...] = ()
+
+
+def partitions_of(wanted: WantedTopic, node: CreatingNode) -> int:
+    """Return how many partitions a topic asks for."""
+    if wanted.assignments:
+        return len(wanted.assignments)
+    return node.settings.num_partitions if wanted.partitions == -1 else wanted.partitions
+
+
+def records_of(topic: StoredTopic) -> int:
+    """Return how many records a controller would write for a topic."""
+    return 1 + len(topic.configs) + topic.partitions
+
+
+def planned(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) -> StoredTopic:
+    """Return the topic to store.
+
+    Raises:
+        ApiError: it cannot be created, with the controller's code and text.
+
+    """
+    _check_name(wanted.name, node)
+    configs = _checked_configs(wanted.configs)
+    if wanted.assignments:
+        partitions, replication_factor = _assigned(wanted, broker_ids)
+    else:
+        partitions, replication_factor = _placed(wanted, node, len(broker_ids))
+    return StoredTopic(
+        name=wanted.name,
+        topic_id=node.new_topic_id(),
+        partitions=partitions,
+        replication_factor=replication_factor,
+        configs=configs,
+    )
+
+
+def _check_name(name: str, node: CreatingNode) -> None:
+    existing = node.topics.get(name)
+    if existing is not None:
+        text = f"Topic '{name}' already exists."
+        if existing.origin is not None:
+            text = f"Topic '{name}' already exists: it is declared in {existing.origin}."
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+    colliding = node.topics.colliding(name)
+    if colliding is not None:
+        raise ApiError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topic: {colliding}",
+        )
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+
+
+def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    without_value = [name for name, value in given if value is None]
+    if without_value:
+        names = ",".join(without_value)
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {names}"
+        )
+    configs = {name: value for name, value in given if value is not None}
+    try:
+        check_configs(configs)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+    return configs
+
+
+def _placed(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
+    """Return the partitions and the replication factor, with the defaults filled in."""
+    if wanted.replication_factor < -1 or wanted.replication_factor == 0:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if wanted.partitions < -1 or wanted.partitions == 0:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    factor = wanted.replication_factor
+    if factor == -1:
+        factor = node.settings.default_replication_factor
+    if factor > brokers:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of"
+            f" {factor} cannot be reached because only {brokers} broker(s) are registered or some"
+            " brokers have all their log directories cordoned.",
+        )
+    return partitions_of(wanted, node), factor
+
+
+def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]:
+    """Return the partitions and the replication factor of replicas that the caller chose.
+
+    Which brokers it chose is not kept: where replicas are is computed.
+    """
+    for given, what in (
+        (wanted.replication_factor, "replication factor was not set to -1."),
+        (wanted.partitions, "numPartitions was not set to -1."),
+    ):
+        if given != -1:
+            text = f"A manual partition assignment was specified, but {what}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    factor: int | None = None
+    seen: set[int] = set()
+    for partition, replicas in wanted.assignments:
+        if partition in seen:
+            raise _bad_assignment(
+                f"Found multiple manual partition assignments for partition {partition}"
+            )
+        _check_replicas(replicas, factor, broker_ids)
+        factor = len(replicas)
+        seen.add(partition)
+    if seen != set(range(len(seen))):
+        raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
+    return len(seen), len(wanted.assignments[0][1])
+
+
+def _check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequence[int]) -> None:
+    prefix = "The manual partition assignment includes"
+    if not replicas:
+        raise _bad_assignment(f"{prefix} an empty replica list.")
+    previous: int | None = None
+    for broker in sorted(replicas):
+        if broker not in broker_ids:
+            raise _bad_assignment(f"{prefix} broker {broker}, but no such broker is registered.")
+        if broker == previous:
+            raise _bad_assignment(f"{prefix} the broker {broker} more than once.")
+        previous = broker
+    if factor is not None and factor != len(replicas):
+        raise _bad_assignment(
+            f"{prefix} a partition with {len(replicas)} replica(s), but this is not consistent"
+            f" with previous partitions, which have {factor} replica(s)."
+        )
+
+
+def _bad_assignment(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+
+
+def created_automatically(
+    names: Iterable[str], node: CreatingNode, broker_ids: Sequence[int]
+) -> tuple[StoredTopic, ...]:
+    """Return those of the missing topics that can be created with the server's defaults.
+
+    One that cannot is left out in silence, as a broker does: its client goes on asking.
+    """
+    topics = []
+    for name in names:
+        partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
+        try:
+            topics.append(planned(WantedTopic(name, partitions), node, broker_ids))
+        except ApiError:
+            continue
+    return tuple(topics)

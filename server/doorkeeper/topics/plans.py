@@ -1,0 +1,68 @@
+"""The plans that create, delete and alter topics.
+
+A request's topics are one change. What is refused is left out of it, and the rest is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.topics.alteration import altered_topic
+from doorkeeper.topics.table import row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.topics.table import Topics
+
+
+def plan_topics(
+    topics: Topics, created: Sequence[StoredTopic], deleted: Sequence[str]
+) -> tuple[Change, list[ApiError | None]]:
+    """Return what can be created and deleted, and why the rest cannot: an error or None each."""
+    errors: list[ApiError | None] = []
+    added: list[StoredTopic] = []
+    removed: list[StoredTopic] = []
+    for row in created:
+        error = None
+        if topics.get(row.name) is None:
+            added.append(row)
+            topics = topics.changed([row], ())
+        else:
+            text = f"Topic '{row.name}' already exists."
+            error = ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+        errors.append(error)
+    for name in deleted:
+        topic = topics.get(name)
+        if topic is None:
+            errors.append(ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        elif topic.origin is not None:
+            # The handler refuses it too; the catalog was read again since.
+            text = f"Topic '{name}' cannot be deleted: it is declared in {topic.origin}."
+            errors.append(ApiError(ErrorCode.POLICY_VIOLATION, text))
+        else:
+            removed.append(row_of(topic))
+            topics = topics.changed((), removed[-1:])
+            errors.append(None)
+    return edit(TOPIC, set=added, deleted=removed), errors
+
+
+def plan_alteration(topics: Topics, resource: AlteredResource) -> Change:
+    """Return the change of a topic's configuration; an empty one where it is so already.
+
+    Raises:
+        ApiError: it cannot be altered.
+
+    """
+    topic = topics.get(resource.name)
+    configs = altered_topic(resource, topic)
+    assert topic is not None, "refused by altered_topic"
+    if configs == topic.configs:
+        return {}
+    return edit(TOPIC, set=[row_of(topic)._replace(configs=configs)])

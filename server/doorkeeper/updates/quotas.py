@@ -1,0 +1,74 @@
+"""The coroutine that changes client quotas."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import QUOTA
+from doorkeeper.quotas.alteration import plan_quotas
+from doorkeeper.quotas.table import IP
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from doorkeeper.api.node import Services
+    from doorkeeper.errors import ApiError
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.quotas.alteration import QuotaAlteration
+    from doorkeeper.quotas.table import Entity
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.state.state import State
+
+
+async def alter_quotas(
+    services: Services,
+    context: RequestContext,
+    alterations: Sequence[QuotaAlteration],
+    *,
+    validate_only: bool,
+) -> Results:
+    """Change what may be changed in one revision; the values are entities with error or None.
+
+    Raises:
+        ApiError: nothing was changed, and this is the answer for every entity.
+
+    """
+    hosts = await _resolvable(alterations)
+    errors: Mapping[Entity, ApiError | None] = {}
+
+    def plan(state: State) -> Slices[Change]:
+        nonlocal errors
+        set_, deleted, errors = yield from plan_quotas(state.quotas, alterations, hosts)
+        return {} if validate_only else edit(QUOTA, set=set_, deleted=deleted)
+
+    await commit(services.log, plan, origin_of(context.authorizable))
+    return Results(tuple(errors.items()))
+
+
+async def _resolvable(alterations: Iterable[QuotaAlteration]) -> Collection[str]:
+    """Return the names of IP entities that are addresses or resolve to one, as a broker asks."""
+    names = {name for entity, _ in alterations for kind, name in entity if kind == IP and name}
+    return {name for name in names if is_address(name) or await _resolves(name)}
+
+
+def is_address(name: str) -> bool:
+    """Say whether a name is an IP address, with or without the brackets of a URL."""
+    try:
+        ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return True
+
+
+async def _resolves(name: str) -> bool:
+    try:
+        await asyncio.get_running_loop().getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True

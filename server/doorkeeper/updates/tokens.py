@@ -1,0 +1,287 @@
+"""The delegation tokens of a running server: what reads them, changes them, and ends old ones.
+
+Tokens belong to the secret under which they were issued; the store keeps a fingerprint of it beside
+each. Those of another secret are as good as absent: they do not log in, are not found by their HMAC
+and are not described. They are deleted when they expire, and count again with their secret.
+
+Source: ``DelegationTokenControlManager``, ``DelegationTokenPublisher`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acl.model import Principal
+from doorkeeper.authn.credentials import TokenLogin
+from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import SERVER, edit
+from doorkeeper.kinds.declared import TOKEN, StoredToken
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+from doorkeeper.state.store import StorageError
+from doorkeeper.tokens.model import (
+    Expiration,
+    Lifetimes,
+    NewToken,
+    Renewal,
+    SignedToken,
+    Token,
+    fingerprint_of,
+    hmac_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.table import Table
+    from doorkeeper.logger import Logger
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
+    from doorkeeper.tokens.model import TokenWish
+
+SWEPT_MAX: Final = 1000
+"""Expired tokens that are deleted in one change, as on a broker."""
+
+LOGGED_MAX: Final = 100
+"""Ids in one line of the log."""
+
+
+class Tokens:
+    """The tokens of the present secret. For the loop's thread."""
+
+    def __init__(
+        self,
+        log: StateLog,
+        *,
+        now_ms: Callable[[], int],
+        random_bytes: Callable[[int], bytes],
+        logger: Logger,
+    ) -> None:
+        """Read the tokens of a log's state; ``use`` gives the secret, ``start`` sweeps."""
+        self._state_log = log
+        self._now_ms = now_ms
+        self._random_bytes = random_bytes
+        self._log = logger
+        self._secret: str | None = None
+        self.fingerprint = b""
+        """Identifies the tokens of the present secret; empty without one."""
+        self._lifetimes = Lifetimes(0, 0)
+        self._interval_s = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        # What is derived from the rows of ``_indexed``: ids by HMAC, and the tokens with theirs.
+        self._indexed: Table[StoredToken] | None = None
+        self._ids: dict[bytes, str] = {}
+        self._signed: dict[str, tuple[StoredToken, SignedToken]] = {}
+
+    def start(self) -> None:
+        """Delete expired tokens from now on, at the interval of the settings."""
+        self._sweep_later()
+
+    def close(self) -> None:
+        """Delete no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+
+    def use(self, settings: Settings) -> None:
+        """Take the secret and the lifetimes; log which tokens are of another secret."""
+        self._lifetimes = Lifetimes(
+            settings.delegation_token_max_lifetime_ms, settings.delegation_token_expiry_time_ms
+        )
+        self._interval_s = settings.delegation_token_expiry_check_interval_ms / 1000
+        if self._timer is not None:
+            self._sweep_later()
+        secret = settings.delegation_token_secret_key
+        if secret == self._secret:
+            return
+        self._secret = secret
+        self.fingerprint = fingerprint_of(secret) if secret else b""
+        self._indexed, self._ids, self._signed = None, {}, {}
+        self._log_others(
+            sorted(each.token_id for each in self._rows if not self._is_of_secret(each))
+        )
+
+    # --- reads
+
+    @property
+    def enabled(self) -> bool:
+        """Say whether there is a secret."""
+        return bool(self._secret)
+
+    def signed(self) -> Iterator[SignedToken]:
+        """Return all tokens of the present secret, with their HMACs."""
+        self._index(self._rows)
+        return (signed for _, signed in self._signed.values())
+
+    def login(self, token_id: str) -> TokenLogin | None:
+        """Return what a token needs to log in; an expired one has it until it is deleted."""
+        row = self._rows.get(token_id)
+        if row is None or not self._is_of_secret(row):
+            return None
+        return TokenLogin(Principal.parse(row.owner), self._hmac(token_id), row.expiry_ms)
+
+    @property
+    def _rows(self) -> Table[StoredToken]:
+        return self._state_log.state.tokens
+
+    def _is_of_secret(self, row: StoredToken) -> bool:
+        return bool(self._secret) and row.fingerprint == self.fingerprint
+
+    def _hmac(self, token_id: str) -> bytes:
+        return hmac_of(self._secret or "", token_id)
+
+    def _index(self, rows: Table[StoredToken]) -> None:
+        """Derive tokens and HMACs from rows; rows that are known cost a look-up each."""
+        if rows is self._indexed:
+            return
+        before, self._signed = self._signed, {}
+        for row in rows:
+            if not self._is_of_secret(row):
+                continue
+            known = before.get(row.token_id)
+            if known is None or known[0] is not row:
+                hmac = self._hmac(row.token_id) if known is None else known[1].hmac
+                known = row, SignedToken(_token_of(row), hmac)
+            self._signed[row.token_id] = known
+        self._ids = {signed.hmac: token_id for token_id, (_, signed) in self._signed.items()}
+        self._indexed = rows
+
+    # --- changes
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> Results:
+        """Issue, renew or expire a token.
+
+        The value is an error, or the token as it is then with its HMAC; a deleted one has expired.
+        """
+        shown: SignedToken | None = None
+
+        def plan(state: State) -> Change:
+            nonlocal shown
+            change, token = self._plan(wish, state.tokens)
+            shown = SignedToken(token, self._hmac(token.token_id))
+            return change
+
+        try:
+            await commit(self._state_log, plan, origin_of(context.authorizable))
+        except ApiError as error:
+            return Results((error,))
+        assert shown is not None, "planned before it was committed"
+        if self.enabled and isinstance(wish, NewToken):
+            # Its renewal need not look through all tokens for the HMAC.
+            self._ids[shown.hmac] = shown.token.token_id
+        return Results((shown,))
+
+    def _plan(self, wish: TokenWish, rows: Table[StoredToken]) -> tuple[Change, Token]:
+        """Return the change, and the token as it is answered.
+
+        Raises:
+            ApiError: nothing is changed.
+
+        """
+        now_ms = self._now_ms()
+        if not self._secret:
+            raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+        if isinstance(wish, NewToken):
+            token = wish.made(random_uuid(self._random_bytes), now_ms, self._lifetimes)
+            return edit(TOKEN, set=[_row_of(token, self.fingerprint)]), token
+        row = self._row(wish.hmac, rows)
+        before = _token_of(row)
+        if isinstance(wish, Renewal):
+            after: Token | None = wish.of(before, now_ms, self._lifetimes)
+        else:
+            assert isinstance(wish, Expiration)
+            after = wish.of(before, now_ms)
+        if after is None:
+            return edit(TOKEN, deleted=[row]), before._replace(expiry_ms=now_ms)
+        return edit(TOKEN, set=[row._replace(expiry_ms=after.expiry_ms)]), after
+
+    def _row(self, hmac: bytes, rows: Table[StoredToken]) -> StoredToken:
+        """Return the row of an HMAC.
+
+        Raises:
+            ApiError: 62, there is none.
+
+        """
+        if hmac not in self._ids:
+            self._index(rows)
+        row = rows.get(self._ids.get(hmac, ""))
+        if row is None or not self._is_of_secret(row):
+            raise ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
+        return row
+
+    # --- expiry
+
+    def _sweep_later(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self.sweep)
+
+    def sweep(self) -> None:
+        """Delete the tokens that have expired, of every secret; come back after the interval."""
+        if self._sweeping is None or self._sweeping.done():
+            now_ms = self._now_ms()
+            expired = [each for each in self._rows if min(each.expiry_ms, each.max_ms) < now_ms]
+            if expired:
+                expired.sort()
+                self._sweeping = asyncio.ensure_future(self._delete(expired))
+        self._sweep_later()
+
+    async def _delete(self, expired: Sequence[StoredToken]) -> None:
+        for first in range(0, len(expired), SWEPT_MAX):
+            some = expired[first : first + SWEPT_MAX]
+            for row in some:
+                self._log.info("delegation token expired", id=row.token_id, owner=row.owner)
+            try:
+                await self._state_log.submit(partial(_deletion, some), SERVER)
+            except StorageError as error:
+                self._log.error("delegation tokens could not be stored", cause=str(error))
+                return
+        # The deleted ones must not stay here for ever.
+        self._indexed, self._ids = None, {}
+
+    def _log_others(self, token_ids: Sequence[str]) -> None:
+        event = "delegation tokens of another secret do not log in and cannot be renewed or expired"
+        if not self._secret:
+            event = "delegation tokens do not log in: there is no delegation.token.secret.key"
+        for first in range(0, len(token_ids), LOGGED_MAX):
+            ids = ", ".join(token_ids[first : first + LOGGED_MAX])
+            # A field with "token" in its name would be hidden; an id is no secret.
+            self._log.warning(event, ids=ids)
+
+
+def _deletion(rows: Sequence[StoredToken], state: State) -> Change:
+    """Return the end of tokens, but for those that were deleted or renewed in the meantime."""
+    return edit(TOKEN, deleted=[row for row in rows if state.tokens.get(row.token_id) == row])
+
+
+def _row_of(token: Token, fingerprint: bytes) -> StoredToken:
+    return StoredToken(
+        token_id=token.token_id,
+        owner=str(token.owner),
+        requester=str(token.requester),
+        renewers=tuple(map(str, token.renewers)),
+        issue_ms=token.issue_ms,
+        expiry_ms=token.expiry_ms,
+        max_ms=token.max_ms,
+        fingerprint=fingerprint,
+    )
+
+
+def _token_of(row: StoredToken) -> Token:
+    return Token(
+        row.token_id,
+        Principal.parse(row.owner),
+        Principal.parse(row.requester),
+        tuple(map(Principal.parse, row.renewers)),
+        row.issue_ms,
+        row.expiry_ms,
+        row.max_ms,
+    )

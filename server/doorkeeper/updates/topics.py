@@ -1,0 +1,63 @@
+"""The coroutines that create, delete and alter topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.errors import ApiError
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+from doorkeeper.topics.alteration import altered_topic
+from doorkeeper.topics.plans import plan_alteration, plan_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.api.node import Services
+    from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
+
+
+async def change_topics(
+    services: Services,
+    context: RequestContext,
+    created: Sequence[StoredTopic] = (),
+    deleted: Sequence[str] = (),
+) -> Results:
+    """Create and delete topics in one revision; the values are errors or None, in this order."""
+    errors: list[ApiError | None] = [None] * (len(created) + len(deleted))
+
+    def plan(state: State) -> Change:
+        change, errors[:] = plan_topics(state.topics, created, deleted)
+        return change
+
+    try:
+        await commit(services.log, plan, origin_of(context.authorizable))
+    except ApiError as not_stored:
+        return Results([error or not_stored for error in errors])
+    return Results(errors)
+
+
+async def alter_topic(
+    log: StateLog, resource: AlteredResource, context: RequestContext, *, validate_only: bool
+) -> None:
+    """Change the configuration of a topic, in a revision of its own.
+
+    ``validate_only`` judges by the visible state, and changes nothing.
+
+    Raises:
+        ApiError: it is refused, or could not be stored.
+
+    """
+    if validate_only:
+        altered_topic(resource, log.state.topics.get(resource.name))
+        return
+    await commit(
+        log,
+        lambda state: plan_alteration(state.topics, resource),
+        origin_of(context.authorizable),
+    )

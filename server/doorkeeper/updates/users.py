@@ -1,0 +1,51 @@
+"""The coroutine that changes SCRAM credentials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.errors import ApiError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+from doorkeeper.users.alteration import judge, row_of, users_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.api.node import Services
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.state.state import State
+    from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
+
+
+async def alter_credentials(
+    services: Services,
+    context: RequestContext,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+) -> Results:
+    """Change what may be changed in one revision.
+
+    The values are an error or None for each user, in the order in which they are named first.
+    """
+    errors: dict[str, ApiError] = {}
+
+    def plan(state: State) -> Slices[Change]:
+        nonlocal errors
+        deleted, upserted, errors = judge(state.credentials, deletions, upsertions)
+        set_ = []
+        for upsertion in upserted:
+            set_.append(row_of(upsertion))
+            yield
+        return edit(CREDENTIAL, set=set_, deleted=deleted)
+
+    not_stored = None
+    try:
+        await commit(services.log, plan, origin_of(context.authorizable))
+    except ApiError as error:
+        not_stored = error
+    return Results([errors.get(user) or not_stored for user in users_in(deletions, upsertions)])

@@ -1,0 +1,140 @@
+"""What AlterUserScramCredentials changes: the plan of a request.
+
+Deletions are judged before upsertions, each in their order. A user who is named twice gets
+neither: the first refusal of a user stays, whatever else the request says of them.
+
+Source: ``ScramControlManager.alterCredentials`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.authn.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.declared import StoredCredential
+from doorkeeper.users.table import MECHANISM_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.users.table import ScramUsers
+
+
+class CredentialDeletion(NamedTuple):
+    """A SCRAM credential to delete; ``mechanism`` is Kafka's code, or none of Kafka's."""
+
+    user: str
+    mechanism: int
+
+
+class CredentialUpsertion(NamedTuple):
+    """A SCRAM credential to make or replace, of a password that the client has salted."""
+
+    user: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        """Leave out what is as good as the password."""
+        return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
+
+
+RECORDS_MAX: Final = 10_000
+"""What a broker's controller writes at once: a request that changes more changes nothing.
+
+Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
+"""
+
+
+_TWICE = "A user credential cannot be altered twice in the same request"
+
+
+_NOT_THERE = "Attempt to delete a user credential that does not exist"
+
+
+class Altered(NamedTuple):
+    """What can be deleted and set, and why some users keep what they have."""
+
+    deleted: tuple[StoredCredential, ...]
+    upserted: tuple[CredentialUpsertion, ...]
+    errors: dict[str, ApiError]
+
+
+def users_in(
+    deletions: Iterable[CredentialDeletion], upsertions: Iterable[CredentialUpsertion]
+) -> tuple[str, ...]:
+    """Return all users that a request names, each once: those of deletions first."""
+    named = (*(each.user for each in deletions), *(each.user for each in upsertions))
+    return tuple(dict.fromkeys(named))
+
+
+def judge(
+    users: ScramUsers,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+) -> Altered:
+    """Judge a request by the credentials that there are."""
+    errors: dict[str, ApiError] = {}
+    deleted: dict[str, StoredCredential] = {}
+    upserted: dict[str, CredentialUpsertion] = {}
+    for user, mechanism in deletions:
+        if user in errors:
+            continue
+        error = _twice(deleted.pop(user, None)) or _fault(user, mechanism)
+        if error is None:
+            name = MECHANISM_NAMES[mechanism]
+            credential = users.credential(name, user)
+            if credential is None:
+                error = ApiError(ErrorCode.RESOURCE_NOT_FOUND, _NOT_THERE)
+            else:
+                deleted[user] = StoredCredential(user, name, *credential)
+        if error is not None:
+            errors[user] = error
+    for upsertion in upsertions:
+        user = upsertion.user
+        if user in errors:
+            continue
+        error = _twice(deleted.pop(user, None) or upserted.pop(user, None))
+        error = error or _fault(user, upsertion.mechanism) or _weakness(upsertion)
+        if error is None:
+            upserted[user] = upsertion
+        else:
+            errors[user] = error
+    if len(deleted) + len(upserted) > RECORDS_MAX:
+        error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return Altered((), (), dict.fromkeys(users_in(deletions, upsertions), error))
+    return Altered(tuple(deleted.values()), tuple(upserted.values()), errors)
+
+
+def _twice(before: object) -> ApiError | None:
+    return None if before is None else ApiError(ErrorCode.DUPLICATE_RESOURCE, _TWICE)
+
+
+def _fault(user: str, mechanism: int) -> ApiError | None:
+    if not user:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if mechanism not in MECHANISM_NAMES:
+        return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    return None
+
+
+def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
+    if upsertion.iterations < ITERATIONS_MIN:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    if upsertion.iterations > ITERATIONS_MAX:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if not upsertion.salted_password:
+        # Java has no key of no bytes; a broker answers what it answers to a fault of its own.
+        return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return None
+
+
+def row_of(upsertion: CredentialUpsertion) -> StoredCredential:
+    """Return the row of a credential. It takes three HMACs; the client has hashed the password."""
+    user, mechanism, iterations, salt, salted_password = upsertion
+    name = MECHANISM_NAMES[mechanism]
+    credential = salted_credential_of(name, salted_password, iterations, salt)
+    return StoredCredential(user, name, *credential)

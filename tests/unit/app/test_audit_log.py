@@ -1,0 +1,119 @@
+"""doorkeeper.app.audit_log: the trail of the configuration, and who is watched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.app.audit_log import audit_sink, trail_of, watch
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.audit import AuditSettings
+from testkit.acl import READ, request_of, to, topic
+from testkit.authorizers import CollectedAudit
+from testkit.edge import HandAuthorizer
+from testkit.plugins import InMemory
+from testkit.trails import Log, Meter, lines_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.audit.trail import Trail
+    from doorkeeper.logs.authorizer_file import AuthorizerFile
+
+
+def opened(settings: AuditSettings) -> Trail | None:
+    return trail_of(
+        settings,
+        1,
+        asyncio.get_running_loop(),
+        logger=Log(),
+        meter=Meter(),
+    )
+
+
+async def test_without_a_folder_there_is_none() -> None:
+    """Only a server with a folder for it has a trail."""
+    assert opened(AuditSettings()) is None
+
+
+async def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    """The start is refused with the key and the folder."""
+    (tmp_path / "f").touch()
+
+    with pytest.raises(StartError, match=r"doorkeeper\.audit\.dir: .*cannot be written"):
+        opened(AuditSettings(folder=tmp_path / "f"))
+
+
+@pytest.mark.parametrize(("decisions", "kinds"), [("all", 1), ("none", 0)])
+async def test_decisions_are_recorded(tmp_path: Path, decisions: str, kinds: int) -> None:
+    """The decisions of our own authorizer have rules; with none there are no decisions."""
+    trail = opened(AuditSettings(folder=tmp_path, decisions=decisions, compression="none"))
+    assert trail is not None
+    authorizer = StandardAuthorizer()
+    authorizer.configure({"super.users": "User:root"})
+    guarded = GuardedAuthorizer(authorizer)
+    watch(trail, guarded, authorizer)
+
+    guarded.authorize(request_of("root"), [to(READ, topic("orders"))])
+    trail.close()
+
+    events = lines_in(tmp_path)
+    assert [event.get("rule") for event in events] == ["SuperUser"] * kinds + [None]
+
+
+async def test_a_plug_ins_decisions_have_no_rule(tmp_path: Path) -> None:
+    """What a plug-in decides is recorded; why, it does not tell."""
+    trail = opened(AuditSettings(folder=tmp_path, compression="none"))
+    assert trail is not None
+    authorizer = HandAuthorizer(lambda _: [])
+    guarded = GuardedAuthorizer(authorizer)
+    watch(trail, guarded, authorizer)
+
+    guarded.authorize(request_of("bob"), [to(READ, topic("orders"))])
+    trail.close()
+
+    decision, _ = lines_in(tmp_path)
+    assert (decision["kind"], decision["rule"], decision["binding"]) == ("decision", None, None)
+
+
+def test_where_audit_lines_go(tmp_path: Path) -> None:
+    """To the log, or to the file that is named, or nowhere: one that cannot be opened stops the
+    start."""
+    usual, log = CollectedAudit(), Log()
+    files: list[AuthorizerFile] = []
+    path = tmp_path / "authorizer.log"
+
+    assert audit_sink(None, usual, log, files.append) is usual
+    sink = audit_sink(path, usual, log, files.append)
+    sink.write(20, "a line")
+    files[0].close(10)
+
+    assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
+    with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
+        audit_sink(tmp_path / "none" / "x", usual, log, files.append)
+
+
+async def test_only_what_is_kept_elsewhere_is_reported() -> None:
+    """The changes of the standard authorizer are in the state log, which the audit log follows."""
+
+    class Reports:
+        records_decisions = False
+
+        def explain_by(self, basis: object) -> None:
+            """Nothing is explained here."""
+
+        def updated(self, items: object, results: object, context: object) -> None:
+            """Nothing is updated here."""
+
+    trail: Any = Reports()
+    standard = GuardedAuthorizer(StandardAuthorizer())
+    plug_in = GuardedAuthorizer(InMemory())
+    for guarded in (standard, plug_in):
+        watch(trail, guarded, guarded.inner)
+
+    assert standard.on_update is None
+    assert plug_in.on_update == trail.updated

@@ -1,0 +1,184 @@
+"""Making the authorizer that is configured, and starting it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.app.authorizer import authorizer_of, placed, refused_start, server_info, started
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
+from testkit.authorizers import CollectedAudit
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from doorkeeper.authorizer.contract import Authorizer, AuthorizerServerInfo
+
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+HERE = f"authorizer.class.name={__name__}"
+
+
+class Subclass(StandardAuthorizer):
+    """A plug-in that builds on the standard authorizer."""
+
+
+class Broken(StandardAuthorizer):
+    """A plug-in that cannot be made."""
+
+    def __init__(self) -> None:
+        raise OSError("no licence")
+
+
+class FailsToStart(StandardAuthorizer):
+    """A plug-in whose start raises."""
+
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+        raise OSError
+
+
+def made(text: str) -> Authorizer | None:
+    return authorizer_of(settings_of(text).entries, StateLog(MemoryStore()), CollectedAudit())
+
+
+def test_none_is_an_answer() -> None:
+    """Without authorizer.class.name there is no authorizer."""
+    assert made("") is None
+
+
+def test_kafkas_name_is_ours() -> None:
+    """Kafka's StandardAuthorizer is the standard authorizer, with its super users."""
+    authorizer = made(f"{STANDARD}\nsuper.users=User:admin")
+
+    assert type(authorizer) is StandardAuthorizer
+    assert authorizer.policy.super_users == {"User:admin"}
+
+
+def test_plug_ins_are_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class of Python is made without arguments; one that builds on ours gets the store."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Subclass)
+
+    assert isinstance(made(f"{HERE}.Subclass"), Subclass)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("authorizer.class.name=no.such.Class", "line 1: authorizer.class.name=no.such.Class: "),
+        (f"{STANDARD}\nsuper.users=admin", "line 2: super.users: "),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
+    """The line names the file, the line in it, and the key."""
+    with pytest.raises(StartError) as caught:
+        made(text)
+
+    (problem,) = caught.value.problems
+    assert said in problem
+    assert problem.partition(" line ")[0].endswith("server.properties")
+
+
+def test_a_line_about_a_key_that_nobody_gave() -> None:
+    """There is no place to name."""
+    assert placed((), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
+
+
+def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is told in one line with its class."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Broken)
+
+    with pytest.raises(StartError, match=r"=x\.Y: OSError: no licence"):
+        made("authorizer.class.name=x.Y")
+
+
+def test_what_an_authorizer_learns_of_the_server() -> None:
+    """Endpoints in order, the one between nodes, and which may open early."""
+    settings = settings_of(
+        "node.id=7\nlisteners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
+        "controller.listener.names=CONTROLLER"
+    )
+    endpoints = [
+        Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1),
+        Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 2),
+    ]
+
+    info = server_info(settings, "c" * 22, endpoints)
+
+    assert info.node_id == 7
+    assert info.endpoints == tuple(endpoints)
+    assert info.inter_broker_endpoint == endpoints[0]
+    assert info.early_start_listeners == {"CONTROLLER"}
+
+
+async def test_a_start_gives_a_future_for_each_endpoint() -> None:
+    """What the authorizer returns can be waited for."""
+    settings = settings_of(STANDARD)
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+    authorizer = StandardAuthorizer()
+
+    waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
+
+    await asyncio.wait_for(waits[endpoint], 10)
+
+
+class WaitsForAThread(StandardAuthorizer):
+    """A plug-in that a thread makes ready."""
+
+    def start(self, server_info: AuthorizerServerInfo) -> Any:
+        return dict.fromkeys(server_info.endpoints, self.ready)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+
+async def test_a_start_may_wait_for_a_thread() -> None:
+    """A future that a thread completes is as good as one of the loop."""
+    settings = settings_of(STANDARD)
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+    authorizer = WaitsForAThread()
+
+    waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
+    assert not waits[endpoint].done()
+    await asyncio.to_thread(authorizer.ready.set_result, None)
+
+    await asyncio.wait_for(waits[endpoint], 10)
+
+
+class RefusesItsKeys(StandardAuthorizer):
+    """A plug-in whose configuration is wrong."""
+
+    closed = 0
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        raise ValueError("plugin.url: found nothing;\nallowed: an address")
+
+    def close(self) -> None:
+        type(self).closed += 1
+        raise OSError("and it does not close either")
+
+
+def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once; the line is its own, on one line."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: RefusesItsKeys)
+
+    with pytest.raises(StartError, match=r"^plugin\.url: found nothing; allowed: an address$"):
+        made("authorizer.class.name=x.Y")
+    assert RefusesItsKeys.closed == 1
+
+
+async def test_a_start_that_raises() -> None:
+    """It is one line, with the error's class where it has no text."""
+    settings = settings_of("authorizer.class.name=x.Y")
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+
+    with pytest.raises(StartError, match=r"authorizer.class.name=x.Y does not start: OSError"):
+        started(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
+    assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))

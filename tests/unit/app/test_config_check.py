@@ -1,0 +1,193 @@
+"""What a configuration names, looked at without starting anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.config_check import catalog_file_of, checked, problems_of, with_others
+from doorkeeper.app.errors import StartError
+from doorkeeper.config.entry import Entry
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STANDARD = f"authorizer.class.name={STANDARD_AUTHORIZER}\n"
+
+
+def problems(file: Path, text: str, *overrides: str) -> list[str]:
+    """Return what is told of a file of this text, without its path."""
+    file.write_text(text)
+    with pytest.raises(StartError) as caught:
+        checked(file, overrides)
+    return [each.replace(str(file), "F") for each in caught.value.problems]
+
+
+def test_what_is_right_passes(tmp_path: Path) -> None:
+    """Kafka's authorizer and no catalog are right; super users are the authorizer's affair."""
+    assert not problems_of(settings_of(f"{STANDARD}super.users=User:a").entries)
+    assert not problems_of(settings_of("super.users=a").entries)
+    file = tmp_path / "F"
+    file.write_text("node.id=7")
+    assert checked(file, ()).settings.node_id == 7
+
+
+def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
+    """Keys, escapes, overrides, super users and the catalog, each with its file and line."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n- nam: c\n")
+
+    told = problems(
+        tmp_path / "server.properties",
+        f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
+        f"num.partitons=1\ndoorkeeper.catalog.file={catalog}\n",
+        "nonsense",
+        "delete.topic.enable=x",
+    )
+
+    assert [each.split(": ")[0] for each in told] == [
+        "F line 2",
+        "--override",
+        "F line 1",
+        "F line 5",
+        "--override",
+        "F line 4",
+        f"{catalog}:2",
+        f"{catalog}:3",
+        f"{catalog}:3",
+    ]
+    users = "expected a string in format principalType:principalName but got"
+    assert told[5] == f"F line 4: super.users: {users} a; {users} c"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no.such.Class", "cannot import no.such"),
+        ("com.example.Rules", "expected is a Python class"),
+        ("testkit.plugins.BadStart", "plugin.url: found nothing; allowed: an address"),
+    ],
+)
+def test_a_plug_in_is_checked_beside_wrong_keys(tmp_path: Path, name: str, said: str) -> None:
+    """Whether it can be loaded, and what its configure refuses."""
+    told = problems(
+        tmp_path / "F", f"node.id=x\nauthorizer.class.name={name}\nplugin.way=configure\n"
+    )
+
+    assert len(told) == 2
+    assert told[0].startswith("F line 1: node.id: ")
+    assert said in told[1]
+
+
+def test_a_key_that_two_know_is_told_once(tmp_path: Path) -> None:
+    """The key's own rule has said it; the authorizer need not."""
+    told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.authorizer.log.format=9\n")
+
+    assert len(told) == 1
+
+
+def test_what_is_no_file_names_nothing(tmp_path: Path) -> None:
+    """There is one line; what the overrides would be without the file is not told."""
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "none", ["listeners=X://localhost:1"])
+
+    assert len(with_others(caught.value)) == 1
+
+
+def test_the_last_catalog_counts() -> None:
+    """As for every key; an empty value is none."""
+    key = "doorkeeper.catalog.file"
+    first, second, empty = (Entry(key, value, "f") for value in ("a", " b", " "))
+
+    assert str(catalog_file_of([first, second])) == "b"
+    assert catalog_file_of([first, empty]) is None
+
+
+SASL = """
+listeners=A://localhost:0,B://localhost:0
+listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL
+inter.broker.listener.name=A
+sasl.enabled.mechanisms=PLAIN,OAUTHBEARER
+"""
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
+    """Mechanisms, TLS and builders, of every listener in one round, each with its place."""
+    told = problems(
+        tmp_path / "server.properties",
+        f"{SASL}listener.name.a.plain.sasl.jaas.config={PLAIN} required user_a=hush;\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n"
+        "listener.name.b.principal.builder.class=no.such.Builder\n",
+    )
+
+    assert [": ".join(each.split(": ")[:2]).partition("=")[0] for each in told] == [
+        "F line 8: listener.name.b.ssl.keystore.location",
+        "F line 9: listener.name.b.principal.builder.class",
+        "F line 7: listener.name.a.sasl.oauthbearer.jwks.endpoint.url",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "listeners"),
+    [
+        ("num.partitions=x", "AB"),
+        ("listener.name.a.ssl.client.auth=x", "B"),
+        ("ssl.client.auth=x", "A"),
+        ("sasl.server.max.receive.size=x", "B"),
+        ("security.inter.broker.protocol=x", ""),
+        ("broker.rack=\\u00zz", ""),
+    ],
+)
+def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, listeners: str) -> None:
+    """In the same round, but for doors that a wrong key is about: what is told might follow."""
+    told = problems(
+        tmp_path / "server.properties",
+        "listeners=A://localhost:0,B://localhost:0\n"
+        "listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL\n"
+        "inter.broker.listener.name=A\nsasl.enabled.mechanisms=OAUTHBEARER\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n{wrong}\n",
+    )
+
+    lines = {"F line 5": "A", "F line 6": "B"}
+    seen = [lines[each.split(": ")[0]] for each in told if each.split(": ")[0] in lines]
+    assert sorted(seen) == list(listeners)
+    assert [each for each in told if each.startswith("F line 7")]
+
+
+def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
+    """It is among the warnings, before the server starts."""
+    file = tmp_path / "F"
+    handler = "org.apache.kafka.common.security.oauthbearer.internals.unsecured"
+    file.write_text(
+        "listeners=A://localhost:0\nlistener.security.protocol.map=A:SASL_PLAINTEXT\n"
+        "sasl.enabled.mechanisms=OAUTHBEARER\nlistener.name.a.oauthbearer.sasl.server.callback"
+        f".handler.class={handler}.OAuthBearerUnsecuredValidatorCallbackHandler\n"
+    )
+
+    (warning,) = checked(file, ()).warnings
+
+    assert warning.startswith("tokens without a signature are taken: anybody can be anybody (")
+
+
+def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
+    """Files of TLS that are none stop the start; a database that is away does not matter yet."""
+    file, ca = tmp_path / "F", tmp_path / "ca.pem"
+    ca.write_text("nothing")
+    url = "postgresql://u:s3cret@127.0.0.1:1/d"
+
+    (told,) = problems(
+        file, f"node.id=1\ndoorkeeper.store={url}?sslmode=verify-ca&sslrootcert={ca}\n"
+    )
+    file.write_text(f"node.id=1\ndoorkeeper.store={url}\n")
+
+    assert told.startswith("F line 2: doorkeeper.store: sslrootcert: ")
+    assert "expected is PEM" in told
+    assert "s3cret" not in told
+    assert checked(file, ()).settings.store is not None

@@ -1,0 +1,319 @@
+"""What SIGHUP changes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.catalogs import APART_BYTES
+from doorkeeper.app.reconfiguration import changed_keys, is_reloaded
+from doorkeeper.app.reload import reload
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.loading import load
+from testkit import watched_mechanism
+from testkit.conversation_cases import hand
+from testkit.logs import ReadableLogs, readable_logs
+from testkit.stores import NOW_MS, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    import pytest
+
+BASE = """
+listeners=SASL://localhost:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+"""
+JAAS = (
+    "listener.name.sasl.plain.sasl.jaas.config="
+    "org.apache.kafka.common.security.plain.PlainLoginModule required"
+)
+
+
+class Running(NamedTuple):
+    """A server whose file a test may change."""
+
+    file: Path
+    assembly: Assembly
+    log: ReadableLogs
+
+    async def reload(self, text: str) -> None:
+        """Write a new file and reload it."""
+        self.file.write_text(f"{BASE}doorkeeper.data.dir={self.file.parent / 'data'}\n{text}")
+        await reload(self.file, (), self.assembly)
+
+    def events(self) -> list[str]:
+        """Return what was logged: event and problem."""
+        lines = self.log.lines()
+        return [" ".join((line["event"], line.get("problem", ""))).strip() for line in lines]
+
+
+@asynccontextmanager
+async def running(folder: Path, text: str) -> AsyncIterator[Running]:
+    """Run a server with this text at the end of its file."""
+    file = folder / "server.properties"
+    file.write_text(f"{BASE}doorkeeper.data.dir={folder / 'data'}\n{text}")
+    open_store(folder / "data").close()
+    with readable_logs(folder / "log") as log:
+        async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
+            await assembly.start()
+            yield Running(file, assembly, log)
+
+
+def users(assembly: Assembly) -> dict[str, str]:
+    (plain,) = assembly.node.settings.listener("SASL").mechanisms
+    assert plain.login_module is not None
+    options = plain.login_module.options
+    return {name.removeprefix("user_"): text for name, text in options.items()}
+
+
+async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
+    """All of them are as in the new file, at once."""
+    catalog = tmp_path / "catalog.yaml"
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        catalog.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
+        await server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
+            f"doorkeeper.catalog.file={catalog}"
+        )
+
+        assembly = server.assembly
+        assert users(assembly) == {"b": "2"}
+        assert isinstance(assembly.authorizer, StandardAuthorizer)
+        assert assembly.authorizer.policy.super_users == {"User:b"}
+        assert assembly.node.topics.get("orders") is not None
+        assert list(assembly.node.groups) == ["readers"]
+        assert server.log.logs.logger("x").enabled(10)
+        assert assembly.node.settings.super_users == "User:b"
+        assert server.events() == ["reloaded"]
+
+
+async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
+    """Neither a wrong key, nor a wrong super user, nor a wrong catalog takes effect in part."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics: 7\n")
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
+        await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
+        await server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}'
+        )
+
+        assert users(server.assembly) == {"a": "1"}
+        assert isinstance(server.assembly.authorizer, StandardAuthorizer)
+        assert server.assembly.authorizer.policy.super_users == {"User:a"}
+        events = server.events()
+        assert len(events) == 4
+        assert all(event.startswith("not reloaded ") for event in events)
+
+
+async def test_all_problems_are_told_in_one_round(tmp_path: Path) -> None:
+    """Of keys, the authorizer and the catalog, each with its file and line."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n")
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        for more in ("", "num.partitions=x\n"):
+            await server.reload(
+                f'{JAAS} user_a="1";\n{more}super.users=b\ndoorkeeper.catalog.file={catalog}\n'
+                "max.connections.per.ip.overrides=no.such.host.invalid:5\n"
+            )
+
+        file = server.file
+        users = "super.users: expected a string in format principalType:principalName but got b"
+        problems = [line["problem"] for line in server.log.lines()]
+        assert problems[0] == f"{file} line 8: {users}"
+        assert problems[1].startswith(f"{file} line 10: max.connections.per.ip.overrides: no.such")
+        assert problems[2].startswith(f"{catalog}:2: ")
+        assert problems[3].startswith(f"{file} line 8: num.partitions: ")
+        assert problems[4] == f"{file} line 9: {users}"
+        assert problems[5:] == [problems[2]]
+
+
+async def test_a_file_that_is_gone_is_the_only_problem(tmp_path: Path) -> None:
+    """What keys would be without it is not judged."""
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        server.file.unlink()
+        await reload(server.file, (), server.assembly)
+
+        assert server.events() == [
+            f"not reloaded {server.file}: cannot be read: No such file or directory"
+        ]
+
+
+def large_catalog(partitions: int, count: int = 2000) -> str:
+    """Return a catalog that is read by a process of its own."""
+    rows = (f"- {{name: topic-{number}, partitions: {partitions}}}\n" for number in range(count))
+    text = f"topics:\n{''.join(rows)}groups:\n- id: readers\n"
+    assert len(text) > 2 * APART_BYTES
+    return text
+
+
+async def test_a_large_catalog_is_declared_between_the_turns_of_others(tmp_path: Path) -> None:
+    """It is visible as a whole, once; and others had many turns before."""
+    catalog = tmp_path / "catalog.yaml"
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        catalog.write_text(large_catalog(3))
+        seen: list[int] = []
+        reloading = asyncio.ensure_future(server.reload(key))
+        while not reloading.done():
+            seen.append(len(server.assembly.node.topics.names()))
+            await asyncio.sleep(0)
+
+        assert set(seen) <= {0, 2000}
+        assert seen.count(0) > 20
+        topic = server.assembly.node.topics.get("topic-1999")
+        assert topic is not None
+        assert (topic.partitions, topic.origin) == (3, str(catalog))
+        assert list(server.assembly.node.groups) == ["readers"]
+        assert server.events() == ["reloaded"]
+
+
+async def test_a_catalog_that_is_the_same_is_not_declared_again(tmp_path: Path) -> None:
+    """Then what was answered from it stays true; what differs alone is new where it is not."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(3))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        node = server.assembly.node
+        topics, groups = node.topics, node.groups
+        await server.reload(key)
+        same = node.topics
+        catalog.write_text(large_catalog(3).replace("partitions: 3}", "partitions: 4}", 1))
+        await server.reload(key)
+
+        assert same is topics
+        assert node.topics is not topics
+        assert node.groups is groups
+        assert node.topics.get("topic-7") is topics.get("topic-7")
+        changed = node.topics.get("topic-0")
+        assert changed is not None
+        assert changed.partitions == 4
+
+
+async def test_a_large_catalog_with_faults_changes_nothing(tmp_path: Path) -> None:
+    """Each fault is told with its line; nor is a file that is mended refused afterwards."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(3))
+    key = f"doorkeeper.catalog.file={catalog}"
+    async with running(tmp_path, f'{JAAS} user_a="1";\n{key}') as server:
+        topics = server.assembly.node.topics
+        catalog.write_text(large_catalog(0))
+        await server.reload(f'{JAAS} user_b="2";\n{key}')
+        told = server.events()
+        left = (server.assembly.node.topics, users(server.assembly))
+        catalog.write_text(large_catalog(5))
+        await server.reload(f'{JAAS} user_b="2";\n{key}')
+
+        must = "partitions: must be a whole number from 1 to 10000, not '0'"
+        assert told == [
+            f"not reloaded {catalog}:{number + 2}: topics[{number}].{must}"
+            for number in range(2000)
+        ]
+        assert left == (topics, {"a": "1"})
+        topic = server.assembly.node.topics.get("topic-0")
+        assert topic is not None
+        assert topic.partitions == 5
+        assert users(server.assembly) == {"b": "2"}
+
+
+async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
+    """The second waits for the first, and finds what that one left."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        catalog.write_text(large_catalog(2))
+        first = asyncio.ensure_future(server.reload(key))
+        await asyncio.sleep(0)
+        catalog.write_text(large_catalog(3))
+        await asyncio.gather(first, server.reload(key))
+
+        topic = server.assembly.node.topics.get("topic-0")
+        assert topic is not None
+        assert topic.partitions == 3
+        assert server.events() == ["reloaded", "reloaded"]
+
+
+async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
+    """A server that stops cancels it; whoever changes keys has their turn then."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        topics = server.assembly.node.topics
+        catalog.write_text(large_catalog(2))
+        for turns in (1, 20):
+            reloading = asyncio.ensure_future(server.reload(key))
+            for _ in range(turns):
+                await asyncio.sleep(0.001)
+            reloading.cancel()
+            await asyncio.wait([reloading])
+
+        assert server.assembly.node.topics is topics
+        assert not server.assembly.config_changes.turn.locked()
+
+
+async def test_what_needs_a_restart_is_told(tmp_path: Path) -> None:
+    """A changed key that is not reloaded keeps its old value, and one hears of it."""
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        await server.reload(f'{JAAS} user_a="1";\nnum.partitions=7')
+
+        assert server.assembly.node.settings.num_partitions == 1
+        lines = server.log.lines()
+        assert lines[-1]["keys"] == "num.partitions"
+
+
+async def test_what_is_described_is_what_holds(tmp_path: Path) -> None:
+    """The texts too are old ones for keys that are not reloaded, and new ones for the others."""
+    async with running(tmp_path, f'{JAAS} user_a="1";\nnum.partitions=1') as server:
+        await server.reload(
+            f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN'
+        )
+
+        settings = server.assembly.node.settings
+        assert settings.num_partitions == 1
+        assert settings.log_levels == {"root": 30}
+        assert settings.originals["num.partitions"] == "1"
+        assert settings.originals["doorkeeper.log.levels"] == "root=WARN"
+
+
+async def test_what_a_connection_began_with_closes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not while it is connected, and at once when it is gone: nobody waits for a collection."""
+    watched_mechanism.use(monkeypatch)
+    events = watched_mechanism.EVENTS
+    mechanisms = f"sasl.enabled.mechanisms={watched_mechanism.MECHANISM}\n"
+    async with running(tmp_path, f"{mechanisms}{watched_mechanism.ISSUER}=one") as server:
+        port = server.assembly.edge.bound_port("SASL")
+        reader, writer = await asyncio.open_connection("localhost", port)
+        writer.write(hand(watched_mechanism.MECHANISM).data)
+        assert await reader.read(1000)
+        gc.disable()
+        try:
+            await server.reload(f"{mechanisms}{watched_mechanism.ISSUER}=two")
+            connected = list(events)
+            writer.close()
+            for _ in range(10_000):
+                if len(events) > len(connected):
+                    break
+                await asyncio.sleep(0.001)
+        finally:
+            gc.enable()
+
+    assert connected == ["one starts", "two starts"]
+    assert events == [*connected, "one closes", "two closes"]
+
+
+def test_which_keys_are_reloaded() -> None:
+    """Users of PLAIN are, whatever their listener; addresses are not."""
+    assert is_reloaded("listener.name.x.plain.sasl.jaas.config")
+    assert not is_reloaded("listeners")
+    assert changed_keys({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == ["a", "b", "c"]

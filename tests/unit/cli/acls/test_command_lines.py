@@ -1,0 +1,150 @@
+"""The commands that make a change of ACLs."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import click
+import pytest
+
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.planning import Plan
+from doorkeeper.cli.acls.command_lines import commands_of, kafka_acls_command, our_command
+from doorkeeper.cli.acls.options import additions, entry_options, resource_options
+from doorkeeper.cli.acls.plans import plan_of
+from doorkeeper.cli.acls.texts import NOWHERE
+from testkit.acl import PREFIXED, READ, allow, cluster, deny, group, topic
+
+ALTER = AclOperation.ALTER
+
+
+@click.command()
+@resource_options
+@entry_options()
+@click.option("--bootstrap-server")
+@click.option("--force", is_flag=True)
+@click.option("--add", is_flag=True)
+@click.option("--remove", is_flag=True)
+@click.pass_context
+def parsed(context: click.Context, /, **_options: object) -> list[AclBinding]:
+    """Return the bindings that options mean, as the command add reads them."""
+    return [each for of_one in additions(context.params).values() for each in of_one]
+
+
+ODD = [
+    allow("a", READ, topic("t")),
+    deny("User:CN=a,O=b c", AclOperation.ALL, topic("a b'\"$(x)", PREFIXED), "10.0.0.1"),
+    allow("Group:g", AclOperation.DESCRIBE_CONFIGS, group("*")),
+    allow("--x", READ, topic("--force")),
+]
+
+
+def _every_type() -> list[AclBinding]:
+    return [
+        allow("a", operation, ResourcePattern(kind, CLUSTER_NAME, how))
+        for kind, operations in SUPPORTED_OPERATIONS.items()
+        for operation in (AclOperation.ALL, *operations)
+        for how in (PatternType.LITERAL, PatternType.PREFIXED)
+        if kind is not ResourceType.CLUSTER or how is PatternType.LITERAL
+    ]
+
+
+def test_commands_mean_the_binding() -> None:
+    """What the line says, read as a shell and then the tool read it, is the binding again."""
+    bindings = [*ODD, *_every_type()]
+    for binding in bindings:
+        line = kafka_acls_command(binding, add=True)
+        assert line is not None
+        program, *words = shlex.split(line)
+        assert (program, words[:3]) == (
+            "kafka-acls.sh",
+            ["--bootstrap-server", "HOST:PORT", "--add"],
+        )
+        assert parsed.main(words, standalone_mode=False) == [binding], line
+    assert len(bindings) > 40
+
+
+def test_removing_and_ours() -> None:
+    """The source's words name the server, or the store."""
+    binding = allow("a", READ, topic("*"), "10.0.0.1")
+
+    assert kafka_acls_command(binding, add=False) == (
+        "kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal User:a"
+        " --allow-host 10.0.0.1 --operation Read --topic '*'"
+    )
+    assert our_command(binding, add=False, words=("--config", "a b")) == (
+        "doorkeeper acls remove --force --config 'a b' --allow-principal User:a"
+        " --allow-host 10.0.0.1 --operation Read --topic '*'"
+    )
+
+
+UNSAID = [
+    allow("a", AclOperation.CREATE_TOKENS, topic("t")),
+    allow("a", READ, topic("t ")),
+    allow("a ", READ, topic("t")),
+    allow("a", READ, topic("t\n'")),
+    allow("a", ALTER, cluster(CLUSTER_NAME, PREFIXED)),
+    deny("a", ALTER, cluster("foo")),
+]
+
+
+@pytest.mark.parametrize("binding", UNSAID)
+def test_what_the_tool_cannot_say_is_the_item_of_a_plan(binding: AclBinding) -> None:
+    """The shell hands it to our own command as it is, and nothing else with it."""
+    line = our_command(binding, add=False, words=("--bootstrap-server", "h:1,i:2"))
+
+    assert kafka_acls_command(binding, add=False) is None
+    assert line is not None
+    first, second = line.split(" | ")
+    printed = subprocess.run(["/bin/sh", "-c", first], capture_output=True, text=True, check=True)
+    assert plan_of(printed.stdout) == (Plan((), (binding,), 0, 0), None)
+    assert second == "doorkeeper acls apply - kafka://h:1,i:2 --plan --yes"
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("--bootstrap-controller", "h:1", "--command-config", "a b"),
+         "controllers://h:1 --command-config 'a b'"),
+        (("--config", "f"), "config:f"),
+        (("--config", "f", "--override", "a=b"), "config:FILE"),
+        (("--override", "a=b"), "config:FILE"),
+        (NOWHERE, "kafka://HOST:PORT"),
+    ],
+)  # fmt: skip
+def test_where_a_plan_is_applied(words: tuple[str, ...], place: str) -> None:
+    """At the source, or at one that the reader fills in: an override could name another store."""
+    line = our_command(UNSAID[0], add=True, words=words)
+
+    assert line is not None
+    assert line.endswith(f" | doorkeeper acls apply - {place} --plan --yes")
+
+
+def test_a_principal_without_a_type_has_no_command() -> None:
+    """No broker stores one, and no command of ours takes one."""
+    binding = AclBinding(topic("t"), AccessControlEntry("a", "*", READ, AclPermissionType.ALLOW))
+
+    assert commands_of((), (binding,), NOWHERE) == ([], [])
+
+
+def test_commands_go_to_the_source() -> None:
+    """A server's address is taken over; kafka-acls.sh knows no store."""
+    binding = allow("a", READ, topic("t"))
+
+    kafkas, ours = commands_of((binding,), (), ("--config", "f"))
+    assert kafkas[0].startswith("kafka-acls.sh --bootstrap-server HOST:PORT --add ")
+    assert ours[0].startswith("doorkeeper acls add --config f ")
+    kafkas, ours = commands_of((), (binding,), ("--bootstrap-controller", "h:1"))
+    assert kafkas[0].startswith("kafka-acls.sh --bootstrap-controller h:1 --remove --force ")
+    assert ours[0].startswith("doorkeeper acls remove --force --bootstrap-controller h:1 ")

@@ -1,0 +1,91 @@
+"""The options of questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.cli.acls.question_options import (
+    host_option,
+    operation_option,
+    principal_option,
+    resource_of,
+    resource_option,
+)
+
+
+@click.command()
+@principal_option
+@operation_option
+@host_option
+@resource_option
+def ask(principal: str, operation: AclOperation, host: str, **options: Any) -> None:
+    """Print what the options mean."""
+    resource = resource_of(options, operation)
+    click.echo(f"{principal} {operation.name} {host} {resource.resource_type.name} {resource.name}")
+
+
+def asked(line: str) -> tuple[int, str]:
+    result = CliRunner().invoke(ask, line.split())
+    return result.exit_code, result.stdout or result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("--operation read --topic t", "READ * TOPIC t"),
+        ("--operation DESCRIBE_CONFIGS --group g", "DESCRIBE_CONFIGS * GROUP g"),
+        ("--operation clusterAction --cluster", "CLUSTER_ACTION * CLUSTER kafka-cluster"),
+        ("--operation Write --transactional-id i", "WRITE * TRANSACTIONAL_ID i"),
+        ("--operation Describe --delegation-token d", "DESCRIBE * DELEGATION_TOKEN d"),
+        ("--operation CreateTokens --user-principal User:u", "CREATE_TOKENS * USER User:u"),
+        ("--operation Read --topic t --host 10.0.0.1", "READ 10.0.0.1 TOPIC t"),
+        ("--operation Read --topic t --host ::1", "READ 0:0:0:0:0:0:0:1 TOPIC t"),
+    ],
+)
+def test_what_is_asked(line: str, meaning: str) -> None:
+    """Operations in any case; addresses as Kafka compares them."""
+    assert asked(f"--principal User:a:b {line}") == (0, f"User:a:b {meaning}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("--principal a --operation Read --topic t", "principalType:principalName"),
+        ("--principal User:a --operation Fly --topic t", "operation: found 'Fly'"),
+        ("--principal User:a --operation All --topic t", "All is for ACLs"),
+        ("--principal User:a --operation Read", "found 0"),
+        ("--principal User:a --operation Read --topic t --cluster", "found 2"),
+        ("--principal User:a --operation Read --cluster", "nothing asks for Read on a CLUSTER"),
+        ("--principal User:a --operation Read --topic t --host x", "an address, or *"),
+        ("--operation Read --topic t", "Missing option '--principal'"),
+    ],
+)
+def test_wrong_usage_is_told(line: str, text: str) -> None:
+    """The status is 2."""
+    status, said = asked(line)
+
+    assert status == 2
+    assert text in " ".join(said.split())
+
+
+def test_nothing_has_no_name() -> None:
+    """An empty name is wrong usage: a script's empty variable asks about nothing."""
+    words = ["--principal", "User:a", "--operation", "Read", "--topic", ""]
+
+    result = CliRunner().invoke(ask, words)
+
+    assert result.exit_code == 2
+    assert "--topic is empty: nothing has no name" in result.stderr
+
+
+def test_every_type_has_an_option() -> None:
+    """Nothing that an ACL protects is left out."""
+    names = {param.name for param in ask.params}
+
+    assert names >= {each.name.lower() for each in ResourceType if each > 1} - {"user"}
+    assert "user_principal" in names

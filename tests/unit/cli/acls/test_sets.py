@@ -1,0 +1,292 @@
+"""``doorkeeper acls export``, ``import``, ``diff``, ``plan`` and ``apply``, on a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.planning import Plan
+from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.sets import left_of
+from doorkeeper.cli.commands import doorkeeper
+from testkit.acl import READ, allow, group, topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from doorkeeper.acl.model import AclBinding
+
+A, B, C = (allow(name, READ, topic(f"{name}-orders")) for name in "abc")
+G = allow("a", READ, group("a-readers"))
+ROW_A = "User:a,TOPIC,LITERAL,a-orders,READ,ALLOW,*"
+ROW_B = "User:b,TOPIC,LITERAL,b-orders,READ,ALLOW,*"
+
+
+@dataclass
+class Desk:
+    """A store, files beside it, and a way to run lines on them."""
+
+    folder: Path
+
+    def run(self, *words: str, answer: str = "") -> Result:
+        return CliRunner().invoke(doorkeeper, ["acls", *words], input=answer)
+
+    @property
+    def store(self) -> str:
+        return f"config:{self.folder / 'server.properties'}"
+
+    def file(self, *bindings: AclBinding, name: str = "acls.yaml") -> str:
+        path = self.folder / name
+        path.write_text(write(bindings, Format.YAML))
+        return str(path)
+
+    def there(self) -> list[str]:
+        return self.run("export", self.store, "--format", "csv").stdout.splitlines()[1:]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """Give a store with two ACLs."""
+    (tmp_path / "server.properties").write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"doorkeeper.data.dir={tmp_path / 'data'}\n"
+    )
+    made = Desk(tmp_path)
+    result = made.run("import", made.file(A, B), made.store)
+    assert (result.exit_code, result.stderr) == (0, "doorkeeper: 2 added, 0 removed\n")
+    return made
+
+
+def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
+    """Every format comes back as it went; import adds and never removes."""
+    for how in ("yaml", "json", "csv", "csv-kafka-ui", "kafka"):
+        out = str(tmp_path / f"out.{how}")
+        assert desk.run("export", desk.store, "--format", how, "--out", out).exit_code == 0
+        assert desk.run("diff", out, desk.store).exit_code == 0
+
+    assert desk.run("import", desk.file(C), desk.store).exit_code == 0
+    assert len(desk.there()) == 3
+
+
+def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) -> None:
+    """Status 2 where something would change, 0 where not; nothing is changed."""
+    planned = desk.run("plan", desk.file(A, C), desk.store)
+    as_it_is = desk.run("plan", desk.file(A, B), desk.store)
+
+    assert planned.exit_code == 2
+    assert planned.stdout.splitlines() == [
+        "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
+        f"- {ROW_B}",
+        "Plan: 1 to add, 1 to remove; 1 stay.",
+    ]
+    assert (as_it_is.exit_code, as_it_is.stdout) == (
+        0,
+        "Nothing to do: 2 ACLs are as they should be.\n",
+    )
+    assert desk.there() == [ROW_A, ROW_B]
+
+
+def test_only_what_is_owned_is_touched(desk: Desk) -> None:
+    """Others' ACLs stay; wanting what is not owned is an error."""
+    own = ("--own-prefix", "a-", "--yes")
+
+    refused = desk.run("apply", desk.file(A, C), desk.store, *own)
+    done = desk.run("apply", desk.file(G), desk.store, *own, "--own-principal", "User:a")
+
+    assert refused.exit_code == 1
+    assert "not owned: TOPIC 'c-orders' for User:c" in refused.stderr
+    assert done.stderr == "doorkeeper: 1 added, 1 removed\n"
+    assert desk.there() == [ROW_B, "User:a,GROUP,LITERAL,a-readers,READ,ALLOW,*"]
+
+
+def test_too_many_removals_are_refused(desk: Desk) -> None:
+    """Nothing is done, and the option is named."""
+    result = desk.run("apply", desk.file(), desk.store, "--max-removals", "1", "--yes")
+
+    assert result.exit_code == 1
+    assert "2 ACLs would be removed; allowed: 1 (--max-removals" in result.stderr
+    assert len(desk.there()) == 2
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n\n", 2), ("\n", 2), ("", 2), ("y\n", 1)])
+def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
+    """Only yes is yes; the question is on stderr, the plan on stdout."""
+    result = desk.run("apply", desk.file(A), desk.store, answer=answer)
+
+    assert result.stdout.startswith(f"- {ROW_B}\nPlan: 0 to add, 1 to remove")
+    assert "Shall it be done? [y/N]" in result.stderr
+    assert len(desk.there()) == left
+
+
+def test_a_dry_run_changes_nothing(desk: Desk) -> None:
+    """It shows the same and asks nothing."""
+    result = desk.run("apply", desk.file(C), desk.store, "--dry-run")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Plan: 1 to add, 2 to remove" in result.stdout
+    assert desk.there() == [ROW_A, ROW_B]
+
+
+def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
+    """What changed meanwhile is left alone, what is done already is done."""
+    kept = str(tmp_path / "kept.plan")
+    assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
+    desk.run("import", desk.file(G), desk.store)
+
+    first = desk.run("apply", kept, desk.store, "--plan", "--yes")
+    again = desk.run("apply", kept, desk.store, "--plan", "--yes")
+
+    assert first.stderr == "doorkeeper: 1 added, 1 removed\n"
+    assert again.stdout == "Nothing to do: 1 ACLs are as they should be.\n"
+    assert len(desk.there()) == 3
+
+
+def test_a_plan_that_is_kept_is_told(desk: Desk, tmp_path: Path) -> None:
+    """On stderr, as an export is."""
+    kept = str(tmp_path / "kept.plan")
+
+    result = desk.run("plan", desk.file(A), desk.store, "--out", kept)
+
+    assert result.stderr == f"doorkeeper: the plan is written to {kept}\n"
+
+
+def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
+    """Another place is refused, unless it is said; the same one in other words is the same."""
+    kept = str(tmp_path / "kept.plan")
+    (tmp_path / "other.properties").write_text(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"doorkeeper.data.dir={tmp_path / 'other'}\n"
+    )
+    other = f"config:{tmp_path / 'other.properties'}"
+    again = f"config:{tmp_path / '..' / tmp_path.name / 'server.properties'}"
+    desk.run("import", desk.file(A), other)
+    assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
+
+    refused = desk.run("apply", kept, other, "--plan", "--yes")
+    told = desk.run("apply", kept, other, "--plan", "--yes", "--other-place")
+    same = desk.run("apply", kept, again, "--plan", "--yes")
+
+    assert refused.exit_code == 2
+    said = " ".join(refused.stderr.split())
+    assert f"{kept} was planned for {desk.store}, not for {other}; --other-place" in said
+    assert told.stderr == "doorkeeper: 1 added, 0 removed\n"
+    assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
+
+
+def test_what_is_left_of_a_plan() -> None:
+    """What is there need not be added, what is gone need not go."""
+    kept = Plan((A, C), (B, G), kept=9, foreign=1)
+
+    assert left_of(kept, [A, B]) == Plan((C,), (B,), kept=1, foreign=1)
+
+
+def test_differences_of_two_sets(desk: Desk) -> None:
+    """As JSON for programs; status 2."""
+    result = desk.run(
+        "diff", desk.store, desk.file(A, C, name="other.yaml"), "--output", "json",
+        "--own-type", "topic",
+    )  # fmt: skip
+
+    assert result.exit_code == 2
+    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), None)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("plan none.yaml {store}", 1, "none.yaml: No such file"),
+        ("apply {file} acls.yaml", 2, "acls.yaml is a file; ACLs are changed at kafka://"),
+        ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
+        ("apply x.plan {store} --plan --own-prefix a", 2, "no --own-... with --plan"),
+        ("diff - -", 2, "standard input can be read once"),
+        ("plan - -", 2, "standard input can be read once"),
+        ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
+        ("export config:none.properties", 1, "none.properties: cannot be read"),
+        (
+            "plan {file} {store} --own-principal alice",
+            2,
+            "principalType:principalName",
+        ),
+        ("export {file} --command-config no.properties", 2, "--command-config needs a server"),
+        ("plan {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("apply {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("import {file} {store} --command-config no.properties", 2, "--command-config needs a"),
+        ("diff kafka://a:1 {store} --right-command-config x", 2, "--right-command-config needs a"),
+        ("export {store} --format znodes", 2, "'znodes' is not one of"),
+        ("export {store} --out /no/such/folder/x", 1, "No such file"),
+    ],
+)
+def test_what_cannot_be_is_one_line(desk: Desk, words: str, status: int, said: str) -> None:
+    """On stderr, without a traceback, and with a status of its own kind."""
+    line = words.format(store=desk.store, file=desk.file(A))
+
+    result = desk.run(*line.split())
+
+    assert result.exit_code == status
+    assert said in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "diff", "import"])
+@pytest.mark.parametrize("name", ["no.txt", "no.csv", "no.yaml", "no.json", "-"])
+def test_an_empty_file_asks_for_nothing(desk: Desk, command: str, name: str) -> None:
+    """It is what a command leaves that failed; none on purpose is a set with an empty list."""
+    word = name if name == "-" else str(desk.folder / name)
+    if name != "-":
+        (desk.folder / name).touch()
+
+    result = desk.run(command, word, desk.store)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"doorkeeper: {word}: ")
+    assert result.stderr.count("\n") == 1
+    assert len(desk.there()) == 2
+
+
+def test_none_on_purpose(desk: Desk) -> None:
+    """An empty list is what is wanted."""
+    (desk.folder / "none.yaml").write_text('{"version": 1, "acls": []}')
+
+    result = desk.run("plan", str(desk.folder / "none.yaml"), desk.store)
+
+    assert result.stdout.splitlines()[-1] == "Plan: 0 to add, 2 to remove; 0 stay."
+
+
+def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
+    """It is wrong usage: a script's empty variable must not own the whole cluster."""
+    result = desk.run("apply", desk.file(), desk.store, "--own-prefix", "", "--yes")
+
+    assert result.exit_code == 2
+    assert "every name" in result.stderr
+    assert len(desk.there()) == 2
+
+
+def test_a_kept_plan_may_remove_no_more_than_any_other(desk: Desk) -> None:
+    """Nothing is done, and the option is named."""
+    file = str(desk.folder / "kept.plan")
+    assert desk.run("plan", desk.file(), desk.store, "--out", file).exit_code == 2
+
+    words = ("apply", file, desk.store, "--plan", "--yes", "--max-removals")
+    refused = desk.run(*words, "1")
+
+    assert refused.exit_code == 1
+    assert "2 ACLs would be removed; allowed: 1 (--max-removals" in refused.stderr
+    assert len(desk.there()) == 2
+    assert desk.run(*words, "2").exit_code == 0
+    assert desk.there() == []
+
+
+def test_nothing_is_left_to_do_of_what_never_began(desk: Desk) -> None:
+    """A place that cannot be opened is told of, and no more."""
+    (desk.folder / "none.properties").write_text(f"doorkeeper.data.dir={desk.folder / 'data'}\n")
+    result = desk.run("apply", desk.file(), f"config:{desk.folder / 'none.properties'}", "--yes")
+
+    assert result.exit_code == 1
+    assert "there are no ACLs" in result.stderr
+    assert "what is left" not in result.stderr

@@ -1,0 +1,103 @@
+"""Where a new password comes from."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.users.passwords import PASSWORD_BYTES_MAX, new_password
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Given = Callable[[bytes], None]
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Given:
+    """Put bytes on standard input."""
+
+    def put(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("data", "password"),
+    [
+        (b"secret", "secret"),
+        (b"secret\n", "secret"),
+        (b"secret\r\nmore\n", "secret"),
+        (b" with blanks \n", " with blanks "),
+        ("pass\u00e9\n".encode(), "pass\u00e9"),
+        (b"x" * PASSWORD_BYTES_MAX, "x" * PASSWORD_BYTES_MAX),
+    ],
+)
+def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given: Given) -> None:
+    """Of a file, of standard input, and of what is named -; blanks belong to it."""
+    file = tmp_path / "password"
+    file.write_bytes(data)
+
+    assert new_password(file) == password
+    given(data)
+    assert new_password(None) == password
+    given(data)
+    assert new_password(type(file)("-")) == password
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "the first line is the password; it is empty"),
+        (b"\nsecret\n", "the first line is the password; it is empty"),
+        (b"\xff\xfe\n", "the password is no text in UTF-8"),
+        (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),
+    ],
+)
+def test_what_is_no_password_is_told(data: bytes, text: str, tmp_path: Path, given: Given) -> None:
+    """The text names the place and shows nothing of what stands there."""
+    file = tmp_path / "password"
+    file.write_bytes(data)
+    given(data)
+
+    with pytest.raises(ValueError, match=text) as of_file:
+        new_password(file)
+    with pytest.raises(ValueError, match=f"standard input: {text}"):
+        new_password(None)
+    assert str(of_file.value).startswith(f"{file}: ")
+    with pytest.raises(ValueError, match=r"absent: cannot be read: No such file"):
+        new_password(tmp_path / "absent")
+
+
+def test_at_a_terminal_it_is_asked_for_and_not_shown() -> None:
+    """It is typed twice; what is typed does not appear."""
+
+    @click.command()
+    def command() -> None:
+        sys.stdin.isatty = lambda: True  # type: ignore[method-assign]
+        click.echo(f"{len(new_password(None))} characters")
+
+    result = CliRunner().invoke(command, input="secret\nsecret\n")
+
+    assert result.output == ("New password: \nRepeat for confirmation: \n6 characters\n")
+
+
+def test_what_is_typed_is_held_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte that is no UTF-8 comes from a terminal as half of a surrogate pair."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(click, "prompt", lambda *_words, **_options: "secret\udcff")
+
+    with pytest.raises(ValueError, match="what was typed: the password is no text in UTF-8"):
+        new_password(None)

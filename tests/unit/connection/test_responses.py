@@ -1,0 +1,117 @@
+"""Frames of responses, the error code that stands for one, and where there can be none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.connection.exchange import Closed
+from doorkeeper.connection.responses import ITEMS, End, add_header, encode_frame, error_code_of
+from doorkeeper.handlers import registry
+from doorkeeper_wire.headers import RequestHeader
+from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
+
+
+def header(version: int) -> RequestHeader:
+    return RequestHeader(api_key=29, api_version=version, correlation_id=7, client_id="t")
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_body_is_framed_as_the_message_is(version: int) -> None:
+    """Size, correlation id, and tags from the flexible versions on."""
+    response = DescribeAclsResponse(error_message="text")
+    asked = header(version)
+
+    frame = encode_frame(asked, response)
+
+    assert frame == add_header(asked, response.encode(version))
+    assert int.from_bytes(frame[:4]) == len(frame) - 4
+    assert int.from_bytes(frame[4:8]) == 7
+
+
+def test_an_answer_may_have_another_version() -> None:
+    """ApiVersions answers a version that it does not know in version 0."""
+    response = DescribeAclsResponse()
+
+    assert encode_frame(header(3), response, version=1) == encode_frame(header(1), response)
+
+
+def test_what_does_not_fit_ends_the_connection() -> None:
+    """With the version, the API, and what it is that does not fit."""
+    row = DescribeAclsResource(resource_name="x" * 40_000)
+
+    with pytest.raises(End) as end:
+        encode_frame(header(1), DescribeAclsResponse(resources=(row,)))
+
+    closed = end.value.closed
+    assert isinstance(closed, Closed)
+    assert closed.reason == "the answer does not fit version 1 of DescribeAcls"
+    assert closed.fields["correlation_id"] == 7
+    assert "resource_name" in str(closed.fields["cause"])
+
+
+def apis() -> list[Api]:
+    ranges = [
+        *registry.api_ranges(controller=False, optional=True),
+        *registry.api_ranges(controller=True, optional=True),
+    ]
+    found = {each.api_key: registry.apis(optional=True).get(each.api_key) for each in ranges}
+    return [api for api in found.values() if api is not None]
+
+
+def created(*codes: int) -> CreateAclsResponse:
+    return CreateAclsResponse(results=tuple(AclCreationResult(error_code=code) for code in codes))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (DescribeAclsResponse(), 0),
+        (DescribeAclsResponse(error_code=31), 31),
+        (created(), 0),
+        (created(0, 0), 0),
+        (created(0, 42, 7), 42),
+        (MetadataResponse(topics=(MetadataResponseTopic(error_code=3),)), 3),
+        (MetadataResponse(error_code=31, topics=(MetadataResponseTopic(error_code=3),)), 31),
+    ],
+)
+def test_the_answers_own_code_then_the_first_of_its_items(answer: Any, expected: int) -> None:
+    """Without either it is 0."""
+    assert error_code_of(answer) == expected
+
+
+def test_every_answer_has_a_place_for_its_code() -> None:
+    """Each API that is served answers with a code of its own, or with items that have one."""
+    without = []
+    for api in apis():
+        refused = api.refuse(None, api.max_version, RuntimeError("x")) if api.key == 18 else None
+        kind = type(refused) if refused is not None else response_of(api)
+        if kind not in ITEMS and "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
+            without.append(api.name)
+
+    assert len(apis()) > 20
+    assert without == []
+
+
+def response_of(api: Api) -> type:
+    """Return the class of an API's answers, which stands beside that of its requests."""
+    from importlib import import_module  # noqa: PLC0415
+
+    module = import_module(api.request.__module__)
+    kind: type = getattr(module, api.request.__name__.removesuffix("Request") + "Response")
+    return kind
+
+
+def test_items_that_have_codes_are_looked_at() -> None:
+    """Where the items of an answer have codes, the table knows where they are."""
+    for api in apis():
+        kind = response_of(api)
+        if "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
+            assert kind in ITEMS, api.name
+            ITEMS[kind](kind())

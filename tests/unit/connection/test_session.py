@@ -1,0 +1,295 @@
+"""The table of states of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, Step, Success
+from doorkeeper.authn.passwords import PlainUsers
+from doorkeeper.authn.plain import Plain
+from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.connection.session import ADMISSIONS, TRANSITIONS, Action, Reply, Session, State
+from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit import session_page
+from testkit.edge import plain
+
+METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
+ALICE = Principal("User", "alice")
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
+
+
+class Expiring(Plain):
+    """PLAIN whose credential has expired already."""
+
+    def step(self, token: bytes) -> Step:
+        """Accept anyone, for no time at all."""
+        return Success("alice", b"", -5)
+
+
+class Deciding:
+    """A mechanism that has decided already."""
+
+    def __init__(self, outcome: Step) -> None:
+        self._outcome = outcome
+
+    def step(self, token: bytes) -> Step:
+        return self._outcome
+
+
+def session_with(max_reauth_ms: int = 0) -> Session:
+    users = PlainUsers({"alice": "alice-secret", "bob": "bob-secret"})
+    offers = {
+        "PLAIN": OfferedMechanism("PLAIN", lambda context: Plain(users, context), max_reauth_ms),
+        "OTHER": OfferedMechanism("OTHER", lambda context: Plain(users, context), max_reauth_ms),
+        "EXPIRING": OfferedMechanism(
+            "EXPIRING", lambda context: Expiring(users, context), max_reauth_ms
+        ),
+    }
+    return Session(offers, CONTEXT, DefaultPrincipalBuilder())
+
+
+def stepped(session: Session, token: bytes, now_s: float = 0.0) -> Reply:
+    reply = session.step(token, now_s)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def logged_in(max_reauth_ms: int = 0, mechanism: str = "PLAIN") -> Session:
+    session = session_with(max_reauth_ms)
+    session.choose(SaslHandshakeRequest(mechanism=mechanism), 1, 0.0)
+    assert stepped(session, plain(), 0.0).failure is None
+    return session
+
+
+def authenticated(body: object) -> SaslAuthenticateResponse:
+    assert isinstance(body, SaslAuthenticateResponse)
+    return body
+
+
+def test_without_sasl_everybody_is_in() -> None:
+    """A listener without SASL serves at once, for User:ANONYMOUS; SASL requests get their error."""
+    session = Session(None, CONTEXT, DefaultPrincipalBuilder())
+
+    assert session.is_open
+    assert session.principal == ANONYMOUS
+    assert {session.admit(key, 0.0) for key in (3, 17, 18, 36)} == {Action.SERVE}
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_tables_are_whole(state: State) -> None:
+    """Each state has its rules, and each admitted action that moves has a next state."""
+    moving = {Action.VERSIONS, Action.CHOOSE, Action.STEP, Action.FAIL}
+
+    assert state in ADMISSIONS
+    assert (state in TRANSITIONS) == bool(moving & set(ADMISSIONS[state].values()))
+
+
+def test_the_page_of_states_is_current() -> None:
+    """docs/session.md is what the tables give."""
+    assert session_page.PAGE.read_text(encoding="utf-8") == session_page.page()
+
+
+def test_a_stranger_may_ask_versions_and_choose() -> None:
+    """Before a mechanism is chosen only ApiVersions and SaslHandshake are admitted."""
+    session = session_with()
+
+    admitted = [session.admit(key, 0.0) for key in (API_VERSIONS, HANDSHAKE, METADATA, 36)]
+
+    assert admitted == [Action.VERSIONS, Action.CHOOSE, Action.CLOSE, Action.CLOSE]
+    assert not session.is_open
+
+
+def test_versions_are_told_once() -> None:
+    """After a successful ApiVersions only a handshake is admitted; after a refused one, both."""
+    session = session_with()
+
+    session.versions_answered(told=False)
+    assert session.admit(API_VERSIONS, 0.0) is Action.VERSIONS
+    session.versions_answered(told=True)
+
+    assert session.admit(API_VERSIONS, 0.0) is Action.CLOSE
+    assert session.admit(HANDSHAKE, 0.0) is Action.CHOOSE
+
+
+def test_an_unknown_mechanism_ends_it() -> None:
+    """Error 33 with the mechanisms that there are, in their order; nothing more is admitted."""
+    session = session_with()
+
+    reply = session.choose(SaslHandshakeRequest(mechanism="NONSENSE"), 1, 0.0)
+
+    assert isinstance(reply.body, SaslHandshakeResponse)
+    assert reply.body.error_code == 33
+    assert reply.body.mechanisms == ("PLAIN", "OTHER", "EXPIRING")
+    assert reply.failure == "Unsupported SASL mechanism NONSENSE"
+    assert session.state(0.0) is State.CLOSED
+    assert session.admit(HANDSHAKE, 0.0) is Action.CLOSE
+
+
+def test_while_authenticating_other_requests_are_refused() -> None:
+    """After SaslHandshake 1 all but SaslAuthenticate is refused in its own form."""
+    session = session_with()
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
+
+    admitted = [session.admit(key, 0.0) for key in (AUTHENTICATE, API_VERSIONS, HANDSHAKE, 3)]
+
+    assert admitted == [Action.STEP, Action.REFUSE, Action.REFUSE, Action.REFUSE]
+
+
+def test_success_without_a_limit() -> None:
+    """PLAIN alone sets no limit: the lifetime is 0, the text empty, the session stays open."""
+    session = session_with()
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
+
+    body = authenticated(stepped(session, plain(), 0.0).body)
+
+    assert (body.error_code, body.error_message, body.session_lifetime_ms) == (0, "", 0)
+    assert session.principal == ALICE
+    assert session.state(1e9) is State.OPEN
+    assert session.admit(HANDSHAKE, 5.0) is Action.SERVE
+
+
+def test_failure_keeps_the_stranger_anonymous() -> None:
+    """A wrong password is 58 with Kafka's text, and the session is over."""
+    session = session_with()
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
+
+    reply = stepped(session, plain("alice", "wrong"), 0.0)
+
+    body = authenticated(reply.body)
+    assert body.error_code == 58
+    assert body.error_message == "Authentication failed: Invalid username or password"
+    assert reply.failure == body.error_message
+    assert session.principal == ANONYMOUS
+    assert not session.is_open
+
+
+def test_bare_tokens() -> None:
+    """After SaslHandshake 0 success is a bare empty token, and failure is silence."""
+    good, bad = session_with(), session_with()
+    for session in (good, bad):
+        session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 0, 0.0)
+        assert session.takes_bare_frames
+        assert session.admit_bare() is Action.STEP
+
+    assert stepped(good, plain(), 0.0) == Reply(b"", None)
+    assert stepped(bad, plain("alice", "x"), 0.0).body is None
+    assert good.is_open
+    assert not bad.is_open
+
+
+def test_a_session_expires() -> None:
+    """connections.max.reauth.ms is told, and after it only a handshake is admitted."""
+    session = logged_in(max_reauth_ms=2000)
+
+    assert session.admit(METADATA, 1.9) is Action.SERVE
+    assert session.admit(METADATA, 2.0) is Action.CLOSE
+    assert session.admit(AUTHENTICATE, 2.0) is Action.CLOSE
+    assert session.admit(API_VERSIONS, 2.0) is Action.CLOSE
+    assert session.admit(HANDSHAKE, 2.0) is Action.CHOOSE
+
+
+def test_an_expired_credential_dies_on_its_next_request() -> None:
+    """A lifetime below 0 is told as 0, which means none, and yet it is over at once."""
+    session = session_with()
+    session.choose(SaslHandshakeRequest(mechanism="EXPIRING"), 1, 0.0)
+
+    body = authenticated(stepped(session, b"x", 0.0).body)
+
+    assert body.session_lifetime_ms == 0
+    assert session.admit(METADATA, 0.0) is Action.CLOSE
+
+
+def test_reauthentication() -> None:
+    """A handshake on a limited session begins anew; success gives it its whole time again."""
+    session = logged_in(max_reauth_ms=2000)
+
+    assert session.admit(HANDSHAKE, 1.5) is Action.CHOOSE
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 1.5)
+    assert session.reauthenticating
+    assert not session.is_open
+    assert session.principal == ALICE
+    body = authenticated(stepped(session, plain(), 1.6).body)
+
+    assert body.session_lifetime_ms == 2000
+    assert session.state(3.5) is State.LIMITED
+    assert session.state(3.6) is State.EXPIRED
+
+
+def test_reauthentication_is_not_begun_twice_a_second() -> None:
+    """A handshake within a second of the last beginning is an ordinary request: error 34."""
+    session = logged_in(max_reauth_ms=500)
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.4)
+    stepped(session, plain(), 0.4)
+
+    assert session.admit(HANDSHAKE, 0.8) is Action.SERVE
+    assert session.admit(HANDSHAKE, 0.95) is Action.CLOSE  # too early, and expired
+    assert session.admit(HANDSHAKE, 1.5) is Action.CHOOSE
+
+
+def test_the_principal_cannot_change() -> None:
+    """Another user on the same connection is 58, whose text names both."""
+    session = logged_in(max_reauth_ms=60_000)
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 5.0)
+
+    body = authenticated(stepped(session, plain("bob"), 5.0).body)
+
+    assert body.error_code == 58
+    assert body.error_message == (
+        "Cannot change principals during re-authentication from User.alice: User.bob"
+    )
+    assert session.principal == ALICE
+    assert not session.is_open
+
+
+@pytest.mark.parametrize(("owner", "is_open"), [("User", True), ("Role", False)])
+def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: bool) -> None:  # noqa: FBT001
+    """The token of the role alice does not log in as the user alice."""
+    success = Success("alice", token_authenticated=True, token_owner=Principal(owner, "alice"))
+    offers = {"TOKEN": OfferedMechanism("TOKEN", lambda _: Deciding(success))}
+    session = Session(offers, CONTEXT, DefaultPrincipalBuilder())
+    session.choose(SaslHandshakeRequest(mechanism="TOKEN"), 1, 0.0)
+
+    reply = stepped(session, b"")
+
+    assert session.is_open is is_open
+    assert session.token_authenticated is is_open
+    assert session.principal == (ALICE if is_open else ANONYMOUS)
+    text = (
+        "Authentication failed during authentication due to invalid credentials with SASL"
+        " mechanism TOKEN"
+    )
+    assert authenticated(reply.body).error_message == ("" if is_open else text)
+    reason = "the token is of Role:alice, and its name makes User:alice here"
+    assert reply.failure == (None if is_open else reason)
+
+
+def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
+    """Who comes back with a mechanism that is not enabled is closed without error 33, as on a
+    broker, which answers it to strangers only.
+    """
+    session = logged_in(max_reauth_ms=60_000)
+
+    reply = session.choose(SaslHandshakeRequest(mechanism="NONE"), 1, 5.0)
+
+    assert reply == Reply(None, "Unsupported SASL mechanism NONE")
+    assert session.state(5.0) is State.CLOSED
+
+
+def test_the_mechanism_cannot_change() -> None:
+    """The handshake succeeds, the next frame ends it without an answer."""
+    session = logged_in(max_reauth_ms=60_000)
+
+    reply = session.choose(SaslHandshakeRequest(mechanism="OTHER"), 1, 5.0)
+
+    assert isinstance(reply.body, SaslHandshakeResponse)
+    assert reply.body.error_code == 0
+    assert session.takes_bare_frames
+    assert session.admit_bare() is Action.FAIL
+    reason = (
+        "SASL mechanism 'OTHER' requested by client is not supported for re-authentication of"
+        " mechanism 'PLAIN'"
+    )
+    assert session.fail_changed_mechanism() == Reply(None, reason)
+    assert session.state(5.0) is State.CLOSED

@@ -1,0 +1,76 @@
+"""What a connection withholds from clients that would fail on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.connection.exchange import Counts, Note
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.deliveries import body, one, results
+from testkit.edge import connection, describe, versions
+
+WITHHOLD = "doorkeeper.clients.withhold=test=7/14,unnamed=6/12\n"
+ODD = describe("codes:2/3 2/15 7/13 8/3")
+
+
+def told_codes(result: Any) -> list[tuple[int, int]]:
+    """Return resource type and operation of the ACLs in an answer."""
+    found = body(result, DescribeAclsResponse, 3)
+    return [(row.resource_type, acl.operation) for row in found.resources for acl in row.acls]
+
+
+def test_nothing_is_withheld_by_default() -> None:
+    """Whatever a client is called, it sees what a broker would show it."""
+    to = connection()
+    one(to, versions())
+
+    assert told_codes(one(to, ODD)) == [(2, 3), (2, 15), (7, 13), (8, 3)]
+
+
+def test_acls_are_withheld_from_software_that_cannot_read_them() -> None:
+    """By the name of ApiVersions; they are counted, and a connection is told of once."""
+    counts = Counts()
+    to = connection(properties=WITHHOLD, counts=counts)
+    one(to, versions())
+
+    assert told_codes(one(to, ODD)) == [(2, 3), (7, 13)]
+    assert told_codes(one(to, ODD)) == [(2, 3), (7, 13)]
+    assert counts.withheld_acls == 4
+    (note,) = [each for each in to.notes if isinstance(each, Note)]
+    assert note.error is None
+    assert note.fields == {"acls": 2, "software": "test", "software_version": "1.0"}
+
+
+@pytest.mark.parametrize("said", [b"", versions(2)])
+def test_software_without_a_name_has_a_rule_of_its_own(said: bytes) -> None:
+    """Clients that ask for no versions, or for old ones, are ``unnamed``."""
+    to = connection(properties=WITHHOLD)
+    results(to, said)
+
+    assert told_codes(one(to, ODD)) == [(2, 3)]
+
+
+def test_other_software_sees_all() -> None:
+    """A rule is for the software that it names."""
+    to = connection(properties=WITHHOLD)
+    one(to, versions(software="other"))
+
+    assert len(told_codes(one(to, ODD))) == 4
+    assert to.notes == []
+
+
+def test_an_answer_that_a_client_would_not_survive_is_refused() -> None:
+    """The limit is on the bytes of the answer, and the refusal says both numbers."""
+    to = connection(properties="doorkeeper.clients.answer.max.bytes=test=20100\n")
+    one(to, versions())
+
+    small = body(one(to, describe("long:2")), DescribeAclsResponse, 3)
+    large = body(one(to, describe("long:3")), DescribeAclsResponse, 3)
+
+    assert len(small.resources) == 2
+    assert (large.error_code, large.resources) == (ErrorCode.POLICY_VIOLATION, ())
+    assert large.error_message.startswith("The answer has 30")
+    assert "test may get 20100" in large.error_message

@@ -1,0 +1,417 @@
+"""Rows that are kept encoded, against answers that are made anew."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    AclBindingFilter,
+    AclOperation,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acl.search import find
+from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
+from doorkeeper.api.codes import described
+from doorkeeper.descriptions.rows import AclRows
+from doorkeeper.runtime.slices import SLICE_ITEMS, finished
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.runtime.slices import Slices
+
+WORLD = [
+    allow("alice", READ, topic("b")),
+    allow("bob", WRITE, topic("b")),
+    allow("alice", READ, topic("b", PREFIXED)),
+    deny("alice", READ, topic("a", PREFIXED)),
+    allow("alice", READ, topic("c")),
+    allow("alice", READ, group("*")),
+    allow("alice", READ, group("ü", PREFIXED), host="10.0.0.1"),
+]
+
+
+def numbered(bindings: list[AclBinding]) -> list[tuple[str, AclBinding]]:
+    return [(f"{number:022}", binding) for number, binding in enumerate(bindings)]
+
+
+def anew(snapshot: Snapshot, asked: AclBindingFilter, version: int) -> bytes:
+    """Return the answer as it is made without anything that is kept."""
+    resources = described(find(snapshot, asked))
+    return DescribeAclsResponse(error_message="", resources=resources).encode(version)
+
+
+class Kept:
+    """Rows of a state that a test changes."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.rows = AclRows(lambda: self.snapshot)
+
+    def agrees(self, asked: AclBindingFilter = ANY_BINDING, version: int = 3) -> bool:
+        answer = self.rows.description(asked)
+        assert answer is not None
+        return answer.encode(version) == anew(self.snapshot, asked, version)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("resource_type", [ResourceType.ANY, ResourceType.TOPIC, ResourceType.USER])
+@pytest.mark.parametrize(
+    "pattern_type", [PatternType.ANY, PatternType.MATCH, PatternType.LITERAL, PatternType.PREFIXED]
+)
+def test_a_description_is_what_it_would_be_without(
+    version: int, resource_type: ResourceType, pattern_type: PatternType
+) -> None:
+    """In all layouts, of all types and of one, of all patterns and of one kind."""
+    kept = Kept(load(numbered(WORLD)))
+
+    assert kept.agrees(wanted(resource_type, None, pattern_type), version)
+
+
+def test_version_0_knows_literals() -> None:
+    """Its rows have no pattern type."""
+    kept = Kept(load(numbered(WORLD)))
+
+    assert kept.agrees(wanted(pattern_type=LITERAL), 0)
+
+
+def test_nothing_is_an_answer() -> None:
+    """Of an empty store, and of one that was emptied."""
+    kept = Kept(EMPTY)
+    assert kept.agrees()
+
+    kept.snapshot = load(numbered(WORLD))
+    assert kept.agrees()
+    kept.snapshot = kept.snapshot.without(WORLD)
+    assert kept.agrees()
+    kept.snapshot = load(numbered(WORLD[:1]))
+    assert kept.agrees()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(name="b"),
+        wanted(principal="User:alice"),
+        wanted(host="*"),
+        wanted(operation=READ),
+        wanted(ResourceType.UNKNOWN),
+        wanted(pattern_type=PatternType.UNKNOWN),
+        wanted(operation=AclOperation.UNKNOWN),
+    ],
+)
+def test_other_questions_are_for_the_authorizer(asked: AclBindingFilter) -> None:
+    """Whoever asks for single ACLs, or with what nobody knows."""
+    assert Kept(load(numbered(WORLD))).rows.description(asked) is None
+
+
+def test_a_plug_in_has_no_rows() -> None:
+    """Its ACLs are its own."""
+    assert AclRows(lambda: None).description(ANY_BINDING) is None
+
+
+def test_two_versions_are_kept_apart() -> None:
+    """One after the other, on the same state."""
+    kept = Kept(load(numbered(WORLD)))
+
+    assert [kept.agrees(version=version) for version in (3, 1, 2, 1, 3)] == [True] * 5
+
+
+def test_an_older_state_may_be_asked_for_again() -> None:
+    """A change that failed brings back what was before."""
+    kept = Kept(load(numbered(WORLD)))
+    before = kept.snapshot
+    assert kept.agrees()
+
+    kept.snapshot = before.without(WORLD[:1])
+    assert kept.agrees()
+    kept.snapshot = before
+    assert kept.agrees()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Few of them and many, so that rows move singly and all together; some are taken back.
+
+    Whoever asks asks again behind so few changes that they are known, or so many that they are not.
+    """
+    monkeypatch.setattr("doorkeeper.descriptions.chunks.CHUNK", 8)
+    monkeypatch.setattr("doorkeeper.acl.snapshot.STEPS_MAX", 3)
+    monkeypatch.setattr("doorkeeper.acl.snapshot.PATTERNS_MAX", 40)
+    chance = random.Random(seed)
+    names = [f"{chance.choice('abc')}{number}" for number in range(40)]
+    all_of_them = [
+        allow(user, operation, topic(name, kind))
+        for name in names
+        for kind in (LITERAL, PREFIXED)
+        for user in ("alice", "bob")
+        for operation in (READ, WRITE, DESCRIBE)
+    ]
+    kept = Kept(EMPTY)
+    earlier = [EMPTY]
+    for step in range(100):
+        some = chance.sample(all_of_them, chance.choice((1, 1, 2, 5, 60)))
+        new = [(f"{step:06}{place:016}", each) for place, each in enumerate(some)]
+        how = chance.random()
+        if how < 0.4:
+            kept.snapshot = kept.snapshot.with_added(new)
+        elif how < 0.6:
+            kept.snapshot = apply_edits(kept.snapshot, new)
+        elif how < 0.9:
+            kept.snapshot = kept.snapshot.without(some)
+        else:
+            kept.snapshot = chance.choice(earlier[-5:])
+        earlier.append(kept.snapshot)
+        if chance.random() < 0.6:
+            kinds = chance.choice((PatternType.ANY, PatternType.ANY, LITERAL, PREFIXED))
+            assert kept.agrees(wanted(pattern_type=kinds), chance.choice((1, 2, 3)))
+
+
+def test_only_some_descriptions_are_kept() -> None:
+    """Those of the versions and kinds of patterns that were asked for last."""
+    kept = Kept(load(numbered(WORLD)))
+    asked = [(kind, version) for version in (1, 3) for kind in (LITERAL, PREFIXED, PatternType.ANY)]
+    for kind, version in (*asked, *reversed(asked), (LITERAL, 0)):
+        assert kept.agrees(wanted(pattern_type=kind), version)
+
+    assert list(kept.rows._kept[ResourceType.TOPIC]) == [
+        ((PREFIXED,), 1),
+        ((LITERAL,), 1),
+        ((LITERAL,), 0),
+    ]
+
+
+def many(count: int, user: str = "alice") -> list[AclBinding]:
+    """Return an ACL on each of so many topics."""
+    return [allow(user, READ, topic(f"t-{number:05}")) for number in range(count)]
+
+
+def test_few_acls_are_described_at_once() -> None:
+    """Others need not be answered in between."""
+    few, one_topic, all_topics = (
+        Kept(load(numbered(bindings))).rows.description(ANY_BINDING)
+        for bindings in (
+            many(SLICE_ITEMS),
+            [allow(f"user-{number}", READ, topic("t")) for number in range(SLICE_ITEMS + 1)],
+            many(SLICE_ITEMS + 1),
+        )
+    )
+
+    assert few is not None
+    assert not few.is_long
+    assert one_topic is not None
+    assert one_topic.is_long
+    assert all_topics is not None
+    assert all_topics.is_long
+
+
+def test_a_long_description_comes_in_pieces() -> None:
+    """So many that others are answered some dozens of times, and none of them is long."""
+    kept = Kept(load(numbered(many(40 * SLICE_ITEMS))))
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+
+    assert sum(1 for _ in answer.pieces(3)) > 2 * 40
+
+
+def test_a_description_is_of_one_state() -> None:
+    """Whatever is changed, and asked, between its pieces."""
+    chance = random.Random(1)
+    world = many(30 * SLICE_ITEMS)
+    kept = Kept(load(numbered(world)))
+    before = anew(kept.snapshot, ANY_BINDING, 3)
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    pieces = answer.pieces(3)
+
+    for step in range(60):
+        next(pieces)
+        kept.snapshot = kept.snapshot.without(chance.sample(world, 3))
+        kept.snapshot = kept.snapshot.with_added([(f"{step:022}", chance.choice(many(500, "bob")))])
+        if step % 15 == 0:
+            assert kept.agrees()
+
+    assert finished(pieces) == before
+    assert kept.agrees()
+
+
+def test_what_is_given_up_leaves_nothing() -> None:
+    """Who asks next is answered as if nobody had asked."""
+    kept = Kept(load(numbered(many(30 * SLICE_ITEMS))))
+    for steps in (1, 30, 60):
+        answer = kept.rows.description(ANY_BINDING)
+        assert answer is not None
+        pieces = answer.pieces(3)
+        for _ in range(steps):
+            next(pieces)
+        pieces.close()
+
+    assert kept.agrees()
+
+
+def test_what_does_not_fit_spoils_nothing() -> None:
+    """A name of 40,000 bytes has no place in an answer: not in the second one either."""
+    too_long = allow("alice", READ, topic("x" * 40_000))
+    kept = Kept(load(numbered([*many(3), too_long])))
+    for _ in range(2):
+        answer = kept.rows.description(ANY_BINDING)
+        assert answer is not None
+        with pytest.raises(Unencodable):
+            answer.encode(3)
+
+    kept.snapshot = kept.snapshot.without([too_long])
+    assert kept.agrees()
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_a_row_of_very_many_acls(version: int) -> None:
+    """It is put together from pieces too."""
+    users = [allow(f"user-{number % 500}", READ, topic("t"), str(number)) for number in range(3000)]
+    kept = Kept(load(numbered([*users, *many(3)])))
+
+    assert kept.agrees(wanted(pattern_type=LITERAL), version)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(name="t"),
+        wanted(ResourceType.TOPIC, "t", LITERAL),
+        wanted(name="to", pattern_type=PREFIXED),
+        wanted(ResourceType.TOPIC, "topic", PatternType.MATCH),
+        wanted(name="t", operation=READ),
+        wanted(name="t", host="1"),
+    ],
+)
+def test_a_name_with_very_many_acls(asked: AclBindingFilter, version: int) -> None:
+    """All who have a right on one pattern: others are answered meanwhile."""
+    users = [allow(f"user-{number}", READ, topic("t"), str(number)) for number in range(3000)]
+    others = [allow(f"user-{number}", WRITE, topic("to", PREFIXED)) for number in range(500)]
+    kept = Kept(load(numbered([*users, *others, *many(3), *WORLD])))
+
+    assert kept.agrees(asked, version)
+    answer = kept.rows.description(asked)
+    assert answer is not None
+    assert len(list(answer.pieces(version))) > 500 / SLICE_ITEMS
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(principal="User:alice"),
+        wanted(principal="User:nobody"),
+        wanted(host="10.0.0.1"),
+        wanted(operation=READ),
+        wanted(ResourceType.TOPIC, operation=WRITE),
+        wanted(pattern_type=PREFIXED, principal="User:alice"),
+        wanted(operation=AclOperation.UNKNOWN),
+    ],
+)
+def test_any_long_question(asked: AclBindingFilter, version: int) -> None:
+    """Those about entries are answered in pieces as well, if they look at many ACLs."""
+    world = [
+        how(user, operation, pattern(f"{number % 50}", kind), host)
+        for number in range(4 * SLICE_ITEMS)
+        for how in (allow, deny)
+        for user, host in (("alice", "*"), ("bob", "10.0.0.1"))
+        for operation in (READ, WRITE)
+        for pattern in (topic, group)
+        for kind in (LITERAL, PREFIXED)
+    ] + many(2 * SLICE_ITEMS)
+    kept = Kept(load(numbered(world)))
+    answer = kept.rows.description(asked)
+
+    if answer is None:
+        assert asked.entry.principal is not None
+    else:
+        assert answer.encode(version) == anew(kept.snapshot, asked, version)
+
+
+def steps_of(work: Slices[bytearray]) -> int:
+    steps = 0
+    for _ in work:
+        steps += 1
+    return steps
+
+
+def described_all(kept: Kept) -> Slices[bytearray]:
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    return answer.pieces(3)
+
+
+def test_what_a_client_that_left_had_begun_is_finished() -> None:
+    """Its rows are kept: the next description only joins them."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    begun = described_all(kept)
+    for _ in range(3):
+        next(begun)
+    begun.close()
+
+    background = steps_of(kept.rows.finish_builds())
+
+    assert whole - 3 <= background <= whole
+    assert steps_of(described_all(kept)) < 10
+    assert kept.agrees()
+    assert steps_of(kept.rows.finish_builds()) == 0
+
+
+def test_a_description_continues_what_another_had_begun() -> None:
+    """Also when the ACLs have changed in between."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    begun = described_all(kept)
+    for _ in range(whole // 2):
+        next(begun)
+    begun.close()
+    kept.snapshot = kept.snapshot.with_added([("new", allow("bob", READ, topic("new")))])
+
+    again = steps_of(described_all(kept))
+
+    assert again < whole * 3 // 4
+    assert kept.agrees()
+
+
+def test_two_descriptions_share_a_build() -> None:
+    """Whichever of them goes on, both are right, and nothing is built twice."""
+    kept = Kept(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(Kept(kept.snapshot)))
+    bodies: list[bytes] = []
+    running = [described_all(kept), described_all(kept)]
+    steps = 0
+    while running:
+        for each in [*running]:
+            steps += 1
+            try:
+                next(each)
+            except StopIteration as end:
+                bodies.append(end.value)
+                running.remove(each)
+
+    assert bodies == [anew(kept.snapshot, ANY_BINDING, 3)] * 2
+    assert steps < whole + 20
+
+
+def test_a_build_that_fails_is_not_kept() -> None:
+    """The error is that of the request that went on with it; the next one begins anew."""
+    too_long = allow("alice", READ, topic("x" * 40_000))
+    kept = Kept(load(numbered([*WORLD, too_long])))
+    begun = described_all(kept)
+    with pytest.raises(Unencodable):
+        steps_of(begun)
+
+    kept.snapshot = kept.snapshot.without([too_long])
+
+    assert steps_of(kept.rows.finish_builds()) == 0
+    assert kept.agrees()

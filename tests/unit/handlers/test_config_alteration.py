@@ -1,0 +1,25 @@
+"""What both APIs that change keys share."""
+
+from __future__ import annotations
+
+from doorkeeper.configs.operations import AlteredResource
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.config_alteration import Verbatim, in_order, told
+
+
+def test_answers_stand_where_the_request_has_their_resources() -> None:
+    """What was refused before keeps its place."""
+    refused = ApiError(ErrorCode.INVALID_REQUEST, "no")
+    later = ApiError(ErrorCode.INVALID_CONFIG, "no again")
+    wanted = AlteredResource(is_topic=False, name="1", alterations=())
+
+    assert in_order([wanted, refused, wanted], [later, None]) == [later, refused, None]
+
+
+def test_a_stock_text_is_told_where_a_broker_tells_it() -> None:
+    """Only of those who may not; elsewhere the code says enough."""
+    text = "Cluster authorization failed."
+
+    assert told(Verbatim(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, text)
+    assert told(ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, None)
+    assert told(None) == (0, None)

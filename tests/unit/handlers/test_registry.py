@@ -1,0 +1,123 @@
+"""The registry: what is served, and that it says so."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper import handlers
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers import registry
+from doorkeeper.handlers.registry import (
+    APIS,
+    OPTIONAL,
+    RegisteredTwice,
+    api_ranges,
+    apis,
+    by_key,
+    is_offered,
+)
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
+
+ALWAYS = list(APIS.values())
+ALL = [*ALWAYS, *OPTIONAL.values()]
+
+
+def names(each: Api) -> str:
+    """Name a case for its API."""
+    return each.name
+
+
+NO_HANDLERS = {"config_alteration", "registry", "token_alteration"}
+"""Modules beside the handlers: what several of them share, and the list of them."""
+
+
+def test_every_handler_is_registered() -> None:
+    """A module of handlers that the registry forgets would never be asked."""
+    found = {
+        importlib.import_module(f"doorkeeper.handlers.{module.name}").API
+        for module in pkgutil.iter_modules(handlers.__path__)
+        if module.name not in NO_HANDLERS
+    }
+
+    assert found == set(ALL)
+
+
+def test_a_key_has_one_handler() -> None:
+    """Two claims stop the import, and name both."""
+    with pytest.raises(RegisteredTwice, match="key 3: Metadata and Metadata"):
+        by_key([APIS[3], APIS[3]])
+
+
+def test_apis_are_in_the_order_of_their_keys() -> None:
+    """As a broker lists them."""
+    assert list(APIS) == sorted(APIS)
+
+
+@pytest.mark.parametrize("each", ALL, ids=names)
+def test_an_api_serves_the_versions_of_its_messages(each: Api) -> None:
+    """Key, name and versions are those of the codec, for the request and for the refusal."""
+    error = ApiError(ErrorCode.INVALID_REQUEST)
+    refused: Any = each.refuse(each.request(), each.max_version, error)
+
+    for message in (each.request, refused):
+        assert each.key == message.API_KEY
+        assert (each.min_version, each.max_version) == (message.MIN_VERSION, message.MAX_VERSION)
+    assert API_NAMES[each.key] == each.name
+
+
+@pytest.mark.parametrize("each", ALL, ids=names)
+def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
+    """An error in a request that decodes to nothing much is answered, and never leaks a text."""
+    for version in range(each.min_version, each.max_version + 1):
+        request, _ = each.request.decode(each.request().encode(version), 0, version)
+
+        refused = each.refuse(request, version, RuntimeError("a secret of the server"))
+
+        assert refused is not None
+        assert b"secret" not in refused.encode(version)
+
+
+def test_a_key_that_is_not_served_has_no_api() -> None:
+    """Produce is a broker's affair."""
+    assert apis().get(0) is None
+    assert apis().get(29) is APIS[29]
+
+
+@pytest.mark.parametrize("controller", [False, True])
+def test_ranges_list_what_is_offered(controller: object) -> None:
+    """By kind of listener."""
+    kind = bool(controller)
+
+    listed = {each.api_key for each in api_ranges(controller=kind)}
+
+    assert listed == {each.key for each in ALWAYS if is_offered(each, controller=kind)}
+
+
+def test_some_are_served_only_where_that_is_asked_for() -> None:
+    """JoinGroup, for an old librdkafka; never on listeners for controllers."""
+    added = {each.api_key for each in api_ranges(controller=False, optional=True)} - set(APIS)
+
+    assert added == set(OPTIONAL) == {11}
+    assert apis().get(11) is None
+    assert apis(optional=True).get(11) is OPTIONAL[11]
+    assert apis(optional=True).get(29) is APIS[29]
+    assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
+
+
+def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
+    """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
+    assert [each.api_key for each in api_ranges(controller=True)] == [
+        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 38, 39, 40, 41, 44, 49, 51, 60,
+    ]  # fmt: skip
+
+
+def test_two_apis_must_not_be_offered() -> None:
+    """With ConsumerGroupDescribe clients ask twice; with telemetry librdkafka polls it."""
+    assert not {69, 71, 72} & set(registry.APIS)

@@ -1,0 +1,280 @@
+"""ACLs of a server that is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.app.errors import StartError
+from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.offline.acls import OfflineAcls, run_offline
+from testkit.plugins import InMemory
+from testkit.settings import settings_of
+from testkit.stores import adding, binding, config, fill, open_store
+from testkit.trails import lines_in
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from doorkeeper.authorizer import (
+        AclBinding,
+        AclBindingFilter,
+        AuthorizableRequestContext,
+        Eventually,
+    )
+    from doorkeeper.config.settings import Settings
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+BINDINGS = [binding(number).binding for number in (1, 2)]
+
+
+class Watches(InMemory):
+    """Remembers what it was called with."""
+
+    calls: list[tuple[str, object]] = []  # noqa: RUF012  the test's hand on the instance
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Sequence[Eventually[AclCreateResult]]:
+        self.calls.append(("create", context))
+        return super().create_acls(context, bindings)
+
+    def delete_acls(
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Eventually[AclDeleteResult]]:
+        self.calls.append(("delete", context))
+        return super().delete_acls(context, filters)
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+
+
+def settings(folder: Path, name: str, text: str = "") -> Settings:
+    return settings_of(
+        f"listeners=A://:0,B://localhost:1\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
+        f"\nadvertised.listeners=A://a.example:1,B://b.example:2\nauthorizer.class.name={name}"
+        f"\ndoorkeeper.data.dir={folder / 'data'}\n{text}"
+    )
+
+
+def test_a_plug_in_sees_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No client asked: create and delete get None, and it is closed once."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Watches)
+    Watches.calls.clear()
+    seen: list[Any] = []
+
+    async def work(acls: OfflineAcls) -> None:
+        seen.append(await acls.add(BINDINGS))
+        seen.append(acls.find([ANY_BINDING, ANY_BINDING]))
+        (deleted,) = await acls.remove([ANY_BINDING])
+        seen.append(sorted(each.binding for each in deleted.bindings))
+
+    run_offline(settings(tmp_path, "x.Y"), work, make_store=True)
+
+    assert Watches.calls == [("create", None), ("delete", None), ("close", None)]
+    assert seen == [[AclCreateResult()] * 2, sorted(BINDINGS), sorted(BINDINGS)]
+
+
+def test_the_standard_authorizer_keeps_them(tmp_path: Path) -> None:
+    """What is in the store is there, and what is added is there the next time."""
+    asyncio.run(fill(tmp_path / "data", adding(1)))
+    found: list[list[AclBinding]] = []
+
+    async def add(acls: OfflineAcls) -> None:
+        found.append(acls.find([ANY_BINDING]))
+        assert [each.error for each in await acls.add(BINDINGS)] == [None, None]
+
+    async def look(acls: OfflineAcls) -> None:
+        found.append(acls.find([ANY_BINDING]))
+
+    run_offline(settings(tmp_path, STANDARD), add)
+    run_offline(settings(tmp_path, STANDARD), look)
+
+    assert found == [BINDINGS[:1], sorted(BINDINGS)]
+
+
+def test_changes_are_in_the_trail(tmp_path: Path) -> None:
+    """With ids and revisions, as the server writes them; who only looks leaves nothing there."""
+    asyncio.run(fill(tmp_path / "data", adding(1)))
+    where = settings(tmp_path, STANDARD, f"doorkeeper.audit.dir={tmp_path / 'audit'}\n")
+
+    async def look(acls: OfflineAcls) -> None:
+        acls.find([ANY_BINDING])
+
+    async def change(acls: OfflineAcls) -> None:
+        await acls.add(BINDINGS)
+        await acls.add(BINDINGS)
+        await acls.remove([exactly(BINDINGS[0])])
+
+    run_offline(where, look)
+    assert not (tmp_path / "audit").exists()
+    run_offline(where, change)
+
+    one, two = lines_in(tmp_path / "audit")
+    assert [(each["kind"], each["revision"]) for each in (one, two)] == [
+        ("change", 2),
+        ("change", 3),
+    ]
+    assert [each["id"] for each in two["removed"]] == [binding(1).binding_id]
+    assert [(each["principal"], each["id"] is None) for each in one["added"]] == [
+        (BINDINGS[1].entry.principal, False)
+    ]
+    assert {each["principal"] for each in (one, two)} == {"Server:doorkeeper"}
+
+
+def test_what_a_plug_in_changed_elsewhere_is_in_the_trail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it reports it: without ids and revision."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Watches)
+
+    async def work(acls: OfflineAcls) -> None:
+        await acls.add(BINDINGS)
+        await acls.remove([exactly(BINDINGS[0])])
+
+    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    run_offline(settings(tmp_path, "x.Y", audit), work, make_store=True)
+
+    one, two = lines_in(tmp_path / "audit")
+    assert (one["revision"], two["revision"]) == (None, None)
+    assert [each["principal"] for each in one["added"]] == [
+        each.entry.principal for each in BINDINGS
+    ]
+    assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 3
+
+
+class Seeds(StandardAuthorizer):
+    """Makes an ACL of its own when it is asked for what there is, and waits for nothing."""
+
+    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+        self.create_acls(None, BINDINGS[:1])
+        return super().acls(wanted)
+
+
+def test_what_a_plug_in_stores_unasked_is_in_the_trail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what it began and did not wait for."""
+    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Seeds)
+
+    async def look(acls: OfflineAcls) -> None:
+        acls.find([ANY_BINDING])
+
+    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    run_offline(settings(tmp_path, "x.Y", audit), look, make_store=True)
+
+    (event,) = lines_in(tmp_path / "audit")
+    assert (event["revision"], len(event["added"])) == (1, 1)
+
+
+async def _nothing(_acls: OfflineAcls) -> None:
+    raise AssertionError("it did not start")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("", "", "there are no ACLs: authorizer.class.name names no authorizer"),
+        (STANDARD, "", "there is no store"),
+        ("testkit.plugins.BadStart", "plugin.way=configure\n", "plugin.url: found nothing"),
+        ("testkit.plugins.BadStart", "plugin.way=fail\n", "does not start: no policies"),
+        ("testkit.plugins.BadStart", "plugin.way=raise\n", "does not start: the policy server is"),
+    ],
+)
+def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) -> None:
+    """One line says why; the store is free again."""
+    if "no store" not in said:
+        open_store(tmp_path / "data").close()
+
+    with pytest.raises(StartError) as caught:
+        run_offline(settings(tmp_path, name, text), _nothing)
+
+    assert said in str(caught.value)
+    open_store(tmp_path / "data").close()
+
+
+def test_dynamic_values_count(tmp_path: Path) -> None:
+    """The authorizer is configured as the server would: the store's values over the file's."""
+    change = edit(CONFIG, set=[config("plugin.way", "raise", "1")])
+    asyncio.run(fill(tmp_path / "data", change))
+
+    with pytest.raises(StartError, match="does not start: the policy server is away"):
+        run_offline(settings(tmp_path, "testkit.plugins.BadStart", "plugin.way=x\n"), _nothing)
+
+
+class Answers(InMemory):
+    """Gives what a test says."""
+
+    def __init__(self, give: Callable[[], Any]) -> None:
+        super().__init__()
+        self.give = give
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Any:
+        return [self.give() for _ in bindings]
+
+
+async def _raises() -> None:
+    raise RuntimeError("no\nluck")
+
+
+async def _gives_nothing() -> None:
+    return None
+
+
+def _by_a_thread() -> Awaitable[Any]:
+    future = asyncio.get_running_loop().create_future()
+    threading.Timer(0.01, future.set_result, (AclCreateResult(),)).start()
+    return future
+
+
+@pytest.mark.parametrize(
+    ("give", "timeout_s", "code"),
+    [
+        (_raises, 60, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (_gives_nothing, 60, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (lambda: 7, 60, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (lambda: asyncio.get_running_loop().create_future(), 0.02, ErrorCode.REQUEST_TIMED_OUT),
+    ],
+)
+async def test_items_that_go_wrong(
+    give: Callable[[], Any], timeout_s: float, code: ErrorCode
+) -> None:
+    """Each is an error of the item; what never comes is one when the time is over."""
+    acls = OfflineAcls(GuardedAuthorizer(Answers(give)), timeout_s=timeout_s)
+
+    results = await acls.add(BINDINGS)
+
+    assert [each.error.code for each in results if each.error is not None] == [code] * 2
+
+
+async def test_a_thread_may_complete_an_item() -> None:
+    """Also where it does not wake the loop."""
+    acls = OfflineAcls(GuardedAuthorizer(Answers(_by_a_thread)), timeout_s=20)
+
+    assert await acls.add(BINDINGS[:1]) == [AclCreateResult()]
+
+
+def test_a_store_in_use(tmp_path: Path) -> None:
+    """Who uses it can be asked: the line says how."""
+    where = settings(tmp_path, STANDARD)
+    store = open_store(where.data_dir)
+
+    def work(acls: OfflineAcls) -> Awaitable[None]:
+        raise AssertionError
+
+    try:
+        with pytest.raises(StartError, match=r"in use by process \d+; ask the server.*--bootstrap"):
+            run_offline(where, work)
+    finally:
+        store.close()

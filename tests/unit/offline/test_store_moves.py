@@ -1,0 +1,192 @@
+"""Migrating, checking and copying stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.offline.store_moves import check, copy, migrate
+from doorkeeper.offline.stores import folder, place_named
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.schema import VERSION
+from testkit.counted import counted_calls
+from testkit.old_stores import create_old_store
+from testkit.portables import CHANGES, fill_fully
+from testkit.postgres import OWNER
+from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.offline.stores import Place
+    from doorkeeper.storage.portable import Header
+    from testkit.postgres import Database, Postgres
+
+CALLS_MAX = 500
+"""For one ACL and its line of the log, to PostgreSQL and back; 100,000 take about 12 s."""
+
+
+def now_ms() -> int:
+    return NOW_MS
+
+
+async def copied(source: Place, target: Place, *, overwrite: bool = False) -> Header:
+    header, _ = await copy(
+        source, target, overwrite=overwrite, now_ms=NOW_MS, progress=lambda _: None
+    )
+    return header
+
+
+async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
+    """Made, brought up to date, or left as it is; a dry run only says so."""
+    new, old = tmp_path / "new", tmp_path / "old"
+    create_old_store(old, 2)
+
+    assert (await migrate(folder(new), now_ms=now_ms, dry_run=True))[:2] == (0, VERSION)
+    assert not new.exists()
+    assert (await migrate(folder(new), now_ms=now_ms, dry_run=False))[:2] == (0, VERSION)
+    assert (await migrate(folder(old), now_ms=now_ms, dry_run=True))[:2] == (2, VERSION)
+    assert (await migrate(folder(old), now_ms=now_ms, dry_run=False))[:2] == (2, VERSION)
+    for place in (old, new):
+        done = await migrate(folder(place), now_ms=now_ms, dry_run=True)
+        assert (done.before, done.after) == (VERSION, VERSION)
+
+
+async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
+    """One folder to another; both are sound and the same."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill_fully(source)
+
+    header = await copied(folder(source), folder(target))
+
+    for place in (folder(source), folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
+
+
+async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
+    """Neither a folder nor a database by two names."""
+    await fill_fully(tmp_path / "data")
+    urls = [place_named(f"postgresql://{user}@h/d") for user in ("a", "b")]
+
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(
+            folder(tmp_path / "data"), folder(tmp_path / "x" / ".." / "data"), overwrite=True
+        )
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(*urls, overwrite=True)
+
+
+@pytest.mark.interop
+async def test_a_shared_store_is_migrated(database: Database) -> None:
+    """The dry run gives the SQL and makes nothing; then it is made once."""
+    place = place_named(database.url())
+
+    plan = await migrate(place, now_ms=now_ms, dry_run=True)
+    with pytest.raises(StorageError, match="there is no store in this database"):
+        await check(place)
+    done = await migrate(place, now_ms=now_ms, dry_run=False)
+
+    assert plan == done
+    assert "CREATE TABLE doorkeeper.item" in plan.statements
+    assert (await check(place))[1] == []
+    assert (await migrate(place, now_ms=now_ms, dry_run=False)).statements == ""
+
+
+@pytest.mark.interop
+async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgres) -> None:
+    """Names that it cannot hold would fail one by one; it is named, and nothing is made in it."""
+    postgres_server.execute(
+        f"CREATE DATABASE latin OWNER {OWNER} TEMPLATE template0 ENCODING 'LATIN1'"
+        " LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    url = postgres_server.url("latin")
+
+    for dry_run in (True, False):
+        with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
+            await migrate(place_named(url), now_ms=now_ms, dry_run=dry_run)
+
+    assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
+    postgres_server.execute("DROP DATABASE latin WITH (FORCE)")
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(600)
+async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> None:
+    """A hundred thousand ACLs and their log go to PostgreSQL and come back the same."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill(source, adding(*range(100_000)), adding(100_000), removing(5, 6, 7))
+    await fill_more(source)
+    shared = place_named(database.url())
+
+    header = await copied(folder(source), shared)
+    back = await copied(shared, folder(target))
+    assert back._replace(store_id=header.store_id) == header
+
+    for place in (shared, folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
+    logs = [
+        query(each, "SELECT * FROM change_log ORDER BY revision, item") for each in (source, target)
+    ]
+    assert logs[0] == logs[1]
+    meta = [
+        query(each, "SELECT key, value FROM meta WHERE key IN ('cluster_id', 'salt_key')")
+        for each in (source, target)
+    ]
+    assert meta[0] == meta[1]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("number", [1_000, 5_000])
+async def test_each_acl_costs_the_same(database: Database, tmp_path: Path, number: int) -> None:
+    """A copy of many takes as many times as long as they are more, and no longer."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill(source, adding(*range(number)))
+    shared = place_named(database.url())
+
+    with counted_calls() as calls:
+        await copied(folder(source), shared)
+        await copied(shared, folder(target))
+
+    assert calls.count / number < CALLS_MAX
+
+
+async def fill_more(data_dir: Path) -> None:
+    """Add everything else that a store can hold, under numbers of ACLs that are free."""
+    await fill(data_dir, *CHANGES[1:3])
+
+
+@pytest.mark.interop
+async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path) -> None:
+    """A server that came and wrote while the store was copied makes the copy an old one."""
+    shared = place_named(database.url())
+    await fill(tmp_path / "source", adding(1))
+    await copied(folder(tmp_path / "source"), shared)
+
+    def write_meanwhile(step: str) -> None:
+        if step == "compare":
+            database.execute("UPDATE doorkeeper.head SET revision = 2")
+
+    with pytest.raises(StorageError, match="was changed while it was copied"):
+        await copy(
+            shared,
+            folder(tmp_path / "target"),
+            overwrite=False,
+            now_ms=NOW_MS,
+            progress=write_meanwhile,
+        )
+
+
+@pytest.mark.interop
+async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) -> None:
+    """What is wrong in a database is found by the same check."""
+    shared = place_named(database.url())
+    await fill_fully(tmp_path / "source")
+    await copied(folder(tmp_path / "source"), shared)
+    database.execute("DELETE FROM doorkeeper.item WHERE kind = 'topic'")
+
+    assert (await check(shared))[1] == ["topic: 'b' is not there; revision 3 set it"]

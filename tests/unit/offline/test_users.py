@@ -1,0 +1,129 @@
+"""Users in the store of a stopped server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.app.errors import StartError
+from doorkeeper.authn.credentials import credential_of
+from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
+from doorkeeper.offline.users import offline_users
+from doorkeeper.state.store import StorageError
+from testkit.settings import settings_of
+from testkit.stores import open_store, query
+from testkit.trails import lines_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.config.settings import Settings
+
+BOTH = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
+
+
+def at(folder: Path) -> Settings:
+    return settings_of(f"doorkeeper.data.dir={folder}\n")
+
+
+def test_a_password_is_kept_as_kafka_keeps_it(tmp_path: Path) -> None:
+    """Each mechanism has its own salt; the keys are those of the password with it."""
+    with offline_users(at(tmp_path), make_store=True) as users:
+        users.put("alice", BOTH, "alice-s\u00e9cret")
+
+    store = open_store(tmp_path)
+    rows = list(store.rows(CREDENTIAL))
+    store.close()
+    assert {row.mechanism: row.iterations for row in rows} == BOTH
+    assert len({row.salt for row in rows}) == 2
+    for row in rows:
+        made = credential_of(row.mechanism, "alice-s\u00e9cret", row.iterations, row.salt)
+        assert row == StoredCredential("alice", row.mechanism, *made)
+
+
+def test_what_is_put_is_found_and_deleted(tmp_path: Path) -> None:
+    """The log says that the server's own command did it; no password is in the file."""
+    with offline_users(at(tmp_path), make_store=True) as users:
+        users.put("bob", {"SCRAM-SHA-256": 4096}, "bob-secret")
+    with offline_users(at(tmp_path)) as users:
+        users.put("alice", BOTH, "alice-secret")
+    with offline_users(at(tmp_path)) as users:
+        found = {user: dict(has) for user, has in users.found().items()}
+        users.delete("alice", ["SCRAM-SHA-512"])
+
+    assert found == {"alice": BOTH, "bob": {"SCRAM-SHA-256": 4096}}
+    with offline_users(at(tmp_path)) as users:
+        assert users.found()["alice"] == {"SCRAM-SHA-256": 4096}
+    assert query(
+        tmp_path, "SELECT DISTINCT author_principal, author_client_id FROM change_log"
+    ) == [("Server:doorkeeper", "doorkeeper users")]
+    for file in tmp_path.iterdir():
+        assert b"-secret" not in file.read_bytes()
+
+
+def test_a_store_is_made_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    """Whoever lists or deletes in a wrong folder is told so, and the folder stays empty."""
+    with (
+        pytest.raises(StorageError, match="there is no store; the server's first start makes it"),
+        offline_users(at(tmp_path)),
+    ):
+        pytest.fail("it was opened")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_changes_are_in_the_trail(tmp_path: Path) -> None:
+    """Names and mechanisms of whom a command changes, as of whom a client changes; who lists them
+    leaves nothing there."""
+    audit = tmp_path / "audit"
+    settings = settings_of(
+        f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.audit.dir={audit}\n"
+    )
+    with offline_users(settings, make_store=True) as users:
+        users.found()
+    assert not audit.exists()
+
+    with offline_users(settings) as users:
+        users.put("alice", BOTH, "alice-secret")
+    with offline_users(settings) as users:
+        users.delete("alice", ["SCRAM-SHA-512"])
+
+    events = lines_in(audit)
+    assert [(event["subject"], event["revision"]) for event in events] == [
+        ("users", 1),
+        ("users", 2),
+    ]
+    assert {event["client_id"] for event in events} == {"doorkeeper users"}
+    assert [tuple(each.values()) for event in events for each in event["items"]] == [
+        ("set", "alice", "SCRAM-SHA-256"),
+        ("set", "alice", "SCRAM-SHA-512"),
+        ("deleted", "alice", "SCRAM-SHA-512"),
+    ]
+
+
+def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
+    """Nobody is changed whose change could not be recorded."""
+    (tmp_path / "audit").touch()
+    settings = settings_of(
+        f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    )
+
+    with (
+        pytest.raises(StartError, match=r"doorkeeper\.audit\.dir: .*cannot be written"),
+        offline_users(settings, make_store=True) as users,
+    ):
+        users.put("alice", BOTH, "alice-secret")
+
+    with offline_users(settings) as users:
+        assert users.found() == {}
+
+
+def test_a_server_that_runs_is_left_alone(tmp_path: Path) -> None:
+    """The store belongs to one process at a time."""
+    store = open_store(tmp_path)
+
+    with pytest.raises(StorageError, match="the store is in use by"), offline_users(at(tmp_path)):
+        pytest.fail("it was opened")
+
+    store.close()

@@ -1,0 +1,148 @@
+"""Client quotas: the model and the filters that select entities.
+
+Source: Kafka's ClientQuotasImageTest and ClientQuotasRequestTest (4.3.1).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.errors import ApiError
+from doorkeeper.kinds.declared import StoredQuota
+from doorkeeper.quotas.table import (
+    ClientQuotas,
+    Entity,
+    describe,
+    entity_of,
+    entity_text,
+    quota_filter,
+)
+
+EXACT, DEFAULT, SPECIFIED = range(3)
+ALICE, BOB, ANY_USER = (entity_of([("user", name)]) for name in ("alice", "bob", None))
+APP, ANY_CLIENT = (entity_of([("client-id", name)]) for name in ("app", None))
+ALICE_APP = entity_of([("user", "alice"), ("client-id", "app")])
+ALICE_ANY = entity_of([("user", "alice"), ("client-id", None)])
+ADDRESS, ANY_IP = (entity_of([("ip", name)]) for name in ("10.0.0.1", None))
+ENTITIES = (ALICE, BOB, ANY_USER, APP, ANY_CLIENT, ALICE_APP, ALICE_ANY, ADDRESS, ANY_IP)
+NAMES = st.one_of(st.none(), st.text(max_size=5))
+
+
+def row(entity: Entity, name: str = "request_percentage", value: float = 1.0) -> StoredQuota:
+    return StoredQuota(entity_text(entity), name, value)
+
+
+QUOTAS = ClientQuotas().changed([row(entity) for entity in ENTITIES], [])
+
+
+def selected(*components: tuple[str, int, str | None], strict: bool = False) -> set[Entity]:
+    found = [entity for entity, _ in describe(QUOTAS, quota_filter(components, strict=strict))]
+    assert len(set(found)) == len(found)
+    return set(found)
+
+
+def test_parts_have_an_order_of_their_own() -> None:
+    """That of a broker's answers; of several with one type the last counts."""
+    assert ALICE_APP == (("client-id", "app"), ("user", "alice"))
+    assert entity_of([("user", "a"), ("user", "b")]) == (("user", "b"),)
+    assert entity_of([("odd", "x"), ("ip", None)]) == (("ip", None), ("odd", "x"))
+
+
+@given(st.dictionaries(st.sampled_from(["user", "client-id", "ip"]), NAMES, min_size=1))
+def test_stored_entities_are_found_again(names: dict[str, str | None]) -> None:
+    """Whatever their names are; a missing name is not the text null."""
+    entity = entity_of(names.items())
+
+    quotas = ClientQuotas().changed([row(entity)], [])
+
+    assert dict(quotas.of(entity)) == {"request_percentage": 1.0}
+    assert [each for each, _ in quotas] == [entity]
+    assert entity_text(ANY_USER) != entity_text(entity_of([("user", "null")]))
+
+
+def test_quotas_are_set_and_deleted_one_by_one() -> None:
+    """An entity without quotas is none; the quotas before are as they were."""
+    one = ClientQuotas().changed([row(ALICE, "a", 1), row(ALICE, "b", 2), row(BOB, "a", 3)], [])
+
+    two = one.changed([row(ALICE, "a", 5)], [row(ALICE, "b", 2), row(BOB, "a", 3), row(APP)])
+
+    assert dict(two.of(ALICE)) == {"a": 5}
+    assert [entity for entity, _ in two] == [ALICE]
+    assert dict(two.of(BOB)) == {}
+    assert dict(one.of(ALICE)) == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("component", "loose", "strict"),
+    [
+        (("user", EXACT, "alice"), {ALICE, ALICE_APP, ALICE_ANY}, {ALICE}),
+        (("user", DEFAULT, None), {ANY_USER}, {ANY_USER}),
+        (
+            ("user", SPECIFIED, None),
+            {ALICE, BOB, ANY_USER, ALICE_APP, ALICE_ANY},
+            {ALICE, BOB, ANY_USER},
+        ),
+        (("client-id", EXACT, "app"), {APP, ALICE_APP}, {APP}),
+        (("client-id", DEFAULT, None), {ANY_CLIENT, ALICE_ANY}, {ANY_CLIENT}),
+        (("ip", SPECIFIED, None), {ADDRESS, ANY_IP}, {ADDRESS, ANY_IP}),
+        (("user", EXACT, "nobody"), set(), set()),
+    ],
+)
+def test_one_component(
+    component: tuple[str, int, str | None], loose: set[Entity], strict: set[Entity]
+) -> None:
+    """It selects what has the part; a strict filter only what has no other."""
+    assert selected(component) == loose
+    assert selected(component, strict=True) == strict
+
+
+def test_several_components() -> None:
+    """All of them must hold."""
+    user, client = ("user", EXACT, "alice"), ("client-id", SPECIFIED, None)
+
+    for strict in (False, True):
+        assert selected(user, client, strict=strict) == {ALICE_APP, ALICE_ANY}
+        assert selected(user, ("client-id", DEFAULT, None), strict=strict) == {ALICE_ANY}
+        assert selected(user, ("client-id", EXACT, "app"), strict=strict) == {ALICE_APP}
+
+
+def test_no_component() -> None:
+    """Everything; with a strict filter nothing, since every entity has a part."""
+    assert selected() == set(ENTITIES)
+    assert selected(strict=True) == set()
+
+
+def test_the_order_of_descriptions() -> None:
+    """Entities are sorted, and so are their quotas."""
+    quotas = QUOTAS.changed([row(ALICE, "b", 2), row(ALICE, "a", 1)], [])
+
+    found = describe(quotas, quota_filter([("user", SPECIFIED, None)], strict=True))
+
+    assert found == [
+        (ANY_USER, [("request_percentage", 1.0)]),
+        (ALICE, [("a", 1), ("b", 2), ("request_percentage", 1.0)]),
+        (BOB, [("request_percentage", 1.0)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_wrong"),
+    [
+        (kinds, "ip" in kinds and len(set(kinds)) > 1)
+        for kinds in product(["user", "client-id", "ip"], repeat=2)
+        if len(set(kinds)) == 2
+    ],
+)
+def test_addresses_stand_alone(kinds: tuple[str, str], *, is_wrong: bool) -> None:
+    """An IP component with one of another type is no filter."""
+    components = [(kind, SPECIFIED, None) for kind in kinds]
+
+    if not is_wrong:
+        assert quota_filter(components, strict=False).specified == set(kinds)
+        return
+    with pytest.raises(ApiError, match="IP filter component should not be used"):
+        quota_filter(components, strict=False)

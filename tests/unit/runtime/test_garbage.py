@@ -1,0 +1,152 @@
+"""What the garbage collector looks at, and what it need not."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import ssl
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.runtime.garbage_collection import (
+    THRESHOLDS,
+    freeze_survivors,
+    frozen_allocations,
+    limit_collections,
+)
+from doorkeeper.testing import DoorkeeperServer
+from testkit.cycles import left_in_cycles
+from testkit.edge import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    """Leave the collector as it was."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    if freeze_survivors in gc.callbacks:
+        gc.callbacks.remove(freeze_survivors)
+    gc.unfreeze()
+
+
+class Knot:
+    """Refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_survives_is_not_looked_at_again() -> None:
+    """However much there is of it, no collection grows with it."""
+    limit_collections()
+    frozen = gc.get_freeze_count()
+
+    kept = [[number] for number in range(20 * THRESHOLDS[0])]
+
+    assert gc.get_freeze_count() > frozen + len(kept) // 2
+    assert len(gc.get_objects(2)) == 0
+    assert len(gc.get_objects(1)) <= THRESHOLDS[0] * (THRESHOLDS[1] + 2)
+
+
+def test_what_dies_young_is_collected() -> None:
+    """Cycles that nobody refers to are freed, as many as there are."""
+    limit_collections()
+    frozen = gc.get_freeze_count()
+
+    for _ in range(20 * THRESHOLDS[0]):
+        Knot()
+
+    knots = sum(1 for each in gc.get_objects() if isinstance(each, Knot))
+    assert knots <= THRESHOLDS[0]
+    assert gc.get_freeze_count() < frozen + THRESHOLDS[0]
+
+
+def test_what_is_made_to_stay_is_never_looked_at() -> None:
+    """No collection runs while it is made, and none behind it sees any of it."""
+    limit_collections()
+    collections: list[str] = []
+    watch = collections.append
+    gc.callbacks.append(lambda phase, _info: watch(phase))
+    try:
+        with frozen_allocations():
+            collections.clear()
+            kept = [[number] for number in range(20 * THRESHOLDS[0])]
+            made_during = len(collections)
+    finally:
+        gc.callbacks.pop()
+
+    assert made_during == 0
+    assert gc.isenabled()
+    assert not {id(each) for each in kept} & {id(each) for each in gc.get_objects()}
+
+
+def test_what_was_garbage_before_is_not_kept_with_it() -> None:
+    """It is collected first, as it would have been anyway."""
+    limit_collections()
+    for _ in range(THRESHOLDS[0] // 2):
+        Knot()
+
+    with frozen_allocations():
+        pass
+    gc.unfreeze()
+
+    assert not any(isinstance(each, Knot) for each in gc.get_objects())
+
+
+def test_what_fails_is_collected_as_ever() -> None:
+    """An exception refers to what it came through, which may be a circle."""
+    limit_collections()
+
+    with suppress(ZeroDivisionError), frozen_allocations():
+        Knot()
+        raise ZeroDivisionError
+    gc.collect(1)
+    gc.unfreeze()
+
+    assert not any(isinstance(each, Knot) for each in gc.get_objects())
+    assert gc.isenabled()
+
+
+def test_a_process_of_others_is_left_alone() -> None:
+    """A server inside a test keeps nothing of that test's from its collector."""
+    frozen = gc.get_freeze_count()
+
+    with frozen_allocations():
+        kept = [[number] for number in range(10)]
+
+    assert gc.get_freeze_count() == frozen
+    assert all(gc.is_tracked(each) for each in kept)
+
+
+@pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
+@pytest.mark.parametrize(
+    ("data", "is_answered"),
+    [(versions(), True), (b"GET / HTTP/1.1\r\n\r\n", False), (b"\xff" * 8, False)],
+    ids=["a request", "too large a frame", "a negative frame"],
+)
+def test_closed_connections_leave_no_cycles(
+    listener: str,
+    data: bytes,
+    is_answered: bool,  # noqa: FBT001  one of the parameters of a test
+) -> None:
+    """They may have lived long, and are freed without the collector, however they ended."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with DoorkeeperServer(listeners=(listener,)) as server:
+        host, port = server.bootstrap_servers.rsplit(":", 1)
+        with left_in_cycles() as found:
+            for _ in range(20):
+                with socket.create_connection((host, int(port))) as plain:
+                    client = context.wrap_socket(plain) if listener == "SSL" else plain
+                    client.sendall(data)
+                    assert bool(client.recv(4)) is is_answered
+                    client.close()
+
+    assert [each for each in found if each.__module__.startswith(("doorkeeper", "uvloop"))] == []

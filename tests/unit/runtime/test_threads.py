@@ -1,0 +1,77 @@
+"""Which threads an authorizer leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.runtime.threads import beside, threads_of_others
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def thread(name: str) -> Iterator[threading.Thread]:
+    """Run a thread that ends when the test does."""
+    end = threading.Event()
+    running = threading.Thread(target=end.wait, name=name, daemon=True)
+    running.start()
+    try:
+        yield running
+    finally:
+        end.set()
+        running.join()
+
+
+def test_a_thread_that_stays_is_told() -> None:
+    """The server's own threads and those of its loop are not."""
+    with thread("policy-refresh") as theirs, thread("doorkeeper-store"), thread("asyncio_0"):
+        assert theirs in (left := threads_of_others(0))
+        assert not any(each.name.startswith(("doorkeeper", "asyncio")) for each in left)
+        assert threading.current_thread() not in left
+
+
+def test_a_thread_that_ends_in_time_is_not_left() -> None:
+    """It is waited for, for a moment."""
+    begun = threading.Event()
+    ending = threading.Thread(target=begun.wait, name="ending")
+    ending.start()
+    threading.Timer(0.01, begun.set).start()
+
+    assert ending not in threads_of_others(20)
+
+
+async def test_work_beside_the_loop() -> None:
+    """It has a thread of its own that is the server's, and its result comes back."""
+    assert await beside(lambda: threading.current_thread().name, "doorkeeper-x") == "doorkeeper-x"
+    assert await beside(lambda: threading.current_thread().daemon, "doorkeeper-x")
+
+
+async def test_work_beside_the_loop_that_raises() -> None:
+    """Whatever it is, it is raised where it is awaited."""
+
+    def work() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        await beside(work, "doorkeeper-x")
+
+
+async def test_work_that_nobody_waits_for_any_longer() -> None:
+    """Its late end disturbs nobody."""
+    end = threading.Event()
+    waiting = asyncio.ensure_future(beside(end.wait, "doorkeeper-late"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    end.set()
+    for each in threading.enumerate():
+        if each.name == "doorkeeper-late":
+            each.join(10)
+    await asyncio.sleep(0)
+
+    assert waiting.cancelled()

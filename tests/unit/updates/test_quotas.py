@@ -1,0 +1,253 @@
+"""Alterations of client quotas: what is refused, what changes, and what is stored.
+
+Source: Kafka's ClientQuotaControlManagerTest (4.3.1).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.declared import QUOTA, StoredQuota
+from doorkeeper.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
+from doorkeeper.quotas.table import ClientQuotas, Entity, entity_of, entity_text
+from doorkeeper.request_context import RequestContext
+from doorkeeper.runtime.slices import finished
+from doorkeeper.state.log import StateLog
+from doorkeeper.state.memory import MemoryStore
+from doorkeeper.updates.quotas import alter_quotas, is_address
+from testkit.acl import request_of
+
+COMBINED = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+ALICE, ANY_USER = entity_of([("user", "alice")]), entity_of([("user", None)])
+APP, BOTH = entity_of([("client-id", "app")]), entity_of([("user", "a"), ("client-id", "b")])
+ADDRESS, ANY_IP = entity_of([("ip", "10.0.0.1")]), entity_of([("ip", None)])
+
+
+def planned(
+    *alterations: tuple[Entity, dict[str, float | None]], present: ClientQuotas | None = None
+) -> QuotaPlan:
+    wanted = [QuotaAlteration(entity, tuple(values.items())) for entity, values in alterations]
+    return finished(plan_quotas(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
+
+
+def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
+    found = planned((entity, values))
+    error = found.errors[entity]
+    if error is None:
+        return None
+    assert error.code is ErrorCode.INVALID_REQUEST
+    assert (found.set, found.deleted) == ((), ())
+    return error.message
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ((), "Invalid empty client quota entity"),
+        (entity_of([("foo", "bar")]), "Unhandled client quota entity type: foo"),
+        (entity_of([("user", "u"), ("foo", "b")]), "Unhandled client quota entity type: foo"),
+        (entity_of([("user", "")]), "Empty user not supported"),
+        (entity_of([("client-id", "")]), "Empty client-id not supported"),
+        (entity_of([("ip", "")]), "Empty ip not supported"),
+        (
+            entity_of([("user", "u"), ("ip", "10.0.0.1")]),
+            COMBINED,
+        ),
+        (
+            entity_of([("client-id", None), ("ip", None)]),
+            COMBINED,
+        ),
+        (
+            entity_of([("ip", "example.invalid")]),
+            "example.invalid is not a valid IP or resolvable host.",
+        ),
+    ],
+)
+def test_entities_that_are_none(entity: Entity, text: str) -> None:
+    """They are refused in a broker's words."""
+    assert text_of(entity, {"producer_byte_rate": 10_000.0}) == text
+
+
+@pytest.mark.parametrize("entity", [ALICE, ANY_USER, APP, BOTH])
+def test_quotas_of_users_and_clients(entity: Entity) -> None:
+    """Four names, for defaults and combinations as well; not those of addresses."""
+    for name in (
+        *("producer_byte_rate", "consumer_byte_rate"),
+        *("controller_mutation_rate", "request_percentage"),
+    ):
+        assert text_of(entity, {name: 5.0}) is None
+    assert text_of(entity, {"connection_creation_rate": 5.0}) == (
+        "Invalid configuration key connection_creation_rate"
+    )
+
+
+@pytest.mark.parametrize("entity", [ADDRESS, ANY_IP, entity_of([("ip", "localhost")])])
+def test_quotas_of_addresses(entity: Entity) -> None:
+    """One name."""
+    assert text_of(entity, {"connection_creation_rate": 5.0}) is None
+    assert text_of(entity, {"request_percentage": 5.0}) == (
+        "Invalid configuration key request_percentage"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entity", "name", "value", "text"),
+    [
+        (APP, "foobar", 1.0, "Invalid configuration key foobar"),
+        (APP, "producer_byte_rate", 0.0, "Quota producer_byte_rate must be greater than 0"),
+        (APP, "consumer_byte_rate", -2.0, "Quota consumer_byte_rate must be greater than 0"),
+        (APP, "consumer_byte_rate", 1234.0, None),
+        (
+            APP,
+            "consumer_byte_rate",
+            36893488147419103232.4,
+            "Proposed value for consumer_byte_rate is too large for a LONG.",
+        ),
+        (
+            APP,
+            "producer_byte_rate",
+            float("inf"),
+            "Proposed value for producer_byte_rate is too large for a LONG.",
+        ),
+        (APP, "consumer_byte_rate", 2.0**63, None),
+        (APP, "consumer_byte_rate", 2.245, "consumer_byte_rate cannot be a fractional value."),
+        (APP, "consumer_byte_rate", 1235.0000001, None),
+        (
+            APP,
+            "consumer_byte_rate",
+            1234.9999999,
+            "consumer_byte_rate cannot be a fractional value.",
+        ),
+        (APP, "request_percentage", 56.62367, None),
+        (APP, "request_percentage", 0.0, "Quota request_percentage must be greater than 0"),
+        (APP, "request_percentage", 1e300, None),
+        (APP, "request_percentage", float("nan"), None),
+        (ADDRESS, "connection_creation_rate", 2147483647.0, None),
+        (
+            ADDRESS,
+            "connection_creation_rate",
+            2147483648.0,
+            "Proposed value for connection_creation_rate is too large for an INT.",
+        ),
+        (
+            ADDRESS,
+            "connection_creation_rate",
+            1.5,
+            "connection_creation_rate cannot be a fractional value.",
+        ),
+    ],
+)
+def test_values(entity: Entity, name: str, value: float, text: str | None) -> None:
+    """A rate of bytes is a LONG, one of connections an INT; the others may be fractions."""
+    assert text_of(entity, {name: value}) == text
+
+
+def test_an_entity_changes_as_a_whole() -> None:
+    """One wrong value leaves all quotas of the entity as they are; other entities change."""
+    found = planned(
+        (ALICE, {"request_percentage": 99.9, "not.a.quota": 1.0}),
+        (APP, {"request_percentage": 2.0}),
+    )
+
+    assert found.set == (StoredQuota(entity_text(APP), "request_percentage", 2.0),)
+    assert found.errors[APP] is None
+
+
+def test_only_what_differs_is_written() -> None:
+    """Also of deletions, which are never refused: a name that no quota has may be deleted."""
+    text = entity_text(ALICE)
+    kept, gone = StoredQuota(text, "request_percentage", 1), StoredQuota(text, "old", 2)
+    present = ClientQuotas().changed([kept, gone], [])
+
+    found = planned(
+        (
+            ALICE,
+            {"request_percentage": 1.0, "old": None, "never": None, "producer_byte_rate": 3.0},
+        ),
+        present=present,
+    )
+
+    assert found.set == (StoredQuota(text, "producer_byte_rate", 3.0),)
+    assert found.deleted == (gone,)
+    assert found.errors == {ALICE: None}
+
+
+def test_an_entity_that_is_named_twice() -> None:
+    """Its first alteration is made all the same."""
+    found = planned((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
+
+    error = found.errors[BOTH]
+    assert error is not None
+    assert error.message == (
+        "Ignoring duplicate entity ClientQuotaEntity(entries={client-id=b, user=a})"
+    )
+    assert [row.value for row in found.set] == [1.0]
+
+
+def test_a_quota_that_is_named_twice() -> None:
+    """The entity is refused in the same words, and nothing of it is changed."""
+    twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0), ("request_percentage", None)))
+
+    found = finished(plan_quotas(ClientQuotas(), [twice], ()))
+
+    error = found.errors[ANY_USER]
+    assert error is not None
+    assert error.message == "Ignoring duplicate entity ClientQuotaEntity(entries={user=null})"
+    assert found.set == ()
+
+
+def test_too_many_records() -> None:
+    """10,000 rows may change; one more changes nothing at all."""
+    values: dict[str, float | None] = {"producer_byte_rate": 1.0, "consumer_byte_rate": 2.0}
+    users = [(entity_of([("user", f"u{number}")]), values) for number in range(5_000)]
+
+    assert len(planned(*users).set) == 10_000
+    with pytest.raises(ApiError, match=r"^Unable to perform excessively large batch operation\.$"):
+        planned(*users, (APP, values))
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "::1", "[::1]", "fe80::1%eth0"])
+def test_addresses(name: str) -> None:
+    """Also in brackets, and with a zone."""
+    assert is_address(name)
+
+
+@pytest.mark.parametrize("name", ["localhost", "10.0.0.256", "[10.0.0.1", "10.0.0.0/8"])
+def test_what_is_no_address(name: str) -> None:
+    """It must be resolved."""
+    assert not is_address(name)
+
+
+async def test_what_is_stored() -> None:
+    """One revision for a request, none for one that only validates; hosts are resolved."""
+    store = MemoryStore()
+    log = StateLog(store)
+    await log.start()
+    services: Any = SimpleNamespace(log=log)
+    context = RequestContext(request_of("admin", api_key=49), "", controller_listener=False)
+    local, invalid = entity_of([("ip", "127.0.0.1")]), entity_of([("ip", "a b")])
+    wanted = [
+        QuotaAlteration(local, (("connection_creation_rate", 5.0),)),
+        QuotaAlteration(invalid, (("connection_creation_rate", 5.0),)),
+        QuotaAlteration(ALICE, (("request_percentage", 5.0), ("producer_byte_rate", 1.0))),
+    ]
+
+    validated = await alter_quotas(services, context, wanted, validate_only=True)
+    assert list(log.state.quotas) == []
+    altered = await alter_quotas(services, context, wanted, validate_only=False)
+    again = await alter_quotas(services, context, wanted, validate_only=False)
+
+    for results in (validated, altered, again):
+        errors = dict(results.values)
+        assert list(errors) == [local, invalid, ALICE]
+        assert (errors[local], errors[ALICE]) == (None, None)
+        assert str(errors[invalid].message) == "a b is not a valid IP or resolvable host."
+    assert len(store.entries) == 1
+    (entry,) = store.entries
+    assert len(entry.change[QUOTA].set) == 3
+    assert entry.author.principal == "User:admin"
+    assert dict(log.state.quotas.of(ALICE)) == {"request_percentage": 5, "producer_byte_rate": 1}

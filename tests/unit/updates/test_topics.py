@@ -1,0 +1,194 @@
+"""Creating, deleting and altering topics: planned on the newest state, visible when durable."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import ANONYMOUS
+from doorkeeper.cluster.model import Topic
+from doorkeeper.configs.operations import Alteration, AlteredResource
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import TOPIC, StoredTopic
+from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.state.store import StorageError
+from doorkeeper.topics.plans import plan_alteration, plan_topics
+from doorkeeper.topics.table import EMPTY, Topics
+from doorkeeper.updates.topics import alter_topic, change_topics
+from testkit.hand_store import HandStore
+from testkit.memory_logs import LogServices, memory_log
+from testkit.state_logs import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.outcome import Results
+
+CONTEXT = RequestContext(
+    AuthorizableRequestContext(
+        "PLAINTEXT", "PLAINTEXT", ANONYMOUS, "10.0.0.7", 19, 7, "client-1", 5
+    ),
+    "Request(...)",
+    controller_listener=False,
+)
+DECLARED = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
+
+
+def row(name: str, **configs: str) -> StoredTopic:
+    return StoredTopic(name, name.encode().ljust(16, b"."), 1, 1, configs)
+
+
+def topics(*names: str, declared: Sequence[Topic] = ()) -> Topics:
+    return Topics(EMPTY.changed(declared)).changed(map(row, names), ())
+
+
+def change(
+    log: StateLog, *, created: Sequence[str] = (), deleted: Sequence[str] = ()
+) -> asyncio.Task[Results]:
+    services: Any = LogServices(log)
+    return asyncio.ensure_future(change_topics(services, CONTEXT, [*map(row, created)], deleted))
+
+
+def altered(name: str, value: str = "5") -> AlteredResource:
+    return AlteredResource(True, name, (Alteration("retention.ms", 0, value),))
+
+
+def codes(errors: Sequence[ApiError | None]) -> list[int]:
+    return [0 if error is None else error.code for error in errors]
+
+
+def test_what_can_be_created_is() -> None:
+    """A name that is there, or twice in the request, is refused; the others are one change."""
+    planned, errors = plan_topics(topics("a"), [row("a"), row("b"), row("b"), row("c")], [])
+
+    assert planned == edit(TOPIC, set=[row("b"), row("c")])
+    assert codes(errors) == [36, 0, 36, 0]
+    assert str(errors[0]) == "Topic 'a' already exists."
+
+
+def test_what_can_be_deleted_is() -> None:
+    """The rows are those that there were; an absent one and a declared one are refused."""
+    state = topics("b", "c", declared=[DECLARED])
+
+    planned, errors = plan_topics(state, [], ["b", "b", "x", "a"])
+
+    assert planned == edit(TOPIC, deleted=[row("b")])
+    assert codes(errors) == [0, 3, 3, ErrorCode.POLICY_VIOLATION]
+    assert str(errors[3]) == "Topic 'a' cannot be deleted: it is declared in catalog.yaml."
+
+
+def test_results_are_in_order() -> None:
+    """Those of what is created come first."""
+    _, errors = plan_topics(topics("a"), [row("a"), row("b")], ["a", "x"])
+
+    assert codes(errors) == [36, 0, 0, 3]
+
+
+def test_an_alteration_keeps_what_a_topic_is() -> None:
+    """Its configuration alone differs; one that is so already is no change."""
+    state = topics("a")
+
+    assert plan_alteration(state, altered("a")) == edit(
+        TOPIC, set=[row("a", **{"retention.ms": "5"})]
+    )
+    assert plan_alteration(state, AlteredResource(True, "a", (Alteration("x", 1, None),))) == {}
+    with pytest.raises(ApiError, match="does not exist"):
+        plan_alteration(state, altered("b"))
+
+
+async def test_a_topic_is_visible_when_it_is_durable() -> None:
+    """Before nobody sees it; the result comes when it is visible, with its author in the log."""
+    async with memory_log(store := HandStore()) as log:
+        changing = change(log, created=["a", "b"])
+        await turns()
+        assert log.state.topics.names() == ()
+        assert not changing.done()
+        store.deliver()
+
+        assert codes((await changing).values) == [0, 0]
+        assert log.state.topics.names() == ("a", "b")
+
+    (entry,) = store.entries
+    assert entry.author == Author("User:ANONYMOUS", "10.0.0.7", "PLAINTEXT", "client-1")
+    assert entry.change == edit(TOPIC, set=[row("a"), row("b")])
+
+
+async def test_changes_are_judged_on_those_before_them() -> None:
+    """A second creation, and a deletion, see the creation before them."""
+    async with memory_log() as log:
+        found = await asyncio.gather(
+            change(log, created=["a"]),
+            change(log, created=["a", "b"]),
+            change(log, deleted=["a", "c"]),
+        )
+
+        assert [codes(each.values) for each in found] == [[0], [36, 0], [0, 3]]
+        assert log.state.topics.names() == ("b",)
+
+
+async def test_what_is_not_stored_is_refused() -> None:
+    """What was refused by itself keeps its error; the next change begins with what is durable."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        changing = change(log, created=["a", "b"])
+        await turns()
+        store.deliver(StorageError("disk full"))
+        errors = (await changing).values
+        retried = change(log, created=["b"])
+        await turns()
+        store.deliver()
+
+        assert codes(errors) == [36, ErrorCode.KAFKA_STORAGE_ERROR]
+        assert str(errors[1]) == "The change could not be stored."
+        assert codes((await retried).values) == [0]
+
+
+async def test_changes_go_on_while_another_catalog_is_declared() -> None:
+    """What is under way when it is declared stays; a declared topic hides a stored one."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        changing = change(log, created=["b"])
+        await turns()
+        log.declare(EMPTY.changed([DECLARED]))
+        seen = log.state.topics.names()
+        store.deliver()
+        await changing
+        refused = await change(log, deleted=["a"])
+
+        assert seen == ("a",)
+        assert log.state.topics.names() == ("a", "b")
+        assert codes(refused.values) == [ErrorCode.POLICY_VIOLATION]
+        assert log.state.topics.get("a") == DECLARED
+        log.declare(EMPTY)
+        stored = log.state.topics.get("a")
+        assert stored is not None
+        assert stored.partitions == 1
+
+
+async def test_a_topic_is_altered() -> None:
+    """In a revision of its own; where nothing differs there is none."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        altering = asyncio.ensure_future(
+            alter_topic(log, altered("a"), CONTEXT, validate_only=False)
+        )
+        await turns()
+        store.deliver()
+        await altering
+        await alter_topic(log, altered("a"), CONTEXT, validate_only=False)
+
+        topic = log.state.topics.get("a")
+        assert topic is not None
+        assert topic.configs == {"retention.ms": "5"}
+        assert len(store.entries) == 1
+
+
+async def test_validate_only_alters_nothing() -> None:
+    """What would be refused is refused."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        await alter_topic(log, altered("a"), CONTEXT, validate_only=True)
+        with pytest.raises(ApiError, match="retention"):
+            await alter_topic(log, altered("a", "x"), CONTEXT, validate_only=True)
+
+    assert store.entries == []

@@ -1,0 +1,84 @@
+"""Snapshots of who can log in by SCRAM."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.users.table import MECHANISM_CODES, MECHANISM_NAMES, ScramUsers
+from testkit.stores import credential
+
+if TYPE_CHECKING:
+    from doorkeeper.kinds.declared import StoredCredential
+
+OF_256 = credential("alice")
+OF_512 = credential("alice", "SCRAM-SHA-512", 8192)
+BOB = credential("bob", iterations=5000)
+
+
+def test_a_user_is_there_while_one_credential_is() -> None:
+    """Each mechanism is a credential of its own; with the last one the user goes."""
+    users = ScramUsers([OF_256, OF_512])
+
+    half = users.changed((), [OF_256])
+    none = half.changed((), [OF_512])
+
+    assert users.iterations_of("alice") == {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
+    assert half.iterations_of("alice") == {"SCRAM-SHA-512": 8192}
+    assert half.credential("SCRAM-SHA-256", "alice") is None
+    assert half.credential("SCRAM-SHA-512", "alice") == ScramCredential(*OF_512[2:])
+    assert none.names() == []
+    assert none.iterations_of("alice") == {}
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    """A login that has begun with a snapshot sees no change of it."""
+    users = ScramUsers([OF_256])
+
+    changed = users.changed([BOB, credential("alice", iterations=16384)], ())
+
+    assert users.names() == ["alice"]
+    assert users.credential("SCRAM-SHA-256", "alice") == ScramCredential(*OF_256[2:])
+    assert changed.names() == ["alice", "bob"]
+    assert changed.iterations_of("alice") == {"SCRAM-SHA-256": 16384}
+
+
+def test_the_usual_iterations_are_those_of_most() -> None:
+    """The most frequent number of a mechanism, the lowest of several; 4,096 where there is none."""
+    users = ScramUsers([BOB, credential("carol", iterations=5000), OF_256, OF_512])
+
+    assert users.usual_iterations("SCRAM-SHA-256") == 5000
+    assert users.usual_iterations("SCRAM-SHA-512") == 8192
+    assert users.changed((), [BOB]).usual_iterations("SCRAM-SHA-256") == 4096
+    assert ScramUsers().usual_iterations("SCRAM-SHA-256") == 4096
+
+
+def test_any_order_of_changes_gives_what_a_new_snapshot_has() -> None:
+    """After two thousand changes at random names, credentials and counts are those of the rest."""
+    chance = Random(7)
+    users = ScramUsers()
+    expected: dict[tuple[str, str], StoredCredential] = {}
+    for _ in range(2000):
+        name = f"user-{chance.randrange(40)}"
+        row = credential(
+            name, chance.choice(list(MECHANISM_CODES)), chance.choice((4096, 8192, 16384))
+        )
+        key = row[:2]
+        if key in expected and chance.random() < 0.5:
+            users = users.changed((), [expected.pop(key)])
+        else:
+            users = users.changed([row], ())
+            expected[key] = row
+
+    fresh = ScramUsers(expected.values())
+    assert users.names() == fresh.names()
+    for name in users.names():
+        assert users.iterations_of(name) == fresh.iterations_of(name)
+    for mechanism in MECHANISM_CODES:
+        assert users.usual_iterations(mechanism) == fresh.usual_iterations(mechanism)
+
+
+def test_the_codes_are_kafkas() -> None:
+    """1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
+    assert MECHANISM_NAMES == {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
