@@ -94,6 +94,8 @@ class Authority:
 
     name: str = "Test Authority"
     above: Authority | None = None
+    identifiers: bool = True
+    """Without key identifiers, as many private authorities have it, strict clients refuse."""
     own: Certified = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +104,7 @@ class Authority:
         name = subject(("O", "Example"), ("CN", self.name))
         by = self.above.own if self.above is not None else None
         builder = (
-            _builder(name, by.certificate.subject if by else name, key)
+            self._builder(name, by.certificate.subject if by else name, key, by.key if by else key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(
                 x509.KeyUsage(
@@ -137,7 +139,8 @@ class Authority:
     ) -> Certified:
         """Return a new key with a certificate for a name."""
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject(*attributes), self.own.certificate.subject, key, until)
+        issuer = self.own.certificate.subject
+        builder = self._builder(subject(*attributes), issuer, key, self.own.key, until)
         names = [_alternative(host) for host in hosts]
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -184,27 +187,34 @@ class Authority:
             )
         return builder.sign(self.own.key, hashes.SHA256())
 
+    def _builder(
+        self,
+        name: x509.Name,
+        issuer: x509.Name,
+        key: ec.EllipticCurvePrivateKey,
+        issuer_key: ec.EllipticCurvePrivateKey,
+        until: dt.datetime = END,
+    ) -> x509.CertificateBuilder:
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(BEGIN)
+            .not_valid_after(until)
+        )
+        if not self.identifiers:
+            return builder
+        # Clients of Python 3.13 require both (VERIFY_X509_STRICT).
+        own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+        above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+        return builder.add_extension(own, critical=False).add_extension(above, critical=False)
+
 
 def crl_pem(*lists: x509.CertificateRevocationList) -> str:
     """Return lists as PEM."""
     return "".join(each.public_bytes(Encoding.PEM).decode() for each in lists)
-
-
-def _builder(
-    name: x509.Name,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
-    until: dt.datetime = END,
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(BEGIN)
-        .not_valid_after(until)
-    )
 
 
 def _alternative(host: str) -> x509.GeneralName:

@@ -39,7 +39,7 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorkeeper testing")])
         self._own = (
-            _builder(self._name, self._name, self._key.public_key())
+            _builder(self._name, self._name, self._key.public_key(), self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_SIGNS, critical=True)
             .sign(self._key, hashes.SHA256())
@@ -76,9 +76,9 @@ class Authority:
     ) -> Certificate:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = _builder(subject, self._name, key.public_key()).add_extension(
-            x509.ExtendedKeyUsage([usage]), critical=False
-        )
+        builder = _builder(
+            subject, self._name, key.public_key(), self._key.public_key()
+        ).add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         if names is not None:
             builder = builder.add_extension(names, critical=False)
         chain = b"".join(
@@ -95,8 +95,12 @@ class Authority:
 
 
 def _builder(
-    name: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    name: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    issuer_key: ec.EllipticCurvePublicKey,
 ) -> x509.CertificateBuilder:
+    # Clients of Python 3.13 reject a certificate without both identifiers (VERIFY_X509_STRICT).
     return (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -105,6 +109,10 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(BEGIN)
         .not_valid_after(END)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False
+        )
     )
 
 

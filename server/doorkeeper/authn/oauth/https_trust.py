@@ -22,8 +22,8 @@ CERTIFICATES: Final = "ssl.truststore.certificates"
 _JAAS: Final = "sasl.jaas.config"
 
 
-def trusted(settings: MechanismSettings) -> SSLContext | None:
-    """Return the context for fetching keys; None for that of the machine.
+def trusted(settings: MechanismSettings) -> SSLContext:
+    """Return the context for fetching keys; without options, authorities of the machine count.
 
     Raises:
         ValueError: an option cannot be used.
@@ -36,7 +36,7 @@ def trusted(settings: MechanismSettings) -> SSLContext | None:
         if name.startswith("ssl.") and value.strip()
     }
     if not given:
-        return None
+        return _client_context()
     key = settings.given_as.get(_JAAS, _JAAS)
     others = sorted(given.keys() - {TYPE, LOCATION, CERTIFICATES})
     if others:
@@ -47,15 +47,23 @@ def trusted(settings: MechanismSettings) -> SSLContext | None:
         raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
     if (LOCATION in given) == (CERTIFICATES in given):
         raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
-    # TLS takes a while to import, and few fetch anything.
-    import ssl  # noqa: PLC0415
+    import ssl  # noqa: PLC0415  slow to import
 
     try:
-        return ssl.create_default_context(
-            cafile=given.get(LOCATION), cadata=given.get(CERTIFICATES)
-        )
+        return _client_context(given.get(LOCATION), given.get(CERTIFICATES))
     except (ssl.SSLError, TypeError):
         # Of a text that is not ASCII it says that its type is wrong.
         raise ValueError(f"{key}: {given.get(LOCATION, CERTIFICATES)}: no PEM") from None
     except OSError as error:
         raise ValueError(f"{key}: {given[LOCATION]}: {error.strerror}") from None
+
+
+def _client_context(file: str | None = None, certificates: str | None = None) -> SSLContext:
+    # Imported here because TLS is slow to import, and most servers fetch nothing.
+    import ssl  # noqa: PLC0415
+
+    context = ssl.create_default_context(cafile=file, cadata=certificates)
+    # Set by default since Python 3.13. It rejects certificates without an Authority Key
+    # Identifier, which many private authorities issue, and which Java accepts.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context

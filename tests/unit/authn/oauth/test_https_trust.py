@@ -13,8 +13,9 @@ from doorkeeper.authn.oauth.https_trust import trusted
 from doorkeeper.authn.oauth.provider import provider
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
-from testkit.certificates import world
+from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
+from testkit.tls import shaken
 from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed
 
 if TYPE_CHECKING:
@@ -37,10 +38,26 @@ def settings(url: str = "", **options: str) -> MechanismSettings:
     )
 
 
-def test_without_options_it_is_the_machine_that_trusts() -> None:
-    """Nothing is made; options that are not of TLS do not count."""
-    assert trusted(settings()) is None
-    assert trusted(MechanismSettings(name="OAUTHBEARER", listener_name="A")) is None
+def test_without_options_the_authorities_of_the_machine_count() -> None:
+    """The host name is checked; options that are not of TLS do not count."""
+    for given in (settings(), MechanismSettings(name="OAUTHBEARER", listener_name="A")):
+        context = trusted(given)
+
+        assert context.check_hostname
+        assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_an_authority_without_key_identifiers_is_trusted(tmp_path: Path) -> None:
+    """Java accepts its certificates; Python 3.13 alone would not (VERIFY_X509_STRICT)."""
+    authority = Authority(identifiers=False)
+    (tmp_path / "ca.pem").write_text(authority.pem)
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
+
+    context = trusted(settings(truststore_type="PEM", truststore_location=str(tmp_path / "ca.pem")))
+
+    assert shaken(served, context)[1].getpeercert()
+    assert not trusted(settings()).verify_flags & ssl.VERIFY_X509_STRICT
 
 
 async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
@@ -81,7 +98,6 @@ def test_certificates_may_stand_in_the_option() -> None:
         settings(truststore_type="pem", truststore_certificates=world().authority.pem)
     )
 
-    assert context is not None
     assert context.check_hostname
     assert len(context.get_ca_certs()) == 1
 
