@@ -110,7 +110,7 @@ class Limits(Value):
         "Bytes of answers after which that turn ends too, so that requests for long answers do not"
         " pile up before the first byte leaves.",
     )
-    strangers_percent: int = _bound(
+    unauthenticated_percent: int = _bound(
         10,
         "Of the event loop's time, for all who have not logged in together, while others are at"
         " work: some thousand logins a second on a quiet machine. Beyond it they wait, address by"

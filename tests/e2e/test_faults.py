@@ -49,7 +49,7 @@ Scenario = Callable[[Edge], Coroutine[Any, Any, None]]
 
 MEGABYTE = 1_048_576
 SASL = ListenerSpec(
-    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, offers=LOGIN
+    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, security=LOGIN
 )
 
 
@@ -275,7 +275,7 @@ def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
         await until(lambda: running.server.connections == 0)
 
         server = running.server
-        held = (server.updates_under_way, server.bytes_incoming, server.bytes_outgoing)
+        held = (server.updates_in_flight, server.bytes_incoming, server.bytes_outgoing)
         assert held == (0, 0, 0)
         assert not running.server._channels
         assert not running.log.events("error")

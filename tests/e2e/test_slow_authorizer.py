@@ -93,7 +93,7 @@ def served(
         ) as running:
             await scenario(running, slow)
             slow.complete_all()
-            await until(lambda: not running.server.updates_under_way)
+            await until(lambda: not running.server.updates_in_flight)
 
     run(kind, main())
     return slow
@@ -114,7 +114,7 @@ async def waiting_clients(running: Edge, slow: Slow, count: int = CLIENTS) -> li
     for number, client in enumerate(clients):
         await client.send(create(names_of(number), number))
     await until(lambda: len(slow.futures) == count * ITEMS_EACH)
-    assert running.server.updates_under_way == count
+    assert running.server.updates_in_flight == count
     return clients
 
 
@@ -131,7 +131,7 @@ def test_no_other_request_is_held(kind: str) -> None:
         newcomer = await running.client()
         await newcomer.call(describe("new"), DescribeAclsResponse, 3)
 
-        assert running.server.updates_under_way == CLIENTS
+        assert running.server.updates_in_flight == CLIENTS
         slow.complete_all()
         for client in clients:
             await client.frame()
@@ -282,7 +282,7 @@ def test_items_that_take_too_long_time_out(kind: str) -> None:
 
         _, body = answer(await client.frame(), CreateAclsResponse, 3)
         assert [each.error_code for each in body.results] == [0, 7, 7]
-        assert running.server.updates_under_way == 0
+        assert running.server.updates_in_flight == 0
 
     slow = served(kind, scenario, Limits(update_timeout_ms=1000))
 

@@ -52,7 +52,7 @@ def served(
     async def main() -> None:
         async with edge(authorizer=HandAuthorizer(created), limits=limits) as running:
             await scenario(running)
-            await until(lambda: not running.server.updates_under_way)
+            await until(lambda: not running.server.updates_in_flight)
             client = await running.client()
             await client.call(describe("still here"), DescribeAclsResponse, 3)
 

@@ -13,7 +13,7 @@ from doorkeeper.net.chunked_responses import ChunkedResponses
 from doorkeeper.net.context import PendingUpdates, ServerContext
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.ledger import Ledger
-from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
 
@@ -87,7 +87,7 @@ class World:
         self,
         limits: Limits | None = None,
         authorizer: Authorizer | None = None,
-        offers: Offers = IN_CLEAR,
+        offers: ConnectionSecurity = UNAUTHENTICATED,
         **told: Any,
     ) -> None:
         self.log, self.clock = Log(), Clock()

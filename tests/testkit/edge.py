@@ -26,7 +26,7 @@ from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import Counts, Peer
 from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
-from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
@@ -255,7 +255,7 @@ def frames(data: bytes) -> list[bytes]:
 
 
 def connection(
-    offers: Offers = IN_CLEAR,
+    offers: ConnectionSecurity = UNAUTHENTICATED,
     limits: Limits | None = None,
     *,
     controller: bool = False,
@@ -284,7 +284,7 @@ def connection(
         cache=cache,
     )
     if established:
-        assert made.established() is None
+        assert made.start() is None
     return made
 
 

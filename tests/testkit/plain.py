@@ -12,7 +12,7 @@ from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authn.provider import Sources
-from doorkeeper.net.options import Offers
+from doorkeeper.net.options import ConnectionSecurity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 
 
-def plain_offers(users: Mapping[str, str] = USERS, *, max_reauth_ms: int = 0) -> Offers:
+def plain_offers(users: Mapping[str, str] = USERS, *, max_reauth_ms: int = 0) -> ConnectionSecurity:
     """Return what a listener with PLAIN offers."""
     begin = PlainProvider(PlainUsers(users)).begin
     plain = OfferedMechanism("PLAIN", begin, max_reauth_ms)
-    return Offers({"PLAIN": plain}, DefaultPrincipalBuilder())
+    return ConnectionSecurity({"PLAIN": plain}, DefaultPrincipalBuilder())
 
 
 LOGIN = plain_offers()
@@ -42,7 +42,7 @@ NO_SOURCES = Sources(
 """Nobody has a credential or a token."""
 
 
-async def offers_of(listener: Listener) -> Offers:
+async def offers_of(listener: Listener) -> ConnectionSecurity:
     """Return what a listener offers by its configuration, where nobody has a credential."""
     doors = Doors(NO_SOURCES, structlog.get_logger("doors"))
     return doors.use(await doors.prepare([listener], {}))[listener.name]

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from doorkeeper.connection.session import ADMISSIONS, TRANSITIONS, Action, Arrival, Result, State
+from doorkeeper.connection.session import (
+    ADMISSIONS,
+    TRANSITIONS,
+    Arrival,
+    Result,
+    SessionAction,
+    SessionState,
+)
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "session.md"
@@ -26,7 +33,7 @@ def page() -> str:
 
 
 def _diagram() -> list[str]:
-    edges: dict[tuple[State, State], list[Result]] = {}
+    edges: dict[tuple[SessionState, SessionState], list[Result]] = {}
     for state, moves in TRANSITIONS.items():
         for result, after in moves.items():
             edges.setdefault((state, after), []).append(result)
@@ -46,16 +53,18 @@ def _diagram() -> list[str]:
 def _meanings() -> list[str]:
     return [
         "| state | meaning |\n|---|---|\n",
-        *(f"| {state.name} | {state.value} |\n" for state in State),
+        *(f"| {state.name} | {state.value} |\n" for state in SessionState),
     ]
 
 
 def _admissions() -> list[str]:
     rows = [
         f"| {state.name} | "
-        + " | ".join(ADMISSIONS[state].get(arrival, Action.CLOSE).name for arrival in Arrival)
+        + " | ".join(
+            ADMISSIONS[state].get(arrival, SessionAction.CLOSE).name for arrival in Arrival
+        )
         + " |\n"
-        for state in State
+        for state in SessionState
     ]
     return [
         "What is done with what arrives:\n\n",
@@ -63,7 +72,7 @@ def _admissions() -> list[str]:
         "|---" * (len(Arrival) + 1) + "|\n",
         *rows,
         "\n",
-        *(f"- {action.name}: {action.value}\n" for action in Action),
+        *(f"- {action.name}: {action.value}\n" for action in SessionAction),
     ]
 
 

@@ -7,7 +7,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.net.options import ListenerSpec, Offers
+from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.tls.context import made_of
 from doorkeeper.tls.settings import TlsSettings
 from doorkeeper.tls.sources import files_of
@@ -87,10 +87,12 @@ def shaken(
     return ours, theirs
 
 
-def offers(folder: Path, **values: str | Path) -> Offers:
+def offers(folder: Path, **values: str | Path) -> ConnectionSecurity:
     """Return what the usual server offers, with its context made of these settings."""
     found = in_pem(folder, **values)
-    return Offers(None, DefaultPrincipalBuilder(), made_of(found, files_of(found)).context)
+    return ConnectionSecurity(
+        None, DefaultPrincipalBuilder(), made_of(found, files_of(found)).context
+    )
 
 
 def door(folder: Path, **values: str | Path) -> ListenerSpec:
@@ -100,7 +102,7 @@ def door(folder: Path, **values: str | Path) -> ListenerSpec:
         security_protocol="SSL",
         host="127.0.0.1",
         port=0,
-        offers=offers(folder, **values),
+        security=offers(folder, **values),
     )
 
 

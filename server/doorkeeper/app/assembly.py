@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Committed
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
-    from doorkeeper.net.options import Offers
+    from doorkeeper.net.options import ConnectionSecurity
     from doorkeeper.state.store import Store
 
 
@@ -185,7 +185,7 @@ class Assembly:
         endpoints = self._advertise()
         await self._join_others(settings)
         self.log.start()
-        self.doors.watch(self.edge.use_offers)
+        self.doors.watch(self.edge.use_security)
         await self._open_listeners(self.guarded, endpoints)
         self.tokens.start()
         self._record_start(settings)
@@ -246,7 +246,7 @@ class Assembly:
             await membership.enter()
 
     def _make_edge(
-        self, settings: Settings, offers: Mapping[str, Offers], services: NodeServices
+        self, settings: Settings, offers: Mapping[str, ConnectionSecurity], services: NodeServices
     ) -> Server:
         return Server(
             [spec_of(each, offers[each.name]) for each in settings.listeners],
@@ -286,7 +286,9 @@ class Assembly:
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_doors(self, settings: Settings, problems: list[str]) -> dict[str, Offers]:
+    async def _open_doors(
+        self, settings: Settings, problems: list[str]
+    ) -> dict[str, ConnectionSecurity]:
         """Make and start what clients prove with who they are; note what is wrong with it."""
         sources = Sources(
             scram_credential=self._scram_credential,

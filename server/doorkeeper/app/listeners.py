@@ -18,7 +18,7 @@ from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
 from doorkeeper.config.naming import is_for_plug_ins
 from doorkeeper.limits import Limits
-from doorkeeper.net.options import ListenerSpec, Offers
+from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ class Door(NamedTuple):
     tls: Tls | None
 
     @property
-    def offers(self) -> Offers:
+    def offers(self) -> ConnectionSecurity:
         """Return it as connections see it."""
         mechanisms = None
         if self.listener.authenticates:
@@ -95,7 +95,9 @@ class Door(NamedTuple):
                 )
                 for room in self.rooms
             }
-        return Offers(mechanisms, self.builder, None if self.tls is None else self.tls.context)
+        return ConnectionSecurity(
+            mechanisms, self.builder, None if self.tls is None else self.tls.context
+        )
 
 
 class Doors:
@@ -111,7 +113,7 @@ class Doors:
         self._told: dict[int, tuple[str, ...]] = {}
         self._refreshing = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
-        self._on_change: Callable[[str, Offers], None] | None = None
+        self._on_change: Callable[[str, ConnectionSecurity], None] | None = None
 
     async def prepare(
         self, listeners: Iterable[Listener], originals: Mapping[str, str]
@@ -152,12 +154,12 @@ class Doors:
             await self._close(provider)
         return list(dict.fromkeys(problems))
 
-    def use(self, doors: Mapping[str, Door]) -> dict[str, Offers]:
+    def use(self, doors: Mapping[str, Door]) -> dict[str, ConnectionSecurity]:
         """Use what was prepared; return what each listener offers from now on."""
         self._doors = dict(doors)
         return {name: door.offers for name, door in self._doors.items()}
 
-    def watch(self, on_change: Callable[[str, Offers], None]) -> None:
+    def watch(self, on_change: Callable[[str, ConnectionSecurity], None]) -> None:
         """Look after files from now on; a listener whose TLS has changed is told."""
         self._on_change = on_change
         self._task(self._watch())
@@ -366,7 +368,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def spec_of(listener: Listener, offers: Offers) -> ListenerSpec:
+def spec_of(listener: Listener, offers: ConnectionSecurity) -> ListenerSpec:
     """Return what the edge knows of a listener."""
     return ListenerSpec(
         name=listener.name,
@@ -374,6 +376,6 @@ def spec_of(listener: Listener, offers: Offers) -> ListenerSpec:
         host=listener.host,
         port=listener.port,
         controller=listener.controller,
-        offers=offers,
+        security=offers,
         max_connections=listener.max_connections,
     )

@@ -159,7 +159,7 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
         return found
 
     meters.read(table.CONNECTIONS, by_listener(edge.connections_on))
-    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_on))
+    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_connections_on))
     meters.read(table.HANDSHAKES, handshakes)
     meters.read(
         table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}

@@ -191,7 +191,7 @@ class Reconfiguring:
                 raise AuthorizerFault(self._name, "reconfigure", error) from error
         self._logs.set_levels(new.log_levels)
         for name, offers in self._doors.use(usable.doors).items():
-            self._edge.use_offers(name, offers)
+            self._edge.use_security(name, offers)
         of_listeners = {each.name: each.max_connections for each in new.listeners}
         self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)

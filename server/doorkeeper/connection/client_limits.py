@@ -1,8 +1,8 @@
-"""What a client's software is known to take of an answer with ACLs, and what it gets instead.
+"""Limits of client software: ACLs that some clients cannot parse are withheld from them.
 
-Some clients fail on a whole answer because of one row of a type or an operation that came after
-them, or because of its size. Rules of the configuration, by software and version, say what is
-kept from whom; without rules, which is the default, everybody gets what a broker sends.
+Some clients fail on a whole response because of one row with a newer resource type or operation,
+or because of its size. Rules of the configuration, by software name and version, name the limits;
+without rules, the default, every client gets a broker's response.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.config.client_rules import ClientSoftware, rule_for
-from doorkeeper.connection.exchange import Note
+from doorkeeper.connection.exchange import LogEvent
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
 
 HOLDS_ACLS: Final = frozenset({DescribeAclsResponse, DeleteAclsResponse})
-"""The answers that the rules are about."""
+"""The responses that the rules apply to."""
 
 NAMES_SOFTWARE_FROM: Final = 3
-"""The version of ApiVersions from which a client says what it is."""
+"""The first version of ApiVersions with the client's software name (KIP-511)."""
 
 
 class ClientLimits:
@@ -37,15 +37,14 @@ class ClientLimits:
     __slots__ = ("_noted", "client", "software")
 
     def __init__(self) -> None:
-        """Begin with a client that has not said what it is."""
         self.client = ClientSoftware()
-        """The software that the rules are applied to."""
+        """The software that selects the rule."""
         self._noted = False
         self.software = ""
-        """What the client says it is, ``name/version``; empty where it has not said it."""
+        """The software as ``name/version``; empty before the client names it."""
 
-    def introduced(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
-        """Note what an ApiVersions request says of the software."""
+    def identify(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
+        """Take the software name and version from an ApiVersions request."""
         if version >= NAMES_SOFTWARE_FROM:
             self.client = ClientSoftware(
                 request.client_software_name, request.client_software_version
@@ -53,7 +52,7 @@ class ClientLimits:
             self.software = f"{self.client.name}/{self.client.version}"
 
     def readable(self, response: Any, rules: Iterable[ClientRule]) -> tuple[Any, int]:  # noqa: ANN401 - one of HOLDS_ACLS
-        """Return the answer without what is withheld, and how many ACLs that are."""
+        """Return the response without withheld ACLs, and the number of these."""
         rule = rule_for(rules, self.client)
         if rule is None:
             return response, 0
@@ -68,9 +67,9 @@ class ClientLimits:
         response: Any,  # noqa: ANN401 - one of HOLDS_ACLS
         settings: Settings,
         counts: Counts,
-        notes: list[Note | Login],
+        events: list[LogEvent | Login],
     ) -> Any:  # noqa: ANN401 - the same
-        """Return the readable answer; count what is withheld, and note it the first time."""
+        """Return the readable response; count withheld ACLs, and log the first time."""
         kept, withheld = self.readable(response, settings.clients_withhold)
         if withheld:
             counts.withheld_acls += withheld
@@ -78,13 +77,13 @@ class ClientLimits:
                 self._noted = True
                 name, version = self.client
                 fields = {"acls": withheld, "software": name, "software_version": version}
-                notes.append(Note("ACLs are withheld that the client cannot read", fields))
+                events.append(LogEvent("ACLs are withheld that the client cannot read", fields))
         return kept
 
     def too_large(
         self, response: object, size: int, rules: Iterable[ClientRule]
     ) -> ApiError | None:
-        """Return the refusal of a description whose bytes are too many for the client."""
+        """Return the refusal of a response that is too large for the client."""
         rule = rule_for(rules, self.client)
         if rule is None or size <= rule.numbers[0] or response.__class__ is DeleteAclsResponse:
             return None
@@ -98,7 +97,7 @@ class ClientLimits:
 def _readable_resources(
     resources: Iterable[DescribeAclsResource], type_max: int, operation_max: int
 ) -> tuple[tuple[DescribeAclsResource, ...], int]:
-    """Return the rows up to these codes; a resource of which no ACL remains is left out too."""
+    """Return the rows within these codes; a resource without ACLs is left out too."""
     kept = []
     withheld = 0
     for resource in resources:
@@ -116,7 +115,7 @@ def _readable_resources(
 def _readable_matches(
     results: Iterable[DeleteAclsFilterResult], type_max: int, operation_max: int
 ) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
-    """Do the same to the rows of a DeleteAcls answer; what is deleted stays deleted."""
+    """Return DeleteAcls results within these codes; the deletion itself is not affected."""
     kept = []
     withheld = 0
     for result in results:

@@ -1,16 +1,17 @@
 """One connection without its socket: bytes in, answers out, in the order of the requests.
 
     receive(data)     takes bytes, cut anywhere
-    advance(now_s)    handles the next complete frame and returns what came of it:
+    advance(now_s)    handles the next complete frame and returns one of:
         bytes             the answer, ready for the socket
-        PendingUpdate     something must be changed first: ``complete`` builds the answer
+        PendingUpdate     a change must be made first: ``complete`` builds the answer
+        PendingDecoding   a large request is decoded first: ``complete_decoding`` handles it
         ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
-        Authenticating    a mechanism verifies a token: ``authenticated`` goes on
+        Authenticating    a mechanism verifies a token: ``complete_authentication`` answers
         Refused           an authentication failed: answer and close, both after the delay
-        Closed            nothing can be answered: close
+        Closed            close without an answer
         None              there is no complete frame
 
-Nothing here logs, waits or reads a clock: events for the log are appended to ``notes``.
+Nothing here logs, waits or reads a clock: events for the log are appended to ``events``.
 
 Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kafka 4.3.1.
 """
@@ -32,8 +33,8 @@ from doorkeeper.connection.exchange import (
     Closed,
     CompletedRequest,
     Decoded,
+    LogEvent,
     Login,
-    Note,
     PendingDecoding,
     PendingUpdate,
     Refused,
@@ -47,7 +48,7 @@ from doorkeeper.connection.responses import (
     request_fields,
     unencodable,
 )
-from doorkeeper.connection.session import Action, Reply, Session, State
+from doorkeeper.connection.session import Reply, Session, SessionAction, SessionState
 from doorkeeper.connection.unreadable import (
     body_fault,
     disabled_api,
@@ -79,17 +80,16 @@ API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
 DECODED_HERE_BYTES_MAX: Final = 65_536
-"""A larger request is decoded in a thread, so that others do not wait for it: one that creates
-10,000 ACLs takes 7 ms."""
+"""Larger requests are decoded in a thread: 10,000 ACLs take 7 ms."""
 
 SIZE_BYTES: Final = 4
-"""The size of a frame, before it; it does not count itself."""
+"""The length of the size prefix of a frame, which does not count itself."""
 
 NO_PRINCIPAL: Final = "no principal could be made"
 
 
 class Connection:
-    """The protocol's side of one connection."""
+    """The protocol side of one connection."""
 
     __slots__ = (
         "_apis",
@@ -106,8 +106,8 @@ class Connection:
         "_request_bytes",
         "answered",
         "completed",
+        "events",
         "frames",
-        "notes",
         "peer",
         "session",
     )
@@ -124,7 +124,7 @@ class Connection:
         counts: Counts,
         cache: ResponseCache | None = None,
     ) -> None:
-        """Begin; ``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
+        """``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
         self.peer = peer
         self._node = node
         self._apis = apis
@@ -139,45 +139,45 @@ class Connection:
         self._ended = False
         self._description = peer.description
         self._client = ClientLimits()
-        self.notes: list[Note | Login] = []
+        self.events: list[LogEvent | Login] = []
         self.answered: list[tuple[int, int]] | None = [] if counts.answers else None
-        """API key and error code of answered requests; the channel counts and clears them."""
+        """API key and error code of each answer; the channel counts and clears them."""
         self._cache: ConnectionCache | None = None
         if cache is not None:
             self._cache = ConnectionCache(cache, peer, session, self._client, self.answered)
         self.completed: list[CompletedRequest] | None = None
-        """Requests for the request log, which empties it; None while that is off."""
+        """Requests for the request log, which clears it; None while that is off."""
         self._request_bytes = 0
 
     @property
     def waiting(self) -> bool:
-        """Say whether ``advance`` has something to do."""
+        """Return whether ``advance`` has work."""
         return bool(self.frames) or (self._fault is not None and not self._ended)
 
     @property
     def is_empty(self) -> bool:
-        """Say whether everything that was received has been handled."""
+        """Return whether all received bytes have been handled."""
         return not self.frames and not self._input.buffered and self._fault is None
 
     @property
-    def buffered(self) -> int:
-        """Return how many bytes are held here: complete frames and the beginning of the next."""
+    def buffered_bytes(self) -> int:
+        """Return the size of unhandled frames, the incomplete one included."""
         return self._queued + self._input.buffered
 
-    def established(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
-        """Begin with the client's certificates, in DER, its own first; before ``receive``."""
+    def start(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
+        """Take the client's certificates, in DER, its own first. Call it before ``receive``."""
         try:
-            self.session.established(peer_certificates)
+            self.session.start(peer_certificates)
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             self._ended = True
-            self.notes += [_principal_fault(error), self._login(None, NO_PRINCIPAL)]
+            self.events += [_principal_fault(error), self._login(None, NO_PRINCIPAL)]
             return Closed("")
         if peer_certificates and self.session.is_open:
-            self.notes.append(self._login(None))
+            self.events.append(self._login(None))
         return None
 
     def cached_answer(self, data: bytes, now_s: float) -> bytes | None:
-        """Answer bytes that are one request from the cache; else take nothing."""
+        """Answer data that is exactly one cached request; else leave it untouched."""
         # Bytes 4 and 5 are the key of the API: others cost no look-up.
         if (
             self._cache is None
@@ -195,7 +195,6 @@ class Connection:
         return answer
 
     def receive(self, data: bytes) -> None:
-        """Take bytes from the peer."""
         if self._fault is not None or self._ended:
             return
         try:
@@ -209,7 +208,7 @@ class Connection:
             self._queued += sum(map(len, frames))
 
     def cached_answers(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
-        """Answer the frames that are next for as long as their responses are cached."""
+        """Answer the next frames for as long as their responses are cached."""
         if self._cache is None or self.completed is not None:
             return []
         answers = self._cache.get_all(islice(self.frames, answers_max), now_s, bytes_max)
@@ -219,7 +218,7 @@ class Connection:
         return answers
 
     def advance(self, now_s: float) -> Advance:
-        """Handle the next frame; ``now_s`` is read from a steady clock."""
+        """Handle the next frame; ``now_s`` is read from a monotonic clock."""
         if self._ended:
             return None
         frames = self.frames
@@ -234,23 +233,23 @@ class Connection:
             else:
                 frame = frames.popleft()
                 self._queued -= len(frame)
-                result = self._handled(frame, now_s)
+                result = self._handle(frame, now_s)
         except End as end:
             result = end.closed
         if result.__class__ in _ENDS:
             self._end()
         return result
 
-    def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
-        """Go on with an authentication when the mechanism has verified the token."""
-        return self._resumed(
-            lambda: self._replied(pending.header, self.session.stepped(step, now_s))
+    def complete_authentication(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
+        """Continue after the mechanism has verified the token."""
+        return self._resume(
+            lambda: self._frame_reply(pending.header, self.session.complete_step(step, now_s))
         )
 
-    def decoded(self, pending: PendingDecoding, result: Decoded | Exception) -> Advance:
-        """Handle a request that was decoded in a thread, or could not be."""
+    def complete_decoding(self, pending: PendingDecoding, result: Decoded | Exception) -> Advance:
+        """Handle a request after its decoding in a thread."""
         if isinstance(result, Decoded):
-            return self._resumed(lambda: self._serve(pending.header, pending.body, result))
+            return self._resume(lambda: self._serve(pending.header, pending.body, result))
         if isinstance(result, Malformed):
             fault = body_fault(pending.header, self.session.principal, result).closed
         else:
@@ -258,8 +257,8 @@ class Connection:
         self._end()
         return fault
 
-    def _resumed(self, work: Callable[[], Advance]) -> Advance:
-        """Go on with what has waited."""
+    def _resume(self, work: Callable[[], Advance]) -> Advance:
+        """Continue a request that has waited."""
         try:
             result = work()
         except End as end:
@@ -270,13 +269,13 @@ class Connection:
         return result
 
     def _end(self) -> None:
-        """Drop what is left: the connection ends."""
+        """Drop all frames: the connection ends."""
         self._ended = True
         self.frames.clear()
         self._queued = 0
 
     def _client_changed(self) -> None:
-        """Note that the client may have authenticated, or named its software."""
+        """Apply the frame limit and cache key of the principal or software of now."""
         self._input.size_max = self._frame_bytes_max
         if self._cache is not None:
             self._cache.client_changed()
@@ -301,10 +300,10 @@ class Connection:
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception
     ) -> bytes | bytearray | Closed:
-        """Complete the answer whose body was built in chunks, or failed.
+        """Build the answer from a body that was built in chunks, or from its error.
 
-        The body stands behind the bytes that were reserved for the header: copying it once more
-        would take too long.
+        The header is written into bytes that the body reserves: copying a large body takes too
+        long.
         """
         header = chunked.header
         try:
@@ -317,7 +316,7 @@ class Connection:
         head = add_header(header, b"")
         answer[: len(head)] = head
         answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
-        self._answered(header, chunked.response, answer)
+        self._record_answer(header, chunked.response, answer)
         if chunked.effects is not None and self._cache is not None:
             counted = self.answered[-1] if self.answered else (header.api_key, 0)
             self._cache.put(chunked.frame, answer, counted, chunked.effects)
@@ -330,13 +329,15 @@ class Connection:
         if fault is None:
             return None
         if not self.session.is_open:
-            return self._refused(b"", "Failing SASL authentication due to invalid receive size")
+            return self._refuse_authentication(
+                b"", "Failing SASL authentication due to invalid receive size"
+            )
         raise size_fault(fault)
 
-    def _handled(self, frame: bytes, now_s: float) -> Advance:
+    def _handle(self, frame: bytes, now_s: float) -> Advance:
         session = self.session
         if session.takes_bare_frames:
-            result: Advance = self._bare(frame, now_s)
+            result: Advance = self._take_bare(frame, now_s)
         else:
             frame = bounded(frame, self._limits.elements_max)
             self._request_bytes = len(frame)
@@ -349,7 +350,7 @@ class Connection:
             if session.is_open and session.expires_s is None:
                 return self._serve(header, Body(frame, offset))
             action = session.admit(header.api_key, now_s)
-            if action is Action.SERVE:
+            if action is SessionAction.SERVE:
                 return self._serve(header, Body(frame, offset))
             result = self._authenticate(action, header, Body(frame, offset), now_s)
         self._client_changed()
@@ -360,18 +361,18 @@ class Connection:
         limits = self._limits
         return limits.frame_bytes_max if self.session.is_open else limits.sasl_frame_bytes_max
 
-    def _bare(self, frame: bytes, now_s: float) -> bytes | Authenticating | Refused:
-        """Take a frame without a header."""
-        if self.session.admit_bare() is Action.FAIL:
-            return self._replied(None, self.session.fail_changed_mechanism())
-        return self._stepped(None, frame, now_s)
+    def _take_bare(self, frame: bytes, now_s: float) -> bytes | Authenticating | Refused:
+        """Handle a frame without a request header."""
+        if self.session.admit_bare() is SessionAction.FAIL:
+            return self._frame_reply(None, self.session.fail_changed_mechanism())
+        return self._step(None, frame, now_s)
 
-    def _stepped(
+    def _step(
         self, header: RequestHeader | None, token: bytes, now_s: float
     ) -> bytes | Authenticating | Refused:
         reply = self.session.step(token, now_s)
         if isinstance(reply, Reply):
-            return self._replied(header, reply)
+            return self._frame_reply(header, reply)
         return Authenticating(reply, header)
 
     # --- requests of a client that may make them
@@ -379,14 +380,14 @@ class Connection:
     def _serve(self, header: RequestHeader, body: Body, decoded: Decoded | None = None) -> Advance:
         api = self._api(header) if decoded is None else decoded.api
         if not api.min_version <= header.api_version <= api.max_version:
-            return self._unsupported(api, header)
+            return self._answer_unsupported(api, header)
         if decoded is None and len(body.frame) > DECODED_HERE_BYTES_MAX:
             return PendingDecoding(api, header, body)
         cache = self._cache if api.key in CACHED_APIS else None
         recording = None if cache is None else cache.begin(api.key)
         marks = None if recording is None else self._marks()
         effects = None
-        request = self._decoded(api, header, body, decoded)
+        request = self._decode(api, header, body, decoded)
         try:
             outcome: Any = api.handle(request, self._context(header), self._node)
         except Malformed as error:
@@ -401,8 +402,8 @@ class Connection:
             return PendingUpdate(outcome, api, request, header)
         if outcome.__class__ is Description and outcome.is_long:
             kept = effects if marks == self._marks() else None
-            pieces = outcome.pieces(header.api_version, len(add_header(header, b"")))
-            return ChunkedResponse(pieces, outcome, api, request, header, body.frame, kept)
+            chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
+            return ChunkedResponse(chunks, outcome, api, request, header, body.frame, kept)
         answer = self._answer(api, request, header, outcome)
         if cache is not None and effects is not None and marks == self._marks():
             counted = self.answered[-1] if self.answered else (api.key, 0)
@@ -410,28 +411,28 @@ class Connection:
         return answer
 
     def _marks(self) -> tuple[int, int, int]:
-        """Return what changes where a request does something that cannot be replayed."""
-        return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.notes)
+        """Return counters that change where a request has effects that cannot be replayed."""
+        return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.events)
 
     def _api(self, header: RequestHeader) -> Api:
-        """Return the API, if it is offered on this listener."""
+        """Return the API if this listener serves it."""
         api = self._apis(header.api_key)
         if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
             raise disabled_api(header)
         return api
 
-    def _unsupported(
+    def _answer_unsupported(
         self, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
     ) -> bytes:
-        """Answer a version that the API does not have: only ApiVersions gets an answer, in v0."""
+        """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
         if api.key == API_VERSIONS:
             # The body is not read: nobody knows what it holds.
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
-            return self._encoded(header, response, version=0)
+            return self._encode(header, response, version=0)
         raise unsupported_version(header, self.session.principal)
 
-    def _decoded(
+    def _decode(
         self, api: Api, header: RequestHeader, body: Body, decoded: Decoded | None = None
     ) -> Any:  # noqa: ANN401 - the API's own class
         frame, offset = body
@@ -446,7 +447,7 @@ class Connection:
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
         if api.key == API_VERSIONS:
-            self._client.introduced(request, header.api_version)
+            self._client.identify(request, header.api_version)
         return request
 
     def _answer(
@@ -455,20 +456,20 @@ class Connection:
         if response.__class__ in HOLDS_ACLS:
             settings = self._node.settings
             if settings.clients_withhold or settings.clients_answer_max_bytes:
-                return self._bearable(api, request, header, response)
-        return self._encoded(header, response)
+                return self._answer_limited(api, request, header, response)
+        return self._encode(header, response)
 
-    def _bearable(
+    def _answer_limited(
         self, api: Api, request: object, header: RequestHeader, response: Response
     ) -> bytes:
-        """Answer as far as the client's software is known to take it."""
+        """Answer within the limits of the client's software."""
         settings = self._node.settings
-        kept = self._client.withhold(response, settings, self._counts, self.notes)
+        kept = self._client.withhold(response, settings, self._counts, self.events)
         answer = encode_frame(header, kept)
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         if error is not None:
             return self._refusal(api, request, header, error)
-        return self._answered(header, kept, answer)
+        return self._record_answer(header, kept, answer)
 
     def _context(self, header: RequestHeader) -> RequestContext:
         peer = self.peer
@@ -492,75 +493,79 @@ class Connection:
     def _refusal(
         self, api: Api, request: object, header: RequestHeader, error: BaseException
     ) -> bytes:
-        """Answer a request that failed in the form of its own type."""
+        """Answer a failed request with an error response of its own API."""
         if not isinstance(error, ApiError):
             fields = request_fields(header, self.session.principal)
             if isinstance(error, AuthorizerFault):
                 fields["authorizer"] = error.authorizer
-            self.notes.append(Note("a request failed", fields, error))
+            self.events.append(LogEvent("a request failed", fields, error))
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise End(
                 f"{api.name} failed and has no form for errors",
                 request_fields(header, self.session.principal),
             )
-        return self._encoded(header, response)
+        return self._encode(header, response)
 
     # --- requests that have to do with authentication
 
     def _authenticate(
-        self, action: Action, header: RequestHeader, body: Body, now_s: float
+        self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
     ) -> Advance:
         session, version = self.session, header.api_version
-        if action is Action.CLOSE:
-            return self._unadmitted(header, now_s)
-        if action is Action.VERSIONS:
-            return self._versions(header, body)
+        if action is SessionAction.CLOSE:
+            return self._close_unadmitted(header, now_s)
+        if action is SessionAction.VERSIONS:
+            return self._answer_versions(header, body)
         api = self._api(header)
-        if action is Action.REFUSE:
-            return self._out_of_place(api, header, body)
+        if action is SessionAction.REFUSE:
+            return self._refuse_out_of_place(api, header, body)
         if not api.min_version <= version <= api.max_version:
-            self._unsupported(api, header)
-        request = self._decoded(api, header, body)
-        if action is Action.CHOOSE:
-            return self._replied(header, session.choose(request, version, now_s))
-        return self._stepped(header, request.auth_bytes, now_s)
+            self._answer_unsupported(api, header)
+        request = self._decode(api, header, body)
+        if action is SessionAction.CHOOSE:
+            return self._frame_reply(header, session.choose(request, version, now_s))
+        return self._step(header, request.auth_bytes, now_s)
 
-    def _unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
-        if self.session.state(now_s) is State.EXPIRED:
+    def _close_unadmitted(self, header: RequestHeader, now_s: float) -> Closed:
+        if self.session.state(now_s) is SessionState.EXPIRED:
             self._counts.killed_by_expiry += 1
             return Closed("")
-        if self.session.state(now_s) is State.CLOSED:
+        if self.session.state(now_s) is SessionState.CLOSED:
             return Closed("")
         name = ApiKey(header.api_key).name
         return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
-    def _versions(self, header: RequestHeader, body: Body) -> bytes:
-        """Answer ApiVersions before the authentication: in full, and the session moves on."""
+    def _answer_versions(self, header: RequestHeader, body: Body) -> bytes:
+        """Answer ApiVersions before the authentication, and move the session."""
         api = self._api(header)
         if not api.min_version <= header.api_version <= api.max_version:
-            self.session.versions_answered(told=False)
-            return self._unsupported(api, header)
-        request = self._decoded(api, header, body)
+            self.session.record_versions(success=False)
+            return self._answer_unsupported(api, header)
+        request = self._decode(api, header, body)
         try:
             response: Any = api.handle(request, self._context(header), self._node)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-            self.session.versions_answered(told=False)
+            self.session.record_versions(success=False)
             return self._refusal(api, request, header, error)
-        self.session.versions_answered(told=response.error_code == 0)
-        return self._encoded(header, response)
+        self.session.record_versions(success=response.error_code == 0)
+        return self._encode(header, response)
 
-    def _out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
-        """Refuse a request that comes where only SaslAuthenticate may: in its own form."""
+    def _refuse_out_of_place(self, api: Api, header: RequestHeader, body: Body) -> Refused:
+        """Refuse a request where only SaslAuthenticate is allowed, in its own response."""
         name = ApiKey(header.api_key).name
         text = f"Unexpected Kafka request of type {name} during SASL authentication."
         error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
         if api.min_version <= header.api_version <= api.max_version:
-            request = self._decoded(api, header, body)
-            return self._refused(self._refusal(api, request, header, error), text, header)
-        return self._refused(self._unsupported(api, header, error), text, header)
+            request = self._decode(api, header, body)
+            return self._refuse_authentication(
+                self._refusal(api, request, header, error), text, header
+            )
+        return self._refuse_authentication(
+            self._answer_unsupported(api, header, error), text, header
+        )
 
-    def _encoded(
+    def _encode(
         self, header: RequestHeader, response: Response, *, version: int | None = None
     ) -> bytes:
         if version is None:
@@ -572,10 +577,12 @@ class Connection:
         answer = encode_response(header.api_key, version, header.correlation_id, body)
         if self.answered is None and self.completed is None:
             return answer
-        return self._answered(header, response, answer)
+        return self._record_answer(header, response, answer)
 
-    def _answered(self, header: RequestHeader, response: Response, answer: AnyBytes) -> AnyBytes:
-        """Note an answer, for metrics and the request log."""
+    def _record_answer(
+        self, header: RequestHeader, response: Response, answer: AnyBytes
+    ) -> AnyBytes:
+        """Record an answer for metrics and the request log."""
         if self.answered is not None:
             self.answered.append((header.api_key, error_code_of(response)))
         if self.completed is not None:
@@ -584,15 +591,15 @@ class Connection:
             self.completed.append(CompletedRequest(header, self._client.software, response, *sizes))
         return answer
 
-    def _replied(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
-        """Frame what the session answers; ``header`` is None where tokens come bare."""
+    def _frame_reply(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:
+        """Encode a reply of the session; ``header`` is None for bare tokens."""
         session = self.session
         if reply.fault is not None:
-            self.notes += [_principal_fault(reply.fault), self._login(header, NO_PRINCIPAL)]
+            self.events += [_principal_fault(reply.fault), self._login(header, NO_PRINCIPAL)]
             self._counts.authentications[session.mechanism_name, False] += 1
         elif reply.failure is None and session.is_open:
             self._counts.authentications[session.mechanism_name, True] += 1
-            self.notes.append(self._login(header))
+            self.events.append(self._login(header))
         body = reply.body
         if body is None:
             answer = b""
@@ -600,13 +607,19 @@ class Connection:
             answer = len(body).to_bytes(4) + body
         else:
             assert header is not None, "only bare frames have no header"
-            answer = self._encoded(header, body)
-        return answer if reply.failure is None else self._refused(answer, reply.failure, header)
+            answer = self._encode(header, body)
+        return (
+            answer
+            if reply.failure is None
+            else self._refuse_authentication(answer, reply.failure, header)
+        )
 
-    def _refused(self, answer: bytes, reason: str, header: RequestHeader | None = None) -> Refused:
+    def _refuse_authentication(
+        self, answer: bytes, reason: str, header: RequestHeader | None = None
+    ) -> Refused:
         self._counts.failed_authentications += 1
         self._counts.authentications[self.session.mechanism_name, False] += 1
-        self.notes.append(self._login(header, reason))
+        self.events.append(self._login(header, reason))
         return Refused(answer, reason, self.session.reauthenticating)
 
     def _login(self, header: RequestHeader | None, reason: str | None = None) -> Login:
@@ -622,10 +635,10 @@ class Connection:
         )
 
 
-def _principal_fault(error: BaseException) -> Note:
-    return Note("no principal could be made for a connection", {"cause": one_line(error)})
+def _principal_fault(error: BaseException) -> LogEvent:
+    return LogEvent("no principal could be made for a connection", {"cause": one_line(error)})
 
 
 _ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
 _CACHED_KEYS: Final = frozenset(bytes([key]) for key in CACHED_APIS)
-"""The low bytes of the keys of APIs with cached responses: whatever has others is not looked up."""
+"""The low bytes of the keys of cached APIs: requests of others cost no look-up."""

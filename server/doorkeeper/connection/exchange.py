@@ -1,13 +1,13 @@
-"""What a connection and the channel of its socket exchange: values, and what is counted.
+"""Values that a connection and its channel exchange, and counters.
 
 Peer              the two ends of a connection
-Advance           what came of a frame: an answer, a ``PendingUpdate``, a ``ChunkedResponse``,
-                  ``Authenticating``, ``Refused``, ``Closed``, or nothing
-Note              an event for the log
-SideEffects       what handling a request did beside its response
+Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingDecoding``,
+                  a ``ChunkedResponse``, ``Authenticating``, ``Refused``, ``Closed``, or None
+LogEvent          an event for the log
+SideEffects       the effects of handling a request beside its response
 CompletedRequest  a request and its answer, for the request log
 Login             an authentication that succeeded or failed
-Counts            what is only counted, over all connections
+Counts            counters of all connections
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Peer(NamedTuple):
-    """The two ends of a connection, and the listener that took it."""
+    """The two ends of a connection, and the listener that accepted it."""
 
     connection_id: str
     host: str
@@ -43,7 +43,7 @@ class Peer(NamedTuple):
     def description(self) -> str:
         """Return the text ``Request(...)`` of a broker's refusals.
 
-        A broker prints Java's identity hash of the session here; ours is the connection's number.
+        Java's identity hash of the session is replaced by the number of the connection.
         """
         return (
             f"Request(processor={self.processor}, connectionId={self.connection_id},"
@@ -54,7 +54,7 @@ class Peer(NamedTuple):
 
 
 class PendingUpdate(NamedTuple):
-    """A request that changes something, and what is needed to answer it."""
+    """A request that makes a change, and the context for its answer."""
 
     update: Update
     api: Api
@@ -63,13 +63,13 @@ class PendingUpdate(NamedTuple):
 
 
 Version = tuple[object, ...]
-"""What responses are made from: the state, which is compared by identity, then plain values."""
+"""The inputs of a response: the state, compared by identity, then plain values."""
 
 
 class SideEffects(NamedTuple):
-    """What handling a request did beside its response, and the version it was handled with.
+    """The effects of a request beside its response, and the version it was handled with.
 
-    ``allowed`` and ``denied`` count decisions; ``decisions`` are those that the audit log has.
+    ``allowed`` and ``denied`` count decisions; ``decisions`` are those in the audit log.
     """
 
     version: Version
@@ -79,14 +79,14 @@ class SideEffects(NamedTuple):
 
 
 class Body(NamedTuple):
-    """A frame, and where the body of its request begins."""
+    """A frame, and the offset of the request's body."""
 
     frame: bytes
     offset: int
 
 
 class Decoded(NamedTuple):
-    """A request that was decoded in a thread, and where it ends in its frame."""
+    """A request that was decoded in a thread, and the offset of its end."""
 
     api: Api
     request: Any
@@ -94,28 +94,27 @@ class Decoded(NamedTuple):
 
 
 class PendingDecoding(NamedTuple):
-    """A request that is so large that it is decoded in a thread."""
+    """A request so large that it is decoded in a thread."""
 
     api: Api
     header: RequestHeader
     body: Body
 
     def decode(self) -> Decoded:
-        """Decode the request; in any thread.
+        """Decode the request, in any thread.
 
         Raises:
             Malformed: it cannot be decoded.
-
         """
         frame, offset = self.body
         return Decoded(self.api, *self.api.request.decode(frame, offset, self.header.api_version))
 
 
 class ChunkedResponse(NamedTuple):
-    """A request whose response takes long to encode: its ``body`` is built in chunks.
+    """A request whose response is large: its ``body`` is built in chunks.
 
-    ``response`` knows what to finish of it for other clients where this one leaves. ``effects`` is
-    None where the response is not cached.
+    ``response`` can complete the rows that other requests reuse if this client leaves. ``effects``
+    is None where the response is not cached.
     """
 
     body: Slices[bytearray]
@@ -135,7 +134,7 @@ class Authenticating(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """An authentication that failed. ``answer`` may be empty; ``reason`` holds no secret."""
+    """A failed authentication. ``answer`` may be empty; ``reason`` holds no secret."""
 
     answer: bytes
     reason: str
@@ -149,7 +148,7 @@ class Closed(NamedTuple):
     fields: Mapping[str, object] = {}
 
 
-class Note(NamedTuple):
+class LogEvent(NamedTuple):
     """An event for the log; a failure has its ``error``."""
 
     event: str
@@ -160,9 +159,8 @@ class Note(NamedTuple):
 class Login(NamedTuple):
     """An authentication, successful or failed.
 
-    ``reason`` says why it failed, without secrets, and is None where it did not; ``principal`` is
-    None where it did. ``mechanism`` is TLS for a certificate, and empty where none was agreed on.
-    ``header`` is that of the request that decided it, None where there was none.
+    ``principal`` is None and ``reason`` is set, without secrets, if it failed. ``mechanism`` is TLS
+    for a certificate, empty if none was chosen. ``header`` is that of the deciding request, if any.
     """
 
     peer: Peer
@@ -185,7 +183,7 @@ class CompletedRequest(NamedTuple):
 
 
 class Counts:
-    """What is counted over all connections of a server."""
+    """Counters of all connections of a server."""
 
     __slots__ = (
         "answers",
@@ -198,7 +196,7 @@ class Counts:
     )
 
     def __init__(self, *, answers: bool = True) -> None:
-        """Begin at zero; ``answers`` says whether connections note each answer for metrics."""
+        """``answers``: connections record each answer for metrics."""
         self.answers = answers
         self.requests = 0
         self.trailing_bytes = 0
@@ -206,11 +204,11 @@ class Counts:
         self.killed_by_expiry = 0
         self.withheld_acls = 0
         self.authentications: Counter[tuple[str, bool]] = Counter()
-        """By the mechanism, empty where none was agreed on, and by whether they succeeded."""
+        """By mechanism, empty where none was chosen, and success."""
 
 
 AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
-"""A whole response; one that was built in chunks is not copied once more."""
+"""A whole response; a chunked one stays a bytearray, so that it is not copied again."""
 
 Advance = (
     bytes

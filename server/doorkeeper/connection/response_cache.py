@@ -1,17 +1,16 @@
-"""Encoded responses, kept while the state that they were made from is the one that is served.
+"""Encoded responses, cached for as long as the state they were built from is served.
 
-A request that is repeated is answered without decoding, deciding or encoding anything. An entry is
-found by three things:
+A repeated request is answered without decoding, deciding or encoding. The key of an entry:
 
     CacheKey     the client: listener, protocol, address, principal, kind of login, software
     request      the frame without its correlation id, behind its size
-    version      the state that the response was made from; entries of another one are dropped
+    version      the state that the response was built from; older entries are dropped
 
-What a request does beside its response is replayed: it is counted, with its error and its
-decisions, and the audit log gets these again. A request that wrote a line of the authorizer's log
-is not cached, because the line would have to be written again.
+A hit replays the side effects of the request: it is counted, with its error and its decisions, and
+these are recorded in the audit log. A request that wrote a line of the authorizer's log is not
+cached, because the line would have to be written again.
 
-Only APIs are cached that read nothing but the state: ``docs/decisions/0276``.
+Only APIs whose response depends on nothing but the state are cached: ``docs/decisions/0276``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from doorkeeper.connection.exchange import SideEffects
-from doorkeeper.connection.session import Action
+from doorkeeper.connection.session import SessionAction
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
 CACHED_APIS: Final = frozenset(
     map(int, (ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS, ApiKey.API_VERSIONS, ApiKey.DESCRIBE_ACLS))
 )
-"""The APIs whose responses depend on nothing but the client, the request and the state."""
+"""APIs whose responses depend only on the client, the request and the state."""
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
-_SERVE: Final = Action.SERVE
+_SERVE: Final = SessionAction.SERVE
 _API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 _BEFORE_BODY_BYTES: Final = 8
@@ -48,7 +47,7 @@ _BEFORE_BODY_BYTES: Final = 8
 
 
 class CacheKey(NamedTuple):
-    """Everything about a connection that a response may depend on."""
+    """The properties of a connection that a response may depend on."""
 
     listener_name: str
     security_protocol: str
@@ -62,7 +61,7 @@ class CacheKey(NamedTuple):
 class CacheEntry(NamedTuple):
     """A response without its correlation id.
 
-    ``answered`` is the key of its API and its error code, as requests are counted.
+    ``answered`` is its API key and error code, as requests are counted.
     """
 
     size: bytes
@@ -81,7 +80,7 @@ class Recording(NamedTuple):
 
 
 class Decisions(Protocol):
-    """The guarded authorizer, as far as its decisions are counted and recorded."""
+    """The counters and recorded decisions of the guarded authorizer."""
 
     allowed: int
     denied: int
@@ -91,7 +90,7 @@ class Decisions(Protocol):
 
     @property
     def traces(self) -> int:
-        """Return how many lines were written about decisions."""
+        """Return the number of log lines about decisions."""
         ...
 
 
@@ -101,19 +100,17 @@ class ClientEntries:
     __slots__ = ("__weakref__", "entries", "size", "version")
 
     def __init__(self) -> None:
-        """Begin empty."""
         self.entries: dict[bytes, CacheEntry] = {}
         self.size = 0
         self.version: Version | None = None
 
     def clear(self) -> None:
-        """Drop all entries."""
         self.entries.clear()
         self.size = 0
 
 
 class ResponseCache:
-    """The cache of one server. Entries of a client live as long as one of its connections."""
+    """The cache of one server. The entries of a client live as long as its connections."""
 
     def __init__(
         self,
@@ -121,29 +118,29 @@ class ResponseCache:
         decisions: Decisions | None,
         limits: Limits,
     ) -> None:
-        """Keep responses by the version that is served; None is one that is not known."""
+        """``version`` returns the version that is served; None turns the cache off."""
         self.version = version
         self.decisions = decisions
         self.limits = limits
         self.hits = 0
-        """How many requests were answered from the cache."""
+        """Requests answered from the cache."""
         self._size = 0
         self._clients: WeakValueDictionary[CacheKey, ClientEntries] = WeakValueDictionary()
 
     @property
     def size(self) -> int:
-        """Return how many bytes are kept."""
+        """Return the bytes cached. O(n) in the number of clients."""
         return sum(client.size for client in self._clients.values())
 
     def entries_of(self, key: CacheKey) -> ClientEntries:
-        """Return the entries of a client; none for a new one."""
+        """Return the entries of a client, empty for a new one."""
         found = self._clients.get(key)
         if found is None:
             found = self._clients[key] = ClientEntries()
         return found
 
     def put(self, client: ClientEntries, request: bytes, entry: CacheEntry) -> None:
-        """Add an entry; where that would be too many bytes, drop all others first."""
+        """Add an entry; beyond the limit, drop all others first."""
         size = len(request) + len(entry.body)
         # ``_size`` still counts entries of clients that have left: recount before dropping.
         self._size += size
@@ -177,7 +174,7 @@ class ConnectionCache:
         client: ClientLimits,
         answered: list[tuple[int, int]] | None,
     ) -> None:
-        """Take what entries are found by; each hit is appended to ``answered``, if it is a list."""
+        """Each hit is appended to ``answered`` unless it is None."""
         self._cache = cache
         self._peer = peer
         self._session = session
@@ -186,7 +183,7 @@ class ConnectionCache:
         self._entries: ClientEntries | None = None
 
     def client_changed(self) -> None:
-        """Note that the principal or the software may be another one now."""
+        """Look the entries up again: the principal or the software may have changed."""
         self._entries = None
 
     def get(self, request: bytes, correlation_id: bytes, now_s: float) -> bytes | None:
@@ -198,9 +195,9 @@ class ConnectionCache:
         return self._replay(entry, correlation_id, now_s)
 
     def get_all(self, frames: Iterable[bytes], now_s: float, bytes_max: int) -> list[bytes]:
-        """Return the responses to these frames, up to the first that has none.
+        """Return the responses to these frames, up to the first that is not cached.
 
-        None is added when they have ``bytes_max`` bytes.
+        Stop at ``bytes_max`` bytes.
         """
         responses: list[bytes] = []
         client = self._entries or self._take_entries()
@@ -219,7 +216,7 @@ class ConnectionCache:
         return responses
 
     def begin(self, api_key: int) -> Recording | None:
-        """Begin to record the side effects of a request; None where it is not cached."""
+        """Record the side effects of a request; None if its response is not cached."""
         if not self._session.is_open:
             return None
         if api_key == _API_VERSIONS:
@@ -236,7 +233,7 @@ class ConnectionCache:
         return Recording(version, decisions.allowed, decisions.denied, decisions.traces)
 
     def end(self, recording: Recording) -> SideEffects | None:
-        """Return the side effects since; None where they cannot be replayed."""
+        """Return the side effects since ``begin``; None where they cannot be replayed."""
         version, allowed, denied, lines = recording
         decisions = self._cache.decisions
         if decisions is None:
@@ -254,7 +251,7 @@ class ConnectionCache:
         answered: tuple[int, int],
         effects: SideEffects,
     ) -> None:
-        """Keep a response, unless it is too large or another version is served by now."""
+        """Cache a response, unless it is too large or the version has changed."""
         limits = self._cache.limits
         if len(response) > limits.answer_kept_bytes_max:
             return
@@ -287,14 +284,14 @@ class ConnectionCache:
         return entries
 
     def _is_valid(self, client: ClientEntries) -> bool:
-        """Say whether the entries are of the version that is served; drop them where not."""
+        """Return whether the entries are of the version that is served; else drop them."""
         if _is_same(self._cache.version(), client.version):
             return True
         client.clear()
         return False
 
     def _admits(self, entry: CacheEntry, now_s: float) -> bool:
-        """Say whether the session takes the request, as it takes others."""
+        """Return whether the session serves the request, as it would without the cache."""
         session = self._session
         if session.expires_s is None:
             return session.is_open
@@ -321,15 +318,15 @@ class ConnectionCache:
 
 
 def _is_same(version: Version | None, other: Version | None) -> bool:
-    """Compare versions without comparing states by value, which would take long."""
+    """Compare versions: states by identity, since comparing their values takes long."""
     if version is None or other is None:
         return False
     return version[0] is other[0] and version == other
 
 
 def request_of(frame: bytes) -> bytes:
-    """Return what identifies a request: the size of its frame, then all but the correlation id.
+    """Return the identity of a request: the size of its frame, then all but the correlation id.
 
-    Bytes off the socket without their bytes 8 to 12 are equal to it where they are one such frame.
+    Data of the socket without its bytes 8 to 12 equals it where it is exactly one such frame.
     """
     return len(frame).to_bytes(4) + frame[:4] + frame[8:]

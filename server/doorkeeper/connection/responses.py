@@ -1,7 +1,7 @@
-"""Response frames, the error code that stands for a response, and how a connection ends instead.
+"""Response frames, the error code that stands for a response, and ends without an answer.
 
-Responses have an error code of their own, or one for each item, or both. Where the response's own
-is zero, the first item with an error stands for all: a broker counts each item instead.
+A response has an error code of its own, or one for each item, or both. Where its own is zero, the
+first item with an error stands for all; a broker counts each item.
 
 Source: ``AbstractResponse.errorCounts``, which differs as said.
 """
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 class End(Exception):
-    """Raised where a request cannot be answered: the connection closes."""
+    """Raised where a request cannot be answered: the connection is closed."""
 
     def __init__(self, reason: str, fields: Mapping[str, object] | None = None) -> None:
-        """Keep the reason; an empty one is not logged."""
+        """An empty reason is not logged."""
         super().__init__(reason)
         self.closed = Closed(reason, fields or {})
 
@@ -54,7 +54,6 @@ def encode_frame(header: RequestHeader, response: Response, *, version: int | No
 
     Raises:
         End: it does not fit the version.
-
     """
     if version is None:
         version = header.api_version
@@ -66,7 +65,7 @@ def encode_frame(header: RequestHeader, response: Response, *, version: int | No
 
 
 def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:
-    """Return the whole frame of a response whose body is encoded."""
+    """Return the whole frame of an encoded response body."""
     if version is None:
         version = header.api_version
     return encode_response(header.api_key, version, header.correlation_id, body)
@@ -81,7 +80,6 @@ def unencodable(header: RequestHeader, version: int, error: Unencodable) -> End:
 
 
 def request_fields(header: RequestHeader, principal: Principal) -> dict[str, object]:
-    """Return the fields of a log line about a request."""
     return {
         "api": API_NAMES[header.api_key],
         "version": header.api_version,
@@ -111,7 +109,7 @@ ITEMS: Final[dict[type, Callable[[Any], Any]]] = {
 
 
 def error_code_of(response: Response) -> int:
-    """Return the error code that stands for a response; 0 where nothing in it failed."""
+    """Return the error code that stands for a response; 0 for success."""
     items_of = ITEMS.get(response.__class__)
     own: int = getattr(response, "error_code", 0)
     if own or items_of is None:

@@ -1,10 +1,10 @@
-"""Who a connection speaks for: SASL authentication as a table of states.
+"""The authentication of a connection (SASL) as a state machine in two tables.
 
-Two tables hold the rules. ``ADMISSIONS`` says what is done with a request that arrives in a state;
-``TRANSITIONS`` says which state follows from what came of it. All that is missing from the first
-closes the connection without an answer. ``docs/session.md`` is drawn from both.
+``ADMISSIONS`` maps a state and an arriving request to an action; without an entry, the connection
+is closed without an answer. ``TRANSITIONS`` maps a state and the result of an action to the next
+state. ``docs/session.md`` is generated from both.
 
-On a listener without SASL a session is OPEN from the beginning, for ``User:ANONYMOUS``.
+Without SASL a session is OPEN from the beginning, for ``User:ANONYMOUS``.
 
 Source: ``SaslServerAuthenticator``, ``KafkaChannel`` and ``SocketServer`` of Kafka 4.3.1; KIP-43,
 KIP-152, KIP-368.
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     )
 
 REAUTHENTICATION_INTERVAL_S: Final = 1.0
-"""A session is not authenticated anew within this time of the last beginning; Kafka's constant."""
+"""The least time between two authentications of a session; Kafka's constant."""
 
 
-class State(Enum):
-    """Where a session stands."""
+class SessionState(Enum):
+    """The state of a session."""
 
     INITIAL = "nothing agreed yet: the versions may be asked, a mechanism chosen"
     HANDSHAKE = "the versions are told: only a mechanism may be chosen"
@@ -54,7 +54,7 @@ class State(Enum):
 
 
 class Arrival(Enum):
-    """What came in, as far as a session cares."""
+    """The kind of an incoming request."""
 
     API_VERSIONS = "ApiVersions"
     HANDSHAKE = "SaslHandshake"
@@ -64,8 +64,8 @@ class Arrival(Enum):
     BARE_FRAME = "a frame that is not read as a request"
 
 
-class Action(Enum):
-    """What is done with it."""
+class SessionAction(Enum):
+    """The action for an incoming request."""
 
     SERVE = "its handler answers (SaslHandshake and SaslAuthenticate: error 34)"
     VERSIONS = "its handler answers, and the session moves on"
@@ -77,9 +77,9 @@ class Action(Enum):
 
 
 class Result(Enum):
-    """What came of an action that moves the session."""
+    """The result of an action, which selects the next state."""
 
-    VERSIONS_TOLD = "versions told"
+    VERSIONS_ANSWERED = "versions answered"
     VERSIONS_REFUSED = "error 35 or 42"
     CHOSEN = "mechanism known, SaslHandshake 1"
     CHOSEN_BARE = "mechanism known, SaslHandshake 0"
@@ -88,75 +88,75 @@ class Result(Enum):
     CHALLENGED = "another token is needed"
     AUTHENTICATED = "success"
     AUTHENTICATED_FOR_A_TIME = "success, with a session lifetime"
-    NOBODY = "success, but no principal can be made of it"
+    NO_PRINCIPAL = "success, but no principal can be made of it"
     FAILED = "failure"
 
 
-_SERVED = {Arrival.API_VERSIONS: Action.SERVE, Arrival.OTHER: Action.SERVE}
+_SERVED = {Arrival.API_VERSIONS: SessionAction.SERVE, Arrival.OTHER: SessionAction.SERVE}
 
-ADMISSIONS: Final[dict[State, dict[Arrival, Action]]] = {
-    State.INITIAL: {
-        Arrival.API_VERSIONS: Action.VERSIONS,
-        Arrival.HANDSHAKE: Action.CHOOSE,
+ADMISSIONS: Final[dict[SessionState, dict[Arrival, SessionAction]]] = {
+    SessionState.INITIAL: {
+        Arrival.API_VERSIONS: SessionAction.VERSIONS,
+        Arrival.HANDSHAKE: SessionAction.CHOOSE,
     },
-    State.HANDSHAKE: {
-        Arrival.HANDSHAKE: Action.CHOOSE,
+    SessionState.HANDSHAKE: {
+        Arrival.HANDSHAKE: SessionAction.CHOOSE,
     },
-    State.AUTHENTICATE: {
-        Arrival.AUTHENTICATE: Action.STEP,
-        Arrival.API_VERSIONS: Action.REFUSE,
-        Arrival.HANDSHAKE: Action.REFUSE,
-        Arrival.OTHER: Action.REFUSE,
+    SessionState.AUTHENTICATE: {
+        Arrival.AUTHENTICATE: SessionAction.STEP,
+        Arrival.API_VERSIONS: SessionAction.REFUSE,
+        Arrival.HANDSHAKE: SessionAction.REFUSE,
+        Arrival.OTHER: SessionAction.REFUSE,
     },
-    State.TOKENS: {
-        Arrival.BARE_FRAME: Action.STEP,
+    SessionState.TOKENS: {
+        Arrival.BARE_FRAME: SessionAction.STEP,
     },
-    State.OPEN: {
+    SessionState.OPEN: {
         **_SERVED,
-        Arrival.HANDSHAKE: Action.SERVE,
-        Arrival.AUTHENTICATE: Action.SERVE,
+        Arrival.HANDSHAKE: SessionAction.SERVE,
+        Arrival.AUTHENTICATE: SessionAction.SERVE,
     },
-    State.LIMITED: {
+    SessionState.LIMITED: {
         **_SERVED,
-        Arrival.HANDSHAKE: Action.CHOOSE,
-        Arrival.EARLY_HANDSHAKE: Action.SERVE,
-        Arrival.AUTHENTICATE: Action.SERVE,
+        Arrival.HANDSHAKE: SessionAction.CHOOSE,
+        Arrival.EARLY_HANDSHAKE: SessionAction.SERVE,
+        Arrival.AUTHENTICATE: SessionAction.SERVE,
     },
-    State.EXPIRED: {
-        Arrival.HANDSHAKE: Action.CHOOSE,
+    SessionState.EXPIRED: {
+        Arrival.HANDSHAKE: SessionAction.CHOOSE,
     },
-    State.BAD_MECHANISM: {
-        Arrival.BARE_FRAME: Action.FAIL,
+    SessionState.BAD_MECHANISM: {
+        Arrival.BARE_FRAME: SessionAction.FAIL,
     },
-    State.CLOSED: {},
+    SessionState.CLOSED: {},
 }
-"""What is missing is closed."""
+"""An arrival without an entry closes the connection."""
 
 _CHOICE = {
-    Result.CHOSEN: State.AUTHENTICATE,
-    Result.CHOSEN_BARE: State.TOKENS,
-    Result.UNKNOWN_MECHANISM: State.CLOSED,
+    Result.CHOSEN: SessionState.AUTHENTICATE,
+    Result.CHOSEN_BARE: SessionState.TOKENS,
+    Result.UNKNOWN_MECHANISM: SessionState.CLOSED,
 }
-_NEW_CHOICE = {**_CHOICE, Result.OTHER_MECHANISM: State.BAD_MECHANISM}
+_NEW_CHOICE = {**_CHOICE, Result.OTHER_MECHANISM: SessionState.BAD_MECHANISM}
 _EXCHANGE = {
-    Result.AUTHENTICATED: State.OPEN,
-    Result.AUTHENTICATED_FOR_A_TIME: State.LIMITED,
-    Result.NOBODY: State.CLOSED,
-    Result.FAILED: State.CLOSED,
+    Result.AUTHENTICATED: SessionState.OPEN,
+    Result.AUTHENTICATED_FOR_A_TIME: SessionState.LIMITED,
+    Result.NO_PRINCIPAL: SessionState.CLOSED,
+    Result.FAILED: SessionState.CLOSED,
 }
 
-TRANSITIONS: Final[dict[State, dict[Result, State]]] = {
-    State.INITIAL: {
-        Result.VERSIONS_TOLD: State.HANDSHAKE,
-        Result.VERSIONS_REFUSED: State.INITIAL,
+TRANSITIONS: Final[dict[SessionState, dict[Result, SessionState]]] = {
+    SessionState.INITIAL: {
+        Result.VERSIONS_ANSWERED: SessionState.HANDSHAKE,
+        Result.VERSIONS_REFUSED: SessionState.INITIAL,
         **_CHOICE,
     },
-    State.HANDSHAKE: _CHOICE,
-    State.AUTHENTICATE: {Result.CHALLENGED: State.AUTHENTICATE, **_EXCHANGE},
-    State.TOKENS: {Result.CHALLENGED: State.TOKENS, **_EXCHANGE},
-    State.LIMITED: _NEW_CHOICE,
-    State.EXPIRED: _NEW_CHOICE,
-    State.BAD_MECHANISM: {Result.FAILED: State.CLOSED},
+    SessionState.HANDSHAKE: _CHOICE,
+    SessionState.AUTHENTICATE: {Result.CHALLENGED: SessionState.AUTHENTICATE, **_EXCHANGE},
+    SessionState.TOKENS: {Result.CHALLENGED: SessionState.TOKENS, **_EXCHANGE},
+    SessionState.LIMITED: _NEW_CHOICE,
+    SessionState.EXPIRED: _NEW_CHOICE,
+    SessionState.BAD_MECHANISM: {Result.FAILED: SessionState.CLOSED},
 }
 
 ARRIVALS: Final = {
@@ -164,23 +164,23 @@ ARRIVALS: Final = {
     SaslHandshakeRequest.API_KEY: Arrival.HANDSHAKE,
     SaslAuthenticateRequest.API_KEY: Arrival.AUTHENTICATE,
 }
-BARE_STATES: Final = frozenset({State.TOKENS, State.BAD_MECHANISM})
+BARE_STATES: Final = frozenset({SessionState.TOKENS, SessionState.BAD_MECHANISM})
 _BY_KEY: Final = {
     state: (
-        {key: rules.get(arrival, Action.CLOSE) for key, arrival in ARRIVALS.items()},
-        rules.get(Arrival.OTHER, Action.CLOSE),
+        {key: rules.get(arrival, SessionAction.CLOSE) for key, arrival in ARRIVALS.items()},
+        rules.get(Arrival.OTHER, SessionAction.CLOSE),
     )
     for state, rules in ADMISSIONS.items()
 }
-OPEN_STATES: Final = frozenset({State.OPEN, State.LIMITED, State.EXPIRED})
+OPEN_STATES: Final = frozenset({SessionState.OPEN, SessionState.LIMITED, SessionState.EXPIRED})
 
 
 class Reply(NamedTuple):
-    """What a session answers, and whether it ends there.
+    """The answer of a session, and whether the session ends.
 
     ``body`` is a response, the bytes of a bare frame, or None for no answer. ``failure`` is the
-    reason for the log, without secrets, when the client is refused: the answer is then delayed
-    and the connection closed. ``fault`` is what the principal builder raised: the answer leaves,
+    reason for the log, without secrets, if the client is refused: the answer is then delayed and
+    the connection closed. ``fault`` is the exception of the principal builder: the answer is sent,
     and the next request closes the connection.
     """
 
@@ -190,12 +190,11 @@ class Reply(NamedTuple):
 
 
 class Session:
-    """The authentication of one connection. All times are seconds of one steady clock.
+    """The authentication of one connection. All times are seconds of one monotonic clock.
 
-    ``principal`` is who the client is; ``token_authenticated`` says that it logged in with a
-    delegation token. ``is_open`` says that it has authenticated, or need not; ``expires_s`` when
-    the time of that is over, None where it has no end; ``takes_bare_frames`` that the next frame
-    has no request header.
+    ``token_authenticated``: the client logged in with a delegation token. ``is_open``: it has
+    authenticated, or need not. ``expires_s``: the end of the session, None without one.
+    ``takes_bare_frames``: the next frame has no request header.
     """
 
     __slots__ = (
@@ -204,8 +203,8 @@ class Session:
         "_builder",
         "_context",
         "_mechanism",
+        "_mechanisms",
         "_offered",
-        "_offers",
         "_otherwise",
         "_reauthenticating",
         "_state",
@@ -219,79 +218,82 @@ class Session:
 
     def __init__(
         self,
-        offers: Mapping[str, OfferedMechanism] | None,
+        mechanisms: Mapping[str, OfferedMechanism] | None,
         context: AuthenticationContext,
         builder: PrincipalBuilder,
     ) -> None:
-        """Begin; ``offers`` are the listener's mechanisms by name, None without SASL."""
+        """``mechanisms`` are the listener's, by name; None without SASL."""
         self.principal: Principal = ANONYMOUS
         self.token_authenticated = False
         self._context = context
         self._builder = builder
-        self._offers = offers or {}
+        self._mechanisms = mechanisms or {}
         self._mechanism: Mechanism | None = None
         self._offered: OfferedMechanism | None = None
         self._wrong_mechanism = ""
         self._reauthenticating = False
         self.expires_s: float | None = None
         self._began_s: float | None = None
-        self._enter(State.OPEN if offers is None else State.INITIAL)
+        self._enter(SessionState.OPEN if mechanisms is None else SessionState.INITIAL)
 
     @property
     def mechanism_name(self) -> str:
-        """Return Kafka's name of the mechanism that was agreed on last; empty without one."""
+        """Return Kafka's name of the mechanism chosen last; empty without one."""
         return self._offered.name if self._offered else ""
 
     @property
     def reauthenticating(self) -> bool:
-        """Say whether this is not the first authentication of the connection."""
+        """Return whether this is not the first authentication of the connection."""
         return self._reauthenticating
 
-    def state(self, now_s: float) -> State:
-        """Return the state; a session that is LIMITED becomes EXPIRED when its time is over."""
-        if self._state is State.LIMITED and self.expires_s is not None and now_s >= self.expires_s:
-            self._enter(State.EXPIRED)
+    def state(self, now_s: float) -> SessionState:
+        """Return the state; LIMITED becomes EXPIRED at its time."""
+        if (
+            self._state is SessionState.LIMITED
+            and self.expires_s is not None
+            and now_s >= self.expires_s
+        ):
+            self._enter(SessionState.EXPIRED)
         return self._state
 
-    def admit(self, api_key: int, now_s: float) -> Action:
-        """Say what to do with a request of this API."""
+    def admit(self, api_key: int, now_s: float) -> SessionAction:
+        """Return the action for a request of this API."""
         if self.expires_s is not None:
             self.state(now_s)
             if ARRIVALS.get(api_key) is Arrival.HANDSHAKE and self._is_early(now_s):
-                return ADMISSIONS[self._state].get(Arrival.EARLY_HANDSHAKE, Action.CLOSE)
+                return ADMISSIONS[self._state].get(Arrival.EARLY_HANDSHAKE, SessionAction.CLOSE)
         return self._admitted.get(api_key, self._otherwise)
 
-    def admit_bare(self) -> Action:
-        """Say what to do with a frame, where ``takes_bare_frames`` is true."""
-        return ADMISSIONS[self._state].get(Arrival.BARE_FRAME, Action.CLOSE)
+    def admit_bare(self) -> SessionAction:
+        """Return the action for a frame where ``takes_bare_frames`` is true."""
+        return ADMISSIONS[self._state].get(Arrival.BARE_FRAME, SessionAction.CLOSE)
 
-    def versions_answered(self, *, told: bool) -> None:
-        """Note that ApiVersions was answered; ``told`` is false when it was with an error."""
-        self._move(Result.VERSIONS_TOLD if told else Result.VERSIONS_REFUSED)
+    def record_versions(self, *, success: bool) -> None:
+        """Move on after ApiVersions was answered."""
+        self._move(Result.VERSIONS_ANSWERED if success else Result.VERSIONS_REFUSED)
 
-    def established(self, peer_certificates: tuple[bytes, ...]) -> None:
-        """Take what the transport has proved; without SASL that makes the principal.
+    def start(self, peer_certificates: tuple[bytes, ...]) -> None:
+        """Take the certificates of the transport; without SASL, build the principal.
 
         Raises:
-            Exception: whatever the principal builder raises; the session is CLOSED then.
-
+            Exception: of the principal builder; the session is then CLOSED.
         """
         self._context = self._context._replace(peer_certificates=peer_certificates)
-        if self._state is not State.OPEN:
+        if self._state is not SessionState.OPEN:
             return
         try:
             self.principal = self._builder.build(self._context)
         except Exception:
-            self._enter(State.CLOSED)
+            self._enter(SessionState.CLOSED)
             raise
 
     def choose(self, request: SaslHandshakeRequest, version: int, now_s: float) -> Reply:
-        """Answer a handshake: the client names the mechanism that it wants."""
+        """Answer a SaslHandshake: the client names its mechanism."""
         if self.is_open:
             self._reauthenticating = True
             self._began_s = now_s
-        names = tuple(self._offers)
-        before, chosen = self._offered, self._offers.get(request.mechanism)
+        names = tuple(self._mechanisms)
+        before, chosen = self._offered, self._mechanisms.get(request.mechanism)
         if chosen is None:
             self._move(Result.UNKNOWN_MECHANISM)
             code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
@@ -307,40 +309,40 @@ class Session:
         return Reply(Handshaken(error_code=0, mechanisms=names))
 
     def step(self, token: bytes, now_s: float) -> Reply | Awaitable[Step]:
-        """Give the mechanism a token, and the client what comes of it.
+        """Pass a token to the mechanism, and return its reply.
 
-        An awaitable is the mechanism's: ``stepped`` takes what it gives, before anything else.
+        An awaitable is the mechanism's: pass its result to ``complete_step`` before anything else.
         """
         assert self._mechanism is not None, "STEP is admitted after CHOOSE only"
         outcome = self._mechanism.step(token)
         if isinstance(outcome, (Challenge, Success, Failure)):
-            return self.stepped(outcome, now_s)
+            return self.complete_step(outcome, now_s)
         return outcome
 
-    def stepped(self, outcome: Step, now_s: float) -> Reply:
-        """Take what came of a token. Bare tokens get bare answers, and a bare failure none."""
-        bare = self._state is State.TOKENS
+    def complete_step(self, outcome: Step, now_s: float) -> Reply:
+        """Reply to a token. A bare token has a bare reply; a bare failure has none."""
+        bare = self._state is SessionState.TOKENS
         if isinstance(outcome, Challenge):
             self._move(Result.CHALLENGED)
             return Reply(_token(outcome.token, bare=bare))
         if isinstance(outcome, Failure):
-            return self._failed(outcome, bare=bare)
+            return self._fail(outcome, bare=bare)
         try:
-            principal = self._builder.build(self._proved(outcome))
+            principal = self._builder.build(self._authentication_context(outcome))
         except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
             # A broker asks for the principal when the first request comes: the success leaves.
-            self._move(Result.NOBODY)
+            self._move(Result.NO_PRINCIPAL)
             return Reply(_token(outcome.token, bare=bare), fault=error)
         if outcome.token_owner not in (None, principal):
-            return self._failed(_of_another(outcome.token_owner, principal), bare=bare)
+            return self._fail(_owner_mismatch(outcome.token_owner, principal), bare=bare)
         if self._reauthenticating and principal != self.principal:
-            return self._failed(_changed(self.principal, principal), bare=bare)
+            return self._fail(_principal_change(self.principal, principal), bare=bare)
         self.principal, self.token_authenticated = principal, outcome.token_authenticated
         lifetime_ms = self._begin_lifetime(outcome, now_s)
         return Reply(_token(outcome.token, bare=bare, session_lifetime_ms=lifetime_ms))
 
     def fail_changed_mechanism(self) -> Reply:
-        """End a session whose client came back with another mechanism."""
+        """End a session whose client re-authenticates with another mechanism."""
         self._move(Result.FAILED)
         before = self.mechanism_name
         return Reply(
@@ -349,14 +351,14 @@ class Session:
             f" for re-authentication of mechanism '{before}'",
         )
 
-    def _proved(self, success: Success) -> AuthenticationContext:
+    def _authentication_context(self, success: Success) -> AuthenticationContext:
         return self._context._replace(
             sasl_mechanism=self._offered.name if self._offered else "",
             authorization_id=success.authorization_id,
             claims=success.claims,
         )
 
-    def _failed(self, failure: Failure, *, bare: bool) -> Reply:
+    def _fail(self, failure: Failure, *, bare: bool) -> Reply:
         self._move(Result.FAILED)
         if bare or not failure.answered:
             return Reply(None, failure.reason)
@@ -372,9 +374,10 @@ class Session:
         return Reply(Authenticated(error_code=code, error_message=text), failure.reason)
 
     def _begin_lifetime(self, success: Success, now_s: float) -> int:
-        """Open the session; return its lifetime in ms as the wire has it, 0 for none.
+        """Open the session; return its lifetime in ms as on the wire, 0 for none.
 
-        A credential that has expired already is sent as 0 too, and dies on its next request.
+        A credential that has already expired also returns 0; its next request closes the
+        connection.
         """
         self._mechanism = None
         bound_ms = self._offered.max_reauth_ms if self._offered else 0
@@ -398,19 +401,19 @@ class Session:
     def _move(self, result: Result) -> None:
         self._enter(TRANSITIONS[self._state][result])
 
-    def _enter(self, state: State) -> None:
-        """Take a state, and what follows from it, so that a request costs one look-up."""
+    def _enter(self, state: SessionState) -> None:
+        """Enter a state, and precompute its rules, so that each request costs one look-up."""
         self._state = state
         self.is_open = state in OPEN_STATES
         self.takes_bare_frames = state in BARE_STATES
         self._admitted, self._otherwise = _BY_KEY[state]
 
 
-def _of_another(owner: Principal | None, principal: Principal) -> Failure:
+def _owner_mismatch(owner: Principal | None, principal: Principal) -> Failure:
     return Failure(None, f"the token is of {owner}, and its name makes {principal} here")
 
 
-def _changed(before: Principal, after: Principal) -> Failure:
+def _principal_change(before: Principal, after: Principal) -> Failure:
     text = (
         "Cannot change principals during re-authentication from"
         f" {before.principal_type}.{before.name}: {after.principal_type}.{after.name}"
@@ -419,7 +422,7 @@ def _changed(before: Principal, after: Principal) -> Failure:
 
 
 def _token(token: bytes, *, bare: bool, session_lifetime_ms: int = 0) -> Authenticated | bytes:
-    """Wrap a token of ours; the text of a success is empty, as a broker's is, and not null."""
+    """Wrap a token; the text of a success is empty, as a broker's is, and not null."""
     if bare:
         return token
     return Authenticated(

@@ -1,4 +1,4 @@
-"""Requests that cannot be read or are not served: the connection ends, and the log says why.
+"""Requests that cannot be read or are not served: the connection is closed and logged.
 
 Source: ``SocketServer``, ``NetworkReceive``, ``RequestHeader`` and ``SaslServerAuthenticator`` of
 Kafka 4.3.1.
@@ -21,14 +21,13 @@ NOT_KAFKA: Final = (
     "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
     " it does not support KIP-43 or it is not a kafka client."
 )
-"""What a broker says of bytes that are no request, before anybody has authenticated."""
+"""A broker's text for bytes that are no request, before the authentication."""
 
 _TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
-"""How the first bytes of a TLS client look where the size of a frame is expected."""
+"""The first bytes of a TLS client, read as the size of a frame."""
 
 
 def size_fault(fault: InvalidFrame) -> End:
-    """Return the end of a connection whose next frame has an impossible size."""
     larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
     hint: dict[str, object] = {}
     if fault.size >> 8 in _TLS_GREETINGS:
@@ -37,7 +36,7 @@ def size_fault(fault: InvalidFrame) -> End:
 
 
 def header_fault(error: Malformed | UnknownApi, *, is_open: bool) -> End:
-    """Return the end for a header that cannot be read; ``is_open``: the client is authenticated."""
+    """Return the end for an unreadable header; ``is_open``: the client is authenticated."""
     if isinstance(error, Malformed):
         reason, fields = "malformed request header", _where(error)
     else:
@@ -49,7 +48,7 @@ def header_fault(error: Malformed | UnknownApi, *, is_open: bool) -> End:
 
 
 def body_fault(header: RequestHeader, principal: Principal, error: Malformed) -> End:
-    """Return the end for a request that cannot be read, or says what is refused when it is read."""
+    """Return the end for a body that is unreadable or refused while parsing."""
     return End(
         f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
         f" {header.api_version}",
@@ -58,12 +57,11 @@ def body_fault(header: RequestHeader, principal: Principal, error: Malformed) ->
 
 
 def disabled_api(header: RequestHeader) -> End:
-    """Return the end for an API that is not served on the listener."""
     return End(f"Received request for disabled api with key {_api_text(header)}")
 
 
 def unsupported_version(header: RequestHeader, principal: Principal) -> End:
-    """Return the end for a version that is not served, of an API other than ApiVersions."""
+    """Return the end for an unsupported version of an API other than ApiVersions."""
     return End(
         f"Received request for api with key {_api_text(header)} and unsupported version"
         f" {header.api_version}",
@@ -76,5 +74,5 @@ def _where(error: Malformed) -> dict[str, object]:
 
 
 def _api_text(header: RequestHeader) -> str:
-    """Return the API's key and name, as a broker's log has them."""
+    """Return the API's key and name, as in a broker's log."""
     return f"{header.api_key} ({API_NAMES[header.api_key]})"

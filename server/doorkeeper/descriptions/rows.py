@@ -23,7 +23,7 @@ from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell
 from doorkeeper.acl.snapshot import touched_since
 from doorkeeper.descriptions.chunks import changed_names, names_in, update_chunks
 from doorkeeper.descriptions.row_encoder import RowEncoder
-from doorkeeper.runtime.slices import SLICE_ITEMS, finished, in_order, parts
+from doorkeeper.runtime.slices import SLICE_ITEMS, in_order, parts, run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -80,9 +80,9 @@ class Description(NamedTuple):
 
     def encode(self, version: int) -> bytes:
         """Return the body for a version of DescribeAcls."""
-        return bytes(finished(self.pieces(version)))
+        return bytes(run_to_end(self.chunks(version)))
 
-    def pieces(self, version: int, reserved_bytes: int = 0) -> Slices[bytearray]:
+    def chunks(self, version: int, reserved_bytes: int = 0) -> Slices[bytearray]:
         """Build the body for a version of DescribeAcls, in slices, behind so many free bytes."""
         total = 0
         joined: list[bytes] = []

@@ -160,7 +160,7 @@ class HttpPort:
     def _make_room(self) -> None:
         """End the oldest connection of the address that has most: silent ones keep nobody out.
 
-        What is in its handshake makes room by itself; see ``Handshakes.room``.
+        What is in its handshake makes room by itself; see ``Handshakes.wait_for_room``.
         """
         held: dict[str, list[OneRequest]] = {}
         for connection, host in self._connections.items():

@@ -77,7 +77,7 @@ class RequestMeter:
         self._answered: dict[tuple[int, int], tuple[Counter, Histogram, _Changes | None]] = {}
         self._refused = meters.counter(table.UPDATES_REFUSED)
 
-    def answered(
+    def record_answers(
         self, answered: Sequence[tuple[int, int]], total_s: float, waited: Waited | None = None
     ) -> None:
         """Count answers: each by the key of its API and its error code, and how long they took.
@@ -108,18 +108,18 @@ class RequestMeter:
                 changes.local.observe(local_s)
                 changes.remote.observe(remote_s)
 
-    def left(self, api_key: int, waited: Waited) -> None:
+    def record_abandoned(self, api_key: int, waited: Waited) -> None:
         """Note the times of a request whose client did not wait for the answer."""
         changes = self._changes(api_key)
         if changes is not None:
             changes.local.observe(waited.local_s)
             changes.remote.observe(waited.remote_s)
 
-    def refused(self) -> None:
+    def record_overload(self) -> None:
         """Count an update of ACLs for which there was no room."""
         self._refused.add()
 
-    def timed_out(self, operation: str, items: int) -> None:
+    def record_timeout(self, operation: str, items: int) -> None:
         """Count items that were not complete in time."""
         self._meters.counter(table.ITEMS_TIMED_OUT, operation).add(items)
 

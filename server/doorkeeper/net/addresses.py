@@ -22,11 +22,10 @@ REASONS: Final = {
 
 
 class BindError(Exception):
-    """A listener cannot have its address; the text names both, and the reason."""
+    """A listener cannot be bound; the text has the address and the reason."""
 
 
 def java_host_address(socket_address: tuple[Any, ...]) -> str:
-    """Return the host of a socket's address as Java prints it."""
     host = str(socket_address[0])
     if ":" not in host:
         return host
@@ -49,37 +48,33 @@ def connection_id(
 
 
 def address_of(host: str) -> str:
-    """Return the address of a host, as Java writes it; of several the first, IPv4 before IPv6.
+    """Resolve a host name; of several addresses, IPv4 first, as Java chooses.
 
     Raises:
         BindError: the host is unknown.
-
     """
     try:
-        return java_host_address(_resolved(host, 0)[1])
+        return java_host_address(_resolve(host, 0)[1])
     except OSError as error:
         raise BindError(f"max.connections.per.ip.overrides: {host}: the host is unknown") from error
 
 
 def bound_socket(name: str, host: str, port: int) -> socket.socket:
-    """Return a socket that has the address and does not listen yet: connecting to it is refused.
+    """Return a bound socket that does not listen yet: connections to it are refused.
 
-    ``localhost`` is 127.0.0.1 and nothing else, as for Java; an empty host is every address, of
-    IPv4 and IPv6.
+    ``localhost`` is 127.0.0.1 only, as in Java. An empty host binds every IPv4 and IPv6 address.
 
     Raises:
-        BindError: the address cannot be had.
-
+        BindError: the address is not available.
     """
     try:
-        family, address = _resolved(host, port)
-        return _bound(family, address, dual_stack=not host)
+        family, address = _resolve(host, port)
+        return _bind(family, address, dual_stack=not host)
     except OSError as error:
         raise bind_error(name, host, port, error) from None
 
 
 def bind_error(name: str, host: str, port: int, error: OSError) -> BindError:
-    """Return the one line that says why a listener has no socket."""
     if isinstance(error, socket.gaierror):
         reason = "the host is unknown"
     else:
@@ -88,7 +83,7 @@ def bind_error(name: str, host: str, port: int, error: OSError) -> BindError:
     return BindError(f"listener {name}: cannot bind {shown}:{port}: {reason}")
 
 
-def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
+def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
     if host == "localhost":
         return socket.AF_INET, ("127.0.0.1", port)
     if not host:
@@ -103,7 +98,7 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ..
     return found[0][0], found[0][4]
 
 
-def _bound(
+def _bind(
     family: socket.AddressFamily, address: tuple[Any, ...], *, dual_stack: bool
 ) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""How many connections there may be: in all, on a listener, from one address."""
+"""Connection limits: in total, per listener and per address."""
 
 from __future__ import annotations
 
@@ -14,70 +14,68 @@ if TYPE_CHECKING:
 
 
 class Admission:
-    """The connections that are open, counted."""
+    """Counts open connections and enforces the limits on them."""
 
     __slots__ = (
         "_by_host",
         "_by_listener",
         "_freed",
-        "_of_listeners",
+        "_listener_maximums",
         "accepted",
         "limits",
         "overrides",
     )
 
     def __init__(self, limits: Limits) -> None:
-        """Begin with none."""
         self.limits = limits
         self.overrides = dict(limits.connections_per_ip_overrides)
-        """How many connections single addresses may have, by the text of the address."""
+        """Limits of single addresses, by the text of the address."""
         self.accepted: Counter[str] = Counter()
-        """How many there have been, by listener."""
+        """Connections accepted since the start, by listener."""
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
-        self._of_listeners: Mapping[str, int] = {}
+        self._listener_maximums: Mapping[str, int] = {}
         self._freed = asyncio.Event()
 
     def use(
-        self, limits: Limits, overrides: Mapping[str, int], of_listeners: Mapping[str, int]
+        self, limits: Limits, overrides: Mapping[str, int], listener_maximums: Mapping[str, int]
     ) -> None:
-        """Count by other numbers from now on; who is in stays in.
+        """Replace the limits; connections that are open stay open.
 
-        ``overrides`` are by the text of the address, ``of_listeners`` by name.
+        ``overrides`` are by the text of the address, ``listener_maximums`` by name.
         """
         self.limits = limits
         self.overrides = dict(overrides)
-        self._of_listeners = of_listeners
+        self._listener_maximums = listener_maximums
         self._freed.set()
 
     @property
     def total(self) -> int:
-        """Return how many there are."""
         return self._by_listener.total()
 
     def on_listener(self, name: str) -> int:
-        """Return how many there are on a listener."""
+        """Return the number of open connections of a listener."""
         return self._by_listener[name]
 
     def has_room(self, spec: ListenerSpec) -> bool:
-        """Say whether the listener may accept one more."""
+        """Return whether the listener may accept another connection."""
         return self.total < self.limits.connections_max and self._by_listener[
             spec.name
-        ] < self._of_listeners.get(spec.name, spec.max_connections)
+        ] < self._listener_maximums.get(spec.name, spec.max_connections)
 
-    async def room(self, spec: ListenerSpec) -> None:
-        """Wait until the listener may accept one more."""
+    async def wait_for_room(self, spec: ListenerSpec) -> None:
+        """Wait until the listener may accept another connection."""
         while not self.has_room(spec):
             self._freed.clear()
             await self._freed.wait()
 
-    def most_from(self, host: str) -> int:
-        """Return how many connections one address may have."""
+    def maximum_of(self, host: str) -> int:
+        """Return the limit of one address."""
         return self.overrides.get(host, self.limits.connections_per_ip_max)
 
     def enter(self, spec: ListenerSpec, host: str) -> bool:
-        """Count one more, unless its address has as many as it may."""
-        if self._by_host[host] >= self.most_from(host):
+        """Count a connection; return False where its address has reached its limit."""
+        if self._by_host[host] >= self.maximum_of(host):
             if not self._by_host[host]:
                 del self._by_host[host]
             return False
@@ -87,7 +85,6 @@ class Admission:
         return True
 
     def leave(self, spec: ListenerSpec, host: str) -> None:
-        """Count one less."""
         self._by_listener[spec.name] -= 1
         self._by_host[host] -= 1
         if not self._by_host[host]:

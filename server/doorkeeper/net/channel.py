@@ -33,7 +33,7 @@ from doorkeeper.connection.exchange import (
 )
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.metrics.requests import Waited
-from doorkeeper.net.connection_log import log_end, log_failures, log_notes, log_refusal
+from doorkeeper.net.connection_log import log_end, log_events, log_failures, log_refusal
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
@@ -51,21 +51,21 @@ if TYPE_CHECKING:
     from doorkeeper.net.fair_queue import QueuedWork
     from doorkeeper.net.ledger import Ledger
 
-TLS_PIECE_BYTES: Final = 65_536
-"""A large answer is handed to TLS in pieces of this size."""
+TLS_CHUNK_BYTES: Final = 65_536
+"""Larger answers are passed to TLS in chunks of this size."""
 
 UNAUTHENTICATED_BYTES: Final = 4096
-"""Bytes that are read ahead while a login waits for its turn: to stop reading costs more."""
+"""Read-ahead while a login waits in the queue: pausing the transport would cost more."""
 
 GRACE_S: Final = 1.0
-"""Added to the time-out of ACL updates, whose items the authorizer's guard times out one by one."""
+"""Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
 
 NO_RESULTS: Final = Results(())
 
 
 @dataclass(slots=True, eq=False)
 class _Timing:
-    """When the turn of a request for an update came, and when the update first had to wait."""
+    """The time a request for an update was started, and the time of its first wait."""
 
     began_s: float
     wait_began_s: float | None = None
@@ -78,7 +78,6 @@ class Channel(Accepted):
         "_authenticated",
         "_authenticating",
         "_building",
-        "_calm",
         "_clock",
         "_connection",
         "_counted",
@@ -88,6 +87,7 @@ class Channel(Accepted):
         "_end",
         "_fair_queue",
         "_in_turn",
+        "_is_idle",
         "_pending",
         "_reading",
         "_request_level",
@@ -99,7 +99,6 @@ class Channel(Accepted):
     )
 
     def __init__(self, connection: Connection, server: ServerContext) -> None:
-        """Wait for the transport."""
         self._connection = connection
         self._server = server
         # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
@@ -109,7 +108,7 @@ class Channel(Accepted):
         # Its ``level`` is read for each request: no call where the request log is off.
         self._request_level = None if server.request_log is None else server.request_log.threshold
         # The last result of ``_is_idle``; whatever begins something resets it.
-        self._calm = False
+        self._is_idle = False
         self._transport: asyncio.Transport | None = None
         self._pending: PendingUpdate | None = None
         self._authenticating: asyncio.Future[Step] | None = None
@@ -127,23 +126,22 @@ class Channel(Accepted):
 
     @property
     def connection(self) -> Connection:
-        """Return the protocol's side."""
         return self._connection
 
     @property
     def peer_id(self) -> str:
-        """Return the connection as the log names it."""
+        """Return the connection id that log lines have."""
         return self._connection.peer.connection_id
 
     @property
     def is_connected(self) -> bool:
-        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        """Return whether there is a transport: with TLS, after the handshake."""
         return self._transport is not None
 
     # --- what the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin. A write buffer is full when it is not empty, so that what it holds is known."""
+        """Take the transport. Its write buffer is full when not empty, so every byte is counted."""
         self._transport = cast("asyncio.Transport", transport)
         if is_encrypted(transport):
             # Here a buffer is full that has reached the limit; with 0 it always would be.
@@ -152,18 +150,18 @@ class Channel(Accepted):
             cast("Any", transport).set_read_buffer_limits(high=read_ahead)
         else:
             self._transport.set_write_buffer_limits(high=0)
-        self._end = self._connection.established(peer_certificates(transport))
+        self._end = self._connection.start(peer_certificates(transport))
         self._authenticated = self._connection.session.is_open
-        if self._connection.notes:
-            log_notes(self._connection, self._server)
+        if self._connection.events:
+            log_events(self._connection, self._server)
         if self._end is not None:
             self._settle()
 
     def data_received(self, data: bytes) -> None:
-        """Answer, at best from the cache; before the authentication, queue the work."""
+        """Answer, from the cache where possible; queue the work before the authentication."""
         self.last_active_s = now_s = self._clock()
         level = self._request_level
-        if self._calm and (level is None or level.level > DEBUG):
+        if self._is_idle and (level is None or level.level > DEBUG):
             answer = self._connection.cached_answer(data, now_s)
             if answer is not None:
                 self._fair_queue.clients_active = True
@@ -173,7 +171,7 @@ class Channel(Accepted):
                 if self._write_full:
                     self._settle()
                 return
-        self._calm = False
+        self._is_idle = False
         self._connection.receive(data)
         if not self._authenticated:
             self._settle()
@@ -182,31 +180,31 @@ class Channel(Accepted):
         self._work(now_s)
 
     def eof_received(self) -> bool:
-        """Answer what came before the peer ended its side, then end ours.
+        """Answer the requests received so far, then close.
 
-        With TLS the peer's end is the connection's: what an update would answer is not sent, as
-        with a broker.
+        Half-closed TLS connections do not exist: the answer of an update in flight is dropped, as
+        by a broker.
         """
         self.drain()
         return self._transport is not None and not is_encrypted(self._transport)
 
     def pause_writing(self) -> None:
-        """Stop to answer: the peer does not take what there is."""
-        self._calm = False
+        """Hold the connection until the peer reads the answers."""
+        self._is_idle = False
         self._write_full = True
         self._count_outgoing()
 
     def resume_writing(self) -> None:
-        """Go on: everything has left."""
+        """Go on: the write buffer is empty."""
         self._write_full = False
         self._server.outgoing.hold(self, 0)
         self.last_active_s = now_s = self._clock()
         self._work(now_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop everything; an update in flight goes on without an answer."""
+        """Cancel all work but the update in flight, which goes on without an answer."""
         server = self._server
-        self._calm = False
+        self._is_idle = False
         self._transport = None
         self._pending = None
         begun = (self._authenticating, self._delayed, self._in_turn, self._building, self._decoding)
@@ -223,22 +221,22 @@ class Channel(Accepted):
     # --- what the server calls
 
     def idle_since(self, deadline_s: float) -> bool:
-        """Say whether nothing has moved since; a peer that takes an answer slowly is not idle."""
+        """Return whether no byte has moved since; a peer that reads slowly is not idle."""
         if self._write_full and self._transport is not None:
             size = self._transport.get_write_buffer_size()
-            if size < self._server.outgoing.held_by(self):
+            if size < self._server.outgoing.bytes_of(self):
                 self._server.outgoing.hold(self, size)
                 self.last_active_s = self._clock()
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
-        """Answer what was received, then close."""
-        self._calm = False
+        """Answer the requests received so far, then close."""
+        self._is_idle = False
         self._draining = True
         self._settle()
 
     def abort(self, reason: str) -> None:
-        """Close now, whatever is under way."""
+        """Close without an answer."""
         if self._transport is not None:
             self._server.logger.debug(reason, connection=self.peer_id)
             self._transport.abort()
@@ -246,7 +244,7 @@ class Channel(Accepted):
     # --- the work
 
     @property
-    def _held(self) -> bool:
+    def _is_held(self) -> bool:
         return (
             self._write_full
             or self._pending is not None
@@ -266,12 +264,12 @@ class Channel(Accepted):
         left = limits.frames_per_turn if self._authenticated else 1
         room = limits.out_bytes_per_turn
         answers: list[bytes] = []
-        if len(connection.frames) > 1 and not self._held:
+        if len(connection.frames) > 1 and not self._is_held:
             answers = connection.cached_answers(now_s, left, room)
             left -= len(answers)
             room -= sum(map(len, answers))
         is_empty = False
-        while left and room > 0 and not self._held:
+        while left and room > 0 and not self._is_held:
             if connection.is_empty:
                 is_empty = True
                 break
@@ -290,54 +288,54 @@ class Channel(Accepted):
     def _end_turn(
         self, answers: list[bytes], began_s: float, *, is_over: bool, is_empty: bool
     ) -> None:
-        """Write what was answered, and leave everything in order."""
+        """Write the answers of a turn and update counters, logs and states."""
         connection = self._connection
         if answers:
             self._write(answers[0] if len(answers) == 1 else b"".join(answers))
         if self._requests is not None:
             self._count_answered(began_s)
-        if connection.notes:
-            log_notes(connection, self._server)
+        if connection.events:
+            log_events(connection, self._server)
         if not self._authenticated:
             self._authenticated = connection.session.is_open
-            is_over = is_over and connection.buffered > 0
-        elif is_empty and self._reading and not (self._held or self._counted or self._draining):
-            self._calm = True
+            is_over = is_over and connection.buffered_bytes > 0
+        elif is_empty and self._reading and not (self._is_held or self._counted or self._draining):
+            self._is_idle = True
             return
         self._settle(turn_over=is_over)
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
-        """Count what was answered since; the answers of one turn leave, and end, together."""
+        """Count answers since the last call; all answers of a turn have one end time."""
         answered = self._connection.answered
         if self._requests is not None and answered:
-            self._requests.answered(answered, self._clock() - began_s, waited)
+            self._requests.record_answers(answered, self._clock() - began_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
-        """Write the request log since; return the time, at which the next request begins."""
+        """Write the request log; return the time, at which the next request begins."""
         log, completed = self._server.request_log, self._connection.completed
         now_s = self._clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
             for each in completed:
-                log.completed(self._connection, each, now_s - began_s - remote_s, remote_s)
+                log.log(self._connection, each, now_s - began_s - remote_s, remote_s)
             completed.clear()
         return now_s
 
     def _take(self, result: Advance, began_s: float) -> bytes | None:
-        """Start what a request waits for, or end; return its answer where there is one already."""
+        """Start the work that a request waits for; return an answer that is ready at once."""
         if isinstance(result, PendingUpdate):
             return self._start_update(result, began_s)
         if isinstance(result, ChunkedResponse):
-            on_built = partial(self._built, result, began_s)
+            on_built = partial(self._complete_chunked, result, began_s)
             finish = result.response.rows.finish_builds
             self._building = self._server.chunked_responses.build(result.body, on_built, finish)
         elif isinstance(result, PendingDecoding):
             self._decoding = self._server.loop.run_in_executor(None, result.decode)
-            self._decoding.add_done_callback(partial(self._decoded, result, began_s))
+            self._decoding.add_done_callback(partial(self._complete_decoding, result, began_s))
         elif isinstance(result, Authenticating):
             step = self._authenticating = as_future(result.step, self._server.loop)
-            step.add_done_callback(partial(self._verified, result, began_s))
+            step.add_done_callback(partial(self._complete_authentication, result, began_s))
         elif isinstance(result, (Closed, Refused)):
             self._end = result
         else:
@@ -347,7 +345,7 @@ class Channel(Accepted):
     # --- updates
 
     def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
-        """Start the task of an update; return the answer where there is one already."""
+        """Start the task of an update; return an answer that is ready at once."""
         server, update = self._server, pending.update
         refusal = None if server.audit_log is None else server.audit_log.refusal()
         in_flight, operation = server.updates, update.operation
@@ -368,9 +366,9 @@ class Channel(Accepted):
         return None
 
     async def _update(self, pending: PendingUpdate, timing: _Timing) -> None:
-        """Await a change, then answer the request and go on with those behind it.
+        """Await a change, then answer its request and continue with the next ones.
 
-        It goes on where the client leaves, or where the time is over and the request is answered.
+        The task survives the connection and the time-out of the request.
         """
         server, update = self._server, pending.update
         in_flight, operation = server.updates, update.operation
@@ -404,13 +402,13 @@ class Channel(Accepted):
             results = Results((), (error,))
         log_failures(results, pending, self.peer_id, server, answered=update.wait)
         if update.wait and self._requests is not None and server.loop.time() < timeout.when():
-            self._requests.left(pending.api.key, self._waited(timing))
+            self._requests.record_abandoned(pending.api.key, self._wait_times(timing))
 
     def _begin_wait(self, timing: _Timing) -> None:
         timing.wait_began_s = self._clock()
 
-    def _waited(self, timing: _Timing) -> Waited:
-        """Return both times of an update that is over; what it did before it waited is local."""
+    def _wait_times(self, timing: _Timing) -> Waited:
+        """Return the local and the remote time of an update: before its first wait, and after."""
         now_s = self._clock()
         wait_began_s = now_s if timing.wait_began_s is None else timing.wait_began_s
         return Waited(wait_began_s - timing.began_s, now_s - wait_began_s)
@@ -422,8 +420,7 @@ class Channel(Accepted):
         error: BaseException | None,
         timing: _Timing,
     ) -> None:
-        """Answer the request that an update was for, and go on with those behind it."""
-        waited = self._waited(timing)
+        waited = self._wait_times(timing)
         self._pending = None
         if results.errors or results.timed_out:
             log_failures(results, pending, self.peer_id, self._server, answered=True)
@@ -440,13 +437,13 @@ class Channel(Accepted):
         self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timing)
 
     def _overload(self, update: Update) -> ApiError | None:
-        """Refuse an update behind which too many ACLs would wait; the only one never is."""
+        """Refuse an update where too many ACL changes wait; one alone is never refused."""
         waiting = self._server.updates.items[ACL_UPDATE]
         most = self._server.limits.updates_waiting_max
         if waiting + update.items <= most:
             return None
         if self._requests is not None:
-            self._requests.refused()
+            self._requests.record_overload()
         self._server.logger.warning(
             "change refused: too many wait for the authorizer",
             connection=self.peer_id,
@@ -462,23 +459,23 @@ class Channel(Accepted):
 
     # --- other work that a request waits for
 
-    def _verified(
+    def _complete_authentication(
         self, pending: Authenticating, began_s: float, done: asyncio.Future[Step]
     ) -> None:
-        """Answer a token that a mechanism has verified, and go on with the requests behind it."""
+        """Answer a token after its verification, then continue with the next requests."""
         if self._authenticating is not done:
             # The client has left.
             if not done.cancelled():
                 done.exception()
             return
         self._authenticating = None
-        result = self._connection.authenticated(pending, _step_of(done), self._clock())
+        result = self._connection.complete_authentication(pending, _step_of(done), self._clock())
         self._resume(None if result is None else self._take(result, began_s), began_s)
 
-    def _decoded(
+    def _complete_decoding(
         self, pending: PendingDecoding, began_s: float, done: asyncio.Future[Decoded]
     ) -> None:
-        """Handle a request that was decoded in a thread, and go on with those behind it."""
+        """Handle a request that was decoded in a thread, then continue with the next ones."""
         if self._decoding is not done:
             # The client has left.
             if not done.cancelled():
@@ -487,11 +484,13 @@ class Channel(Accepted):
         self._decoding = None
         error = done.exception()
         decoded = done.result() if error is None else cast("Exception", error)
-        result = self._connection.decoded(pending, decoded)
+        result = self._connection.complete_decoding(pending, decoded)
         self._resume(None if result is None else self._take(result, began_s), began_s)
 
-    def _built(self, chunked: ChunkedResponse, began_s: float, body: bytearray | Exception) -> None:
-        """Answer with a body that was built in chunks, and go on with the requests behind it."""
+    def _complete_chunked(
+        self, chunked: ChunkedResponse, began_s: float, body: bytearray | Exception
+    ) -> None:
+        """Answer with a body that was built in chunks, then continue with the next requests."""
         self._building = None
         answer = self._connection.complete_chunked(chunked, body)
         if isinstance(answer, Closed):
@@ -508,7 +507,7 @@ class Channel(Accepted):
     def _resume(
         self, answer: bytes | bytearray | None, began_s: float, waited: Waited | None = None
     ) -> None:
-        """Count and write the answer that was waited for, and go on with the requests behind it."""
+        """Count and write an answer, then continue with the next requests."""
         if self._requests is not None:
             self._count_answered(began_s, waited)
         if self._connection.completed:
@@ -521,28 +520,28 @@ class Channel(Accepted):
         transport = self._transport
         if transport is None:
             return
-        if len(data) <= TLS_PIECE_BYTES or not is_encrypted(transport):
+        if len(data) <= TLS_CHUNK_BYTES or not is_encrypted(transport):
             transport.write(data)
             return
         # What TLS has handed on at once it does not count: only in pieces does it notice that the
         # socket takes no more.
-        for at in range(0, len(data), TLS_PIECE_BYTES):
-            transport.write(memoryview(data)[at : at + TLS_PIECE_BYTES])
+        for at in range(0, len(data), TLS_CHUNK_BYTES):
+            transport.write(memoryview(data)[at : at + TLS_CHUNK_BYTES])
         if self._write_full:
             self._count_outgoing()
 
     def _count_outgoing(self) -> None:
-        """Count what the peer has not taken; close somebody where that is too much."""
+        """Count the unread answers of the peer; close the largest holder beyond the limit."""
         if self._transport is None:
             return
         size = self._transport.get_write_buffer_size()
         if self._server.outgoing.hold(self, size):
-            self._relieve(self._server.outgoing, "answers that peers do not take")
+            self._close_largest(self._server.outgoing, "answers that peers do not take")
 
     # --- between two pieces of work
 
     def _settle(self, *, turn_over: bool = False) -> None:
-        """Leave everything in order: the end, the next turn, reading, what is held."""
+        """Close, schedule the next turn, pause or resume reading, and count bytes held."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -552,7 +551,7 @@ class Channel(Accepted):
             return
         if isinstance(self._end, Refused) and self._delayed is None:
             self._delay(self._end)
-        idle = not self._held
+        idle = not self._is_held
         more = idle and (turn_over or self._connection.waiting)
         if more:
             idle = False
@@ -561,7 +560,7 @@ class Channel(Accepted):
         if self._draining and idle:
             transport.close()
             return
-        held = self._connection.buffered
+        held = self._connection.buffered_bytes
         was_counted, self._counted = self._counted, held > 0
         if more:
             self._read(not self._authenticated and held <= UNAUTHENTICATED_BYTES)
@@ -570,10 +569,9 @@ class Channel(Accepted):
             # comes, and to stop and resume takes two calls into the system.
             self._read(idle or not (held or self._write_full or self._end is not None))
         if (held or was_counted) and self._server.incoming.hold(self, held):
-            self._relieve(self._server.incoming, "bytes received and not yet answered")
+            self._close_largest(self._server.incoming, "bytes received and not yet answered")
 
     def _read(self, reading: bool) -> None:  # noqa: FBT001 - what it is to be
-        """Read from the peer, or stop to."""
         if reading is self._reading or self._transport is None:
             return
         self._reading = reading
@@ -583,7 +581,7 @@ class Channel(Accepted):
             self._transport.pause_reading()
 
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
-        """Do something in one of the loop's next turns; logins go through the fair queue."""
+        """Schedule work: through the fair queue before the authentication."""
         if not self._authenticated:
             return self._fair_queue.put(self._connection.peer.host, work)
         return self._server.loop.call_soon(work)
@@ -593,13 +591,13 @@ class Channel(Accepted):
         self._work(self._clock())
 
     def _delay(self, end: Refused) -> None:
-        """Answer a failed authentication, and close, after the delay."""
+        """Send the answer to a failed authentication after the delay, then close."""
         log_refusal(end, self.peer_id, self._server)
         delay_s = self._server.limits.failed_authentication_delay_ms / 1000
         self._delayed = self._server.loop.call_later(delay_s, self._delay_over, end)
 
     def _delay_over(self, end: Refused) -> None:
-        """Refuse in turn: the delays of a burst are over in one moment."""
+        """Refuse through the fair queue: the delays of a burst end at the same moment."""
         self._in_turn = self._fair_queue.put(self._connection.peer.host, partial(self._refuse, end))
 
     def _refuse(self, end: Refused) -> None:
@@ -608,14 +606,14 @@ class Channel(Accepted):
                 self._transport.write(end.answer)
             self._transport.close()
 
-    def _relieve(self, ledger: Ledger[Accepted], what: str) -> None:
-        """Close the connection that holds most."""
+    def _close_largest(self, ledger: Ledger[Accepted], what: str) -> None:
+        """Close the connection that holds most bytes."""
         victim = ledger.largest()
         self._server.logger.warning(
             "too many bytes held: closing the connection that holds most",
             what=what,
             connection=victim.peer_id,
-            bytes=ledger.held_by(victim),
+            bytes=ledger.bytes_of(victim),
             bytes_of_all=ledger.total,
             bytes_max=ledger.bytes_max,
         )
@@ -624,7 +622,7 @@ class Channel(Accepted):
 
 
 def _step_of(done: asyncio.Future[Step]) -> Step:
-    """Return the result of a mechanism; one that raised refuses the client."""
+    """Return the result of a mechanism; an exception counts as a failed authentication."""
     if done.cancelled():
         return Failure(None, "the authentication was cancelled")
     error = done.exception()

@@ -1,8 +1,7 @@
-"""Chunked responses: built a slice at a time, between which other connections are served.
+"""Chunked responses: built in time slices, between which other connections are served.
 
-Between two slices the loop looks at all sockets, so that a small request waits for one slice at
-most. One response is built at a time, in the order of the requests: what the next one asks for is
-often what the one before has kept.
+Responses are built one at a time, in the order of the requests: the next one often reuses rows
+that the one before has cached.
 """
 
 from __future__ import annotations
@@ -24,47 +23,46 @@ if TYPE_CHECKING:
 
 
 class ResponseBuild:
-    """A response that is being built, or waits for the one before it."""
+    """A response that is being built or waits in the queue."""
 
-    __slots__ = ("_leftover", "_on_built", "_pieces")
+    __slots__ = ("_chunks", "_leftover", "_on_built")
 
     def __init__(
-        self, pieces: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
+        self, chunks: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> None:
-        """Wait for the turn."""
-        self._pieces: Slices[bytearray] | None = pieces
+        self._chunks: Slices[bytearray] | None = chunks
         self._on_built: OnBuilt | None = on_built
         self._leftover = leftover
 
     def cancel(self) -> None:
-        """Drop the response; what of it later ones would build again is finished in its turn."""
-        if self._pieces is None or self._on_built is None:
+        """Drop the response; rows that later responses reuse are still completed in its turn."""
+        if self._chunks is None or self._on_built is None:
             return
-        self._pieces.close()
-        self._pieces = None if self._leftover is None else self._leftover()
+        self._chunks.close()
+        self._chunks = None if self._leftover is None else self._leftover()
         self._on_built = None
 
     def step(self) -> bool:
         """Build the next chunk; return whether there are more. The last one calls ``on_built``."""
-        if self._pieces is None:
+        if self._chunks is None:
             return False
         built: bytearray | Exception
         try:
-            next(self._pieces)
+            next(self._chunks)
         except StopIteration as end:
             built = end.value
         except Exception as error:  # noqa: BLE001 - it is this response's alone, and others wait behind it
             built = error
         else:
             return True
-        self._pieces = None
+        self._chunks = None
         if self._on_built is not None:
             self._on_built(built)
         return False
 
 
 class ChunkedResponses:
-    """The responses of one server that are being built. For the loop's thread."""
+    """The queue of responses that one server builds. Not thread-safe."""
 
     __slots__ = ("_clock", "_loop", "_next", "_waiting")
 
@@ -73,20 +71,20 @@ class ChunkedResponses:
         loop: asyncio.AbstractEventLoop,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Begin with none. ``clock`` tells microseconds apart, which a loop's own may not."""
+        """``clock`` needs a resolution of microseconds, which loop clocks may lack."""
         self._loop = loop
         self._clock = clock
         self._waiting: deque[ResponseBuild] = deque()
         self._next: asyncio.Handle | None = None
 
     def build(
-        self, pieces: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
+        self, chunks: Slices[bytearray], on_built: OnBuilt, leftover: Leftover | None = None
     ) -> ResponseBuild:
         """Queue a response; ``on_built`` is called once, with its body or an error.
 
-        ``leftover`` returns what remains to be built where the response is cancelled.
+        ``leftover`` returns the work that remains after a cancellation.
         """
-        build = ResponseBuild(pieces, on_built, leftover)
+        build = ResponseBuild(chunks, on_built, leftover)
         self._waiting.append(build)
         self._schedule()
         return build
@@ -99,13 +97,13 @@ class ChunkedResponses:
         self._next = None
         build = self._waiting.popleft()
         try:
-            if self._some_of(build):
+            if self._build_for_one_slice(build):
                 self._waiting.appendleft(build)
         finally:
             self._schedule()
 
-    def _some_of(self, build: ResponseBuild) -> bool:
-        """Build for one slice of time; return whether there is more."""
+    def _build_for_one_slice(self, build: ResponseBuild) -> bool:
+        """Build for one time slice; return whether there is more."""
         ends_s = self._clock() + SLICE_S
         while build.step():
             if self._clock() >= ends_s:

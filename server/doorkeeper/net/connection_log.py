@@ -1,4 +1,4 @@
-"""The log lines of one connection: its authentications, failed updates, its end."""
+"""Log lines of one connection: authentications, failed updates, its end."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from doorkeeper.state.outcome import Results
 
 REASON_CHARACTERS_MAX: Final = 500
-"""A longer reason for a failed login is cut."""
+"""Longer reasons of failed logins are cut."""
 
 
-def log_notes(connection: Connection, server: ServerContext) -> None:
-    """Log the events of the requests so far, record logins, and clear both."""
-    notes, connection.notes = connection.notes, []
-    for note in notes:
-        if isinstance(note, Login):
+def log_events(connection: Connection, server: ServerContext) -> None:
+    """Log the events of a connection, record its logins, and clear both."""
+    events, connection.events = connection.events, []
+    for event in events:
+        if isinstance(event, Login):
             if server.audit_log is not None:
-                server.audit_log.logged_in(note)
+                server.audit_log.logged_in(event)
             continue
         peer_id = connection.peer.connection_id
-        if note.error is None:
-            server.logger.warning(note.event, connection=peer_id, **note.fields)
+        if event.error is None:
+            server.logger.warning(event.event, connection=peer_id, **event.fields)
             continue
-        server.logger.error(note.event, connection=peer_id, **note.fields, exc_info=note.error)
+        server.logger.error(event.event, connection=peer_id, **event.fields, exc_info=event.error)
 
 
 def log_failures(
@@ -40,15 +40,15 @@ def log_failures(
     *,
     answered: bool,
 ) -> None:
-    """Log and count the items of an update that failed or were not complete in time.
+    """Log and count the items of an update that failed or timed out.
 
-    ``answered`` says that a response has waited for them, so that the request can be named.
+    ``answered`` says that a client waited for the update, so that its request can be named.
     """
     if not results.errors and not results.timed_out:
         return
     operation, items = pending.update.operation, pending.update.items
     if results.timed_out and server.requests is not None:
-        server.requests.timed_out(operation, results.timed_out)
+        server.requests.record_timeout(operation, results.timed_out)
     fields: dict[str, object] = {"connection": peer_id, "items": items}
     if answered:
         fields["api"] = pending.api.name
@@ -67,21 +67,20 @@ def log_failures(
 
 
 def log_refusal(end: Refused, peer_id: str, server: ServerContext) -> None:
-    """Log why an authentication failed."""
     event = "failed re-authentication" if end.reauthentication else "failed authentication"
-    server.logger.info(event, connection=peer_id, reason=shortened(end.reason))
+    server.logger.info(event, connection=peer_id, reason=shorten(end.reason))
 
 
 def log_end(end: Closed, peer_id: str, server: ServerContext) -> None:
-    """Log why a connection is closed, unless the reason is empty."""
+    """Log the reason for closing, unless it is empty."""
     if end.reason:
         server.logger.warning(
             "closing connection", connection=peer_id, reason=end.reason, **end.fields
         )
 
 
-def shortened(reason: str) -> str:
-    """Cut a reason that is too long for the log: names in it are the client's."""
+def shorten(reason: str) -> str:
+    """Cut a long reason: names in it come from the client."""
     if len(reason) <= REASON_CHARACTERS_MAX:
         return reason
     return f"{reason[:REASON_CHARACTERS_MAX]}... ({len(reason)} characters)"

@@ -1,4 +1,4 @@
-"""What the connections of a server share: the parts that they use, and the updates in flight."""
+"""The parts of a server that its connections share, and the updates in flight."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
 
 class Accepted(asyncio.Protocol, ABC):
-    """The channel of a connection, as far as listeners and limits use it."""
+    """The interface of a channel that listeners and limits use."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def peer_id(self) -> str:
-        """Return the connection as the log names it."""
+        """Return the connection id that log lines have."""
 
     @property
     @abstractmethod
     def is_connected(self) -> bool:
-        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        """Return whether there is a transport: with TLS, after the handshake."""
 
     @abstractmethod
     def abort(self, reason: str) -> None:
-        """Close now, whatever is under way."""
+        """Close without an answer."""
 
 
 class AuditLog(Protocol):
-    """The record of logins and changes. Nothing here blocks."""
+    """The audit log of logins and changes. No method blocks."""
 
     @property
     def is_recorded(self) -> bool:
-        """Say whether every change so far is recorded as durably as is promised."""
+        """Return whether all changes so far are recorded as durably as configured."""
         ...
 
     def recorded(self) -> Awaitable[ApiError | None]:
-        """Wait until it is; return the error of a change that was made but not recorded."""
+        """Wait for that; return the error of a change that was made but not recorded."""
         ...
 
     def refusal(self) -> ApiError | None:
-        """Return why nothing may be changed now; None where it may."""
+        """Return the reason to refuse changes now; None where they are allowed."""
         ...
 
     def logged_in(self, login: Login) -> None:
@@ -66,16 +66,15 @@ class AuditLog(Protocol):
 
 
 class PendingUpdates:
-    """The updates in flight, also those whose clients have left; channels count them.
+    """The updates in flight, including those whose clients have left.
 
     ``updates`` counts them by operation, one of ``OPERATIONS``, and ``items`` their items.
-    ``tasks`` holds their tasks, since the event loop does not; ``none`` is set with the last.
+    ``tasks`` keeps their tasks alive (the event loop does not); ``none`` is set by the last one.
     """
 
     __slots__ = ("items", "none", "tasks", "updates")
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.tasks: set[asyncio.Task[None]] = set()
         self.updates = dict.fromkeys(OPERATIONS, 0)
         self.items = dict.fromkeys(OPERATIONS, 0)
@@ -85,7 +84,6 @@ class PendingUpdates:
         return len(self.tasks)
 
     async def wait_for_none(self) -> None:
-        """Wait until there is none."""
         while self.tasks:
             self.none.clear()
             await self.none.wait()
@@ -94,8 +92,8 @@ class PendingUpdates:
 class ServerContext(NamedTuple):
     """The parts of a server that channels use.
 
-    ``clock`` gives seconds and is steady. ``requests`` is None without metrics, ``audit_log`` and
-    ``request_log`` where there is none.
+    ``clock`` is monotonic, in seconds. ``requests`` is None without metrics, ``audit_log`` and
+    ``request_log`` where they are off.
     """
 
     loop: asyncio.AbstractEventLoop

@@ -1,10 +1,10 @@
 """A fair queue for the work of connections that have not authenticated.
 
-A client that has authenticated is answered as its bytes arrive. The work of the others (accepting
-the connection, a frame of the login, a refusal) waits here in one queue for each address. The
-queues take turns, one piece of work in each turn of the loop, so that the loop looks at the bytes
-of authenticated clients before each. While these are active, the others together get a share of
-the loop's time and no more: guessing passwords becomes slower, and a login waits for milliseconds.
+An authenticated client is answered as its bytes arrive. The work of other connections (accepting,
+login frames, refusals) waits here, in one queue for each address. The queues are served round
+robin, one item in each turn of the loop, so that the loop polls the sockets of authenticated
+clients before each item. While these are active, all unauthenticated work together gets a limited
+share of the loop's time, which slows password guessing and delays a login by milliseconds.
 """
 
 from __future__ import annotations
@@ -18,26 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUIET_S: Final = 0.1
-"""Authenticated clients that have been silent for so long are not active."""
+"""Authenticated clients count as active for this long after their last request."""
 
 REST_S: Final = 0.001
-"""The event loop's timers are no finer."""
+"""The resolution of the event loop's timers."""
 
 CREDIT_S: Final = 0.002
-"""Time unused is made up for to this extent: a timer of a millisecond may come after two."""
+"""Unused time that is carried over at most: a timer of 1 ms may fire after 2 ms."""
 
 
 class QueuedWork:
-    """A piece of work that waits for its turn."""
+    """An item of the queue."""
 
     __slots__ = ("_work",)
 
     def __init__(self, work: Callable[[], None]) -> None:
-        """Wait."""
         self._work: Callable[[], None] | None = work
 
     def cancel(self) -> None:
-        """Make ``run`` do nothing."""
         self._work = None
 
     def run(self) -> bool:
@@ -50,7 +48,7 @@ class QueuedWork:
 
 
 class FairQueue:
-    """The queues of all addresses. For the loop's thread."""
+    """The queues of all addresses. Not thread-safe."""
 
     __slots__ = (
         "_busy_until_s",
@@ -71,10 +69,10 @@ class FairQueue:
         clock: Callable[[], float] = time.perf_counter,
         work_clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Begin empty. ``clock`` tells microseconds apart, which a loop's own may not.
+        """``clock`` needs a resolution of microseconds, which loop clocks may lack.
 
-        ``work_clock`` tells what work costs: the processor's time, so that a turn in which other
-        programs had the processor does not keep all of them waiting for ten times as long.
+        ``work_clock`` measures the cost of work as processor time: a turn in which other processes
+        ran must not be charged to all clients that wait.
         """
         self._loop = loop
         self._share = share
@@ -84,15 +82,14 @@ class FairQueue:
         self._next: asyncio.Handle | None = None
         self._free_s = self._busy_until_s = clock()
         self.clients_active = False
-        """Set to True whenever a client that has authenticated is answered."""
+        """Set to True by channels when they answer an authenticated client."""
 
     @property
     def waiting(self) -> bool:
-        """Say whether any work waits."""
+        """Return whether any work waits."""
         return bool(self._queues)
 
     def put(self, host: str, work: Callable[[], None]) -> QueuedWork:
-        """Add work to the queue of an address."""
         queued = QueuedWork(work)
         queue = self._queues.get(host)
         if queue is None:
@@ -125,7 +122,7 @@ class FairQueue:
                 self._schedule()
 
     def _take_one(self) -> None:
-        """Do the first work of the first queue, and put the queue behind the others."""
+        """Run the first item of the first queue, and move that queue to the end."""
         while self._queues:
             host, queue = next(iter(self._queues.items()))
             del self._queues[host]

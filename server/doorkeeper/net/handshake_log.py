@@ -1,7 +1,7 @@
-"""What is told of handshakes that fail: a line for each, but no flood.
+"""Log lines of failed TLS handshakes, rate limited.
 
-A client with a wrong certificate comes again several times a second, and a scanner is no reason to
-fill a disk: after some lines the others of that time are counted, and the count is told.
+A client with a wrong certificate reconnects several times a second. Beyond ``LINES_MAX`` lines in
+``WINDOW_S``, failures are counted and the count is logged.
 """
 
 from __future__ import annotations
@@ -14,48 +14,46 @@ if TYPE_CHECKING:
 
 LINES_MAX: Final = 10
 WINDOW_S: Final = 10.0
-"""So many lines in so much time, on each listener."""
+"""The window of ``LINES_MAX``, for each listener."""
 
 
 class HandshakeLog:
     """The lines of one listener. ``failures`` counts all of them."""
 
-    __slots__ = ("_listener", "_logger", "_told", "_untold", "_window", "failures")
+    __slots__ = ("_lines", "_listener", "_logger", "_omitted", "_window", "failures")
 
     def __init__(self, listener_name: str, logger: Logger) -> None:
-        """Begin with nothing told."""
         self._listener = listener_name
         self._logger = logger
         self.failures = 0
-        self._told = 0
-        self._untold = 0
+        self._lines = 0
+        self._omitted = 0
         self._window: asyncio.TimerHandle | None = None
 
-    def failed(self, connection: str, reason: str) -> None:
-        """Tell of a handshake that failed."""
+    def record_failure(self, connection: str, reason: str) -> None:
         self.failures += 1
         if self._window is None:
             self._window = asyncio.get_running_loop().call_later(WINDOW_S, self._over)
-        if self._told >= LINES_MAX:
-            self._untold += 1
+        if self._lines >= LINES_MAX:
+            self._omitted += 1
             return
-        self._told += 1
+        self._lines += 1
         self._logger.info(
             "failed TLS handshake", listener=self._listener, connection=connection, reason=reason
         )
 
     def close(self) -> None:
-        """Tell what is left."""
+        """Log the count of omitted lines."""
         if self._window is not None:
             self._window.cancel()
             self._over()
 
     def _over(self) -> None:
-        if self._untold:
+        if self._omitted:
             self._logger.info(
                 "failed TLS handshakes that were not told",
                 listener=self._listener,
-                count=self._untold,
+                count=self._omitted,
             )
-        self._told = self._untold = 0
+        self._lines = self._omitted = 0
         self._window = None

@@ -1,8 +1,8 @@
-"""TLS handshakes under way on one listener: each in a task of its own, so that none delays others.
+"""TLS handshakes of one listener, each in its own task, so that none delays others.
 
-There are so many at a time and no more, since each costs the loop a millisecond. When there is no
-room, accepting waits for one to end; one that has taken its time already is ended for the next. A
-handshake that fails gets its alert and the time to read it: closing at once would take it back.
+Their number is limited, since each costs the loop a millisecond. At the limit, accepting waits for
+one to end; the oldest one beyond ``tls_handshake_pressed_ms`` is cancelled. A failed handshake
+sends its alert and gives the peer time to read it: an immediate close would discard it.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from doorkeeper.net.context import Accepted
 
 LINGER_BYTES: Final = 65536
-"""How much is read at a time of what nobody wants."""
+"""The size of reads whose data is discarded."""
 
 
 class _Handshake:
-    """One of them. ``over`` says that the connection has a transport, or is forgotten."""
+    """One handshake. ``over`` says that the connection has a transport, or is forgotten."""
 
-    __slots__ = ("accepted", "alerted", "began_s", "channel", "over", "pressed")
+    __slots__ = ("accepted", "alert_socket", "began_s", "channel", "over", "overdue")
 
     def __init__(self, accepted: socket.socket, channel: Accepted, began_s: float) -> None:
         self.accepted = accepted
         self.channel = channel
         self.began_s = began_s
-        self.pressed = False
+        self.overdue = False
         self.over = False
-        self.alerted: socket.socket | None = None
+        self.alert_socket: socket.socket | None = None
 
-    def tell(self, alert: bytes) -> None:
-        """Send an alert, and keep the connection for who reads it."""
+    def send_alert(self, alert: bytes) -> None:
+        """Send an alert, and keep a descriptor so that the peer can read it."""
         with suppress(OSError):
             self.accepted.send(alert)
-            self.alerted = self.accepted.dup()
+            self.alert_socket = self.accepted.dup()
 
     def end(self, error: OSError | None) -> None:
-        """Let the connection be forgotten; it never had a transport, or has one that is new."""
+        """Close the connection, which may not have a transport yet."""
         self.over = True
         if self.channel.is_connected:
             # The transport ends it, and tells it so.
@@ -56,40 +56,38 @@ class _Handshake:
 
 
 class Handshakes:
-    """Those of one listener."""
+    """The handshakes in progress of one listener."""
 
-    __slots__ = ("_expected", "_freed", "_limits", "_logger", "_running", "_told", "succeeded")
+    __slots__ = ("_expected", "_freed", "_limits", "_log", "_logger", "_running", "succeeded")
 
     def __init__(self, listener_name: str, limits: Limits, logger: Logger) -> None:
-        """Begin with none."""
         self._limits = limits
         self._logger = logger
-        self._told = HandshakeLog(listener_name, logger)
+        self._log = HandshakeLog(listener_name, logger)
         self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
         self._expected = 0
         self.succeeded = 0
 
     @property
-    def failed(self) -> int:
-        """Return how many have failed."""
-        return self._told.failures
+    def failures(self) -> int:
+        return self._log.failures
 
     def __len__(self) -> int:
         return len(self._running)
 
-    async def room(self) -> None:
-        """Wait until there may be one more."""
+    async def wait_for_room(self) -> None:
+        """Wait until another handshake may begin."""
         loop = asyncio.get_running_loop()
         while len(self._running) + self._expected >= self._limits.tls_handshakes_max:
             self._freed.clear()
-            oldest = next((each for each in self._running.items() if not each[1].pressed), None)
+            oldest = next((each for each in self._running.items() if not each[1].overdue), None)
             over_s = None
             if oldest is not None:
                 task, handshake = oldest
                 over_s = handshake.began_s + self._limits.tls_handshake_pressed_ms / 1000
                 if over_s <= loop.time():
-                    handshake.pressed = True
+                    handshake.overdue = True
                     task.cancel()
                     continue
             with suppress(TimeoutError):
@@ -97,32 +95,31 @@ class Handshakes:
                     await self._freed.wait()
 
     def expect(self, context: ssl.SSLContext | None) -> None:
-        """Count one that is accepted and will begin soon."""
+        """Reserve room for an accepted connection that will begin soon."""
         self._expected += context is not None
 
-    def expected_came(self, context: ssl.SSLContext | None) -> None:
-        """Count it no more: it begins now, or never."""
+    def cancel_expected(self, context: ssl.SSLContext | None) -> None:
+        """Release the reservation: the handshake begins now, or never."""
         self._expected -= context is not None
         self._freed.set()
 
     def begin(self, context: ssl.SSLContext, accepted: socket.socket, channel: Accepted) -> None:
-        """Let a connection shake hands."""
         loop = asyncio.get_running_loop()
         handshake = _Handshake(accepted, channel, loop.time())
         task = loop.create_task(self._one(context, handshake))
         self._running[task] = handshake
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._end)
 
     async def close(self) -> None:
-        """End all of them."""
+        """Cancel all handshakes."""
         tasks = list(self._running)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._told.close()
+        self._log.close()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """Tidy up, also after a task that was cancelled before it began."""
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """Clean up, also after a task that was cancelled before it began."""
         handshake = self._running.pop(task)
         self._freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -131,15 +128,15 @@ class Handshakes:
                 connection=handshake.channel.peer_id,
                 exc_info=error,
             )
-        if handshake.alerted is not None:
-            handshake.alerted.close()
+        if handshake.alert_socket is not None:
+            handshake.alert_socket.close()
         if not handshake.over:
-            if handshake.pressed:
-                self._told.failed(handshake.channel.peer_id, "it takes too long")
+            if handshake.overdue:
+                self._log.record_failure(handshake.channel.peer_id, "it takes too long")
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
-        tell_alert.set(handshake.tell)
+        tell_alert.set(handshake.send_alert)
         limits, channel = self._limits, handshake.channel
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -153,13 +150,13 @@ class Handshakes:
             self.succeeded += 1
         except OSError as error:
             if not channel.is_connected:
-                self._told.failed(channel.peer_id, reason_of(error))
+                self._log.record_failure(channel.peer_id, reason_of(error))
             handshake.end(error)
-            if handshake.alerted is not None:
-                await self._linger(handshake.alerted)
+            if handshake.alert_socket is not None:
+                await self._linger(handshake.alert_socket)
 
     async def _linger(self, connection: socket.socket) -> None:
-        """Let the peer read its alert: what it still sends must not make the kernel reset."""
+        """Discard input until the peer has read its alert: unread input would cause a reset."""
         loop = asyncio.get_running_loop()
         with suppress(OSError):
             connection.setblocking(False)
@@ -175,7 +172,6 @@ _NOT_TLS: Final = frozenset(
 
 
 def reason_of(error: OSError) -> str:
-    """Return in plain words why a handshake failed."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the client's certificate is refused: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

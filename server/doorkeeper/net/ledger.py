@@ -1,4 +1,4 @@
-"""Bytes that connections hold, counted over all of them."""
+"""Bytes held for connections, counted for all of them together."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ T = TypeVar("T")
 
 
 class Ledger(Generic[T]):
-    """How much each holder holds, the sum, and whether that is too much."""
+    """The bytes of each holder, and their sum."""
 
     __slots__ = ("_held", "bytes_max", "total")
 
     def __init__(self, bytes_max: int) -> None:
-        """Begin with nothing held."""
         self.bytes_max = bytes_max
         self.total = 0
         self._held: dict[T, int] = {}
 
     def hold(self, holder: T, size: int) -> bool:
-        """Note how much a holder holds now; return whether all of them hold too much."""
+        """Set the bytes of a holder; return whether the sum exceeds the limit."""
         before = self._held.pop(holder, 0)
         if size:
             self._held[holder] = size
         self.total += size - before
         return self.total > self.bytes_max
 
-    def held_by(self, holder: T) -> int:
-        """Return how much a holder holds."""
+    def bytes_of(self, holder: T) -> int:
         return self._held.get(holder, 0)
 
     def largest(self) -> T:
-        """Return the holder of most. Looks at all holders: O(n)."""
+        """Return the holder of most bytes. O(n) in the number of holders."""
         return max(self._held, key=self._held.__getitem__)

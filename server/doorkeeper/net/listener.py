@@ -1,12 +1,11 @@
 """Accepting connections on one address, by a loop of our own.
 
-``loop.create_server`` accepts as fast as it can, and cannot change its mind. This loop waits for
-room before it accepts, lets only so many in from one address, rests when the process has no
-descriptor left, and takes the TLS context of the moment for each connection. TLS handshakes go on
-beside it.
+``loop.create_server`` accepts without limit. This loop waits for room before it accepts, limits
+connections per address, pauses when the process has no descriptor left, and reads the current TLS
+context for each connection. TLS handshakes run beside it.
 
-What is accepted waits in the fair queue of unauthenticated connections: here, and not in the
-kernel's backlog, which is short: a peer that finds it full comes again only after a second.
+Accepted sockets wait in the fair queue of unauthenticated connections and not in the kernel's
+backlog, which is short: a peer that finds it full retries only after a second.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from doorkeeper.net.options import ListenerSpec
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""What ``accept`` says when this process, or the machine, can take no more."""
+"""Errors of ``accept`` when the process or the machine is out of resources."""
 
 
 class Listener:
-    """One bound address."""
+    """A bound address."""
 
     __slots__ = (
         "_accepting",
@@ -64,11 +63,10 @@ class Listener:
         fair_queue: FairQueue,
         logger: Logger,
     ) -> None:
-        """Bind; nobody can connect yet.
+        """Bind; connections are refused until ``open``.
 
         Raises:
-            BindError: the address cannot be had.
-
+            BindError: the address is not available.
         """
         self.spec = spec
         self._admission = admission
@@ -85,11 +83,10 @@ class Listener:
         self.port: int = self._socket.getsockname()[1]
 
     def open(self) -> None:
-        """Listen, and accept from now on.
+        """Listen and accept.
 
         Raises:
             BindError: another process listens on the address by now.
-
         """
         if self._accepting is not None:
             return
@@ -101,16 +98,16 @@ class Listener:
 
     @property
     def handshakes(self) -> tuple[int, int]:
-        """Return how many TLS handshakes have succeeded, and how many have failed."""
-        return self._handshakes.succeeded, self._handshakes.failed
+        """Return the numbers of successful and of failed TLS handshakes."""
+        return self._handshakes.succeeded, self._handshakes.failures
 
     @property
     def is_open(self) -> bool:
-        """Say whether clients are let in."""
+        """Return whether connections are accepted."""
         return self._accepting is not None and not self._accepting.done()
 
     async def close(self) -> None:
-        """Accept no more, end the handshakes under way, and free the address."""
+        """Stop accepting, cancel handshakes in progress, and free the address."""
         if self._accepting is not None:
             self._accepting.cancel()
             await asyncio.gather(self._accepting, return_exceptions=True)
@@ -124,8 +121,8 @@ class Listener:
     async def _accept(self) -> None:
         resting = False
         while True:
-            await self._admission.room(self.spec)
-            await self._handshakes.room()
+            await self._admission.wait_for_room(self.spec)
+            await self._handshakes.wait_for_room()
             try:
                 accepted, address = await self._take_one()
             except OSError as error:
@@ -138,7 +135,7 @@ class Listener:
             self._admit(accepted, address)
 
     async def _take_one(self) -> tuple[socket.socket, tuple[Any, ...]]:
-        """Accept: one a turn of the loop, however many there are."""
+        """Accept one connection in each turn of the loop."""
         await asyncio.sleep(0)
         with suppress(BlockingIOError):
             return self._socket.accept()
@@ -156,7 +153,7 @@ class Listener:
         return True
 
     def _admit(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
-        """Let an accepted socket wait until a connection is made of it, or close it."""
+        """Queue an accepted socket, or close it where its address has too many."""
         host = java_host_address(address)
         if not self._admission.enter(self.spec, host):
             accepted.close()
@@ -164,7 +161,7 @@ class Listener:
                 "rejected connection: its address has the configured maximum already",
                 listener=self.spec.name,
                 host=host,
-                maximum=self._admission.most_from(host),
+                maximum=self._admission.maximum_of(host),
             )
             return
         self._waiting[accepted] = host
@@ -172,13 +169,13 @@ class Listener:
         self._fair_queue.put(host, partial(self._take, accepted, address))
 
     def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
-        """Make a connection of an accepted socket."""
+        """Create the connection of an accepted socket."""
         host = self._waiting.pop(accepted, None)
         if host is None:
             # The listener has closed, and the socket.
             return
         tls = self._tls(self.spec)
-        self._handshakes.expected_came(tls)
+        self._handshakes.cancel_expected(tls)
         try:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -193,13 +190,13 @@ class Listener:
         if tls is not None:
             self._handshakes.begin(tls, accepted, channel)
             return
-        task = asyncio.get_running_loop().create_task(connected(channel, accepted))
+        task = asyncio.get_running_loop().create_task(attach(channel, accepted))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
 
-async def connected(channel: Accepted, accepted: socket.socket) -> None:
-    """Give a connection its transport."""
+async def attach(channel: Accepted, accepted: socket.socket) -> None:
+    """Connect a channel to its transport."""
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, accepted)
     except OSError as error:

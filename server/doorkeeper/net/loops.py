@@ -7,16 +7,15 @@ from importlib.util import find_spec
 from typing import Final
 
 LOOPS: Final = ("auto", "uvloop", "asyncio")
-"""What may be asked for; ``auto`` takes uvloop if it is there."""
+"""Kinds of event loop; ``auto`` is uvloop where it is installed."""
 
 
 def new_runner(loop: str = "auto") -> asyncio.Runner:
-    """Return a runner whose loop is of this kind.
+    """Return a runner of this kind of loop.
 
     Raises:
-        ValueError: no such kind.
-        ImportError: uvloop was asked for by name and is not installed.
-
+        ValueError: the kind is unknown.
+        ImportError: uvloop was named and is not installed.
     """
     if loop not in LOOPS:
         raise ValueError(f"event loop {loop}: one of {', '.join(LOOPS)}")

@@ -1,4 +1,4 @@
-"""How a listener is configured: its address, its protocol, and how clients authenticate."""
+"""Options of a listener: address, protocol, and how clients authenticate."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
 
 
-class Offers(NamedTuple):
-    """How the next connections of a listener authenticate.
+class ConnectionSecurity(NamedTuple):
+    """How new connections of a listener authenticate.
 
-    ``mechanisms`` are by name, in the order in which clients are told; None without SASL.
-    ``tls`` is None where connections are in clear.
+    ``mechanisms`` are by name, in the order of SaslHandshake responses; None without SASL. ``tls``
+    is None for connections without encryption.
     """
 
     mechanisms: Mapping[str, OfferedMechanism] | None
@@ -30,16 +30,15 @@ class Offers(NamedTuple):
 ENCRYPTED: Final = frozenset({"SSL", "SASL_SSL"})
 """The protocols that begin with a TLS handshake."""
 
-IN_CLEAR = Offers(None, DefaultPrincipalBuilder())
-"""No authentication: every client is ANONYMOUS."""
+UNAUTHENTICATED = ConnectionSecurity(None, DefaultPrincipalBuilder())
+"""No authentication: every client is ``User:ANONYMOUS``."""
 
 
 class ListenerSpec(Value):
-    """One listener, as the configuration describes it.
+    """The configuration of one listener.
 
-    ``host`` may be empty: every address of the machine. Port 0 takes a free one. ``controller``
-    says that the listener is named in ``controller.listener.names``. ``offers`` are what it begins
-    with.
+    An empty ``host`` is every address of the machine; port 0 takes a free one. ``controller``: the
+    listener is named in ``controller.listener.names``. ``security`` is its initial one.
     """
 
     name: str
@@ -47,5 +46,5 @@ class ListenerSpec(Value):
     host: str
     port: int
     controller: bool = False
-    offers: Offers = hidden(default=IN_CLEAR)
+    security: ConnectionSecurity = hidden(default=UNAUTHENTICATED)
     max_connections: int = UNLIMITED

@@ -1,8 +1,8 @@
-"""A line for each request that is answered, under the name of Kafka's request log.
+"""The request log: a line for each answered request, under the name of Kafka's log.
 
-Off unless ``doorkeeper.log.levels`` gives the logger ``kafka.request.logger`` the level DEBUG, as
-a broker's log4j file does; it may be turned on and off while the server runs. The correlation id
-and the client id lead from an event of the audit log to its line here.
+Off unless ``doorkeeper.log.levels`` sets the logger ``kafka.request.logger`` to DEBUG, as in a
+broker's log4j file; the level may change at run time. The correlation id and the client id lead
+from an audit event to its line here.
 
 Source: ``RequestChannel.updateRequestMetrics``, whose line is a JSON of its own.
 """
@@ -26,41 +26,38 @@ DEBUG: Final = 10
 _NAMES: Final = {int(code): code.name for code in ErrorCode}
 
 
-class Threshold(Protocol):
+class LogThreshold(Protocol):
     """The lowest level that a logger writes."""
 
     level: int
 
 
-class LeveledLogger(Protocol):
-    """A structured log with a threshold."""
+class RequestLogger(Protocol):
+    """A structured logger with a threshold."""
 
     @property
-    def threshold(self) -> Threshold:
+    def threshold(self) -> LogThreshold:
         """Return the lowest level that is written: one object, whose ``level`` may change."""
         ...
 
-    def debug(self, event: str, **fields: object) -> object:
-        """Log a request."""
-        ...
+    def debug(self, event: str, **fields: object) -> object: ...
 
 
 class RequestLog:
-    """Logs requests. For the loop's thread."""
+    """Logs requests. Not thread-safe."""
 
-    def __init__(self, logger: LeveledLogger) -> None:
-        """Write to this logger, while its level is DEBUG."""
+    def __init__(self, logger: RequestLogger) -> None:
         self._logger = logger
         self.threshold = logger.threshold
-        """Its ``level`` says whether requests are logged: each request reads it."""
+        """Channels read its ``level`` for each request."""
 
-    def completed(
+    def log(
         self, connection: Connection, request: CompletedRequest, local_s: float, remote_s: float
     ) -> None:
         """Log a request and its answer.
 
-        ``remote_s`` is how long it waited for authorizer, store and audit log; sizes are
-        those of frames, without the four bytes that say the size.
+        ``remote_s`` is the time spent waiting for authorizer, store and audit log. Sizes are those
+        of frames, without the four bytes of the size prefix.
         """
         header, peer = request.header, connection.peer
         self._logger.debug(
@@ -86,7 +83,7 @@ class RequestLog:
 
 
 def error_names(response: Response) -> list[str]:
-    """Return the errors of an answer and of its items, each once, in order."""
+    """Return the distinct errors of a response and of its items, in order."""
     codes = [getattr(response, "error_code", 0)]
     items_of = ITEMS.get(response.__class__)
     if items_of is not None:

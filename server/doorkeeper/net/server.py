@@ -1,4 +1,4 @@
-"""All listeners and their connections: bind, open, drain."""
+"""The listeners of a server and their connections: bind, open, drain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doorkeeper.net.context import PendingUpdates, ServerContext
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.options import ENCRYPTED, IN_CLEAR
+from doorkeeper.net.options import ENCRYPTED, UNAUTHENTICATED
 
 if TYPE_CHECKING:
     import socket
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from doorkeeper.logger import Logger
     from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.net.context import Accepted, AuditLog
-    from doorkeeper.net.options import ListenerSpec, Offers
+    from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
     from doorkeeper.net.request_log import RequestLog
 
 
 class Server:
-    """The server's edge. Everything is called from the event loop's thread.
+    """Listeners and connections. Not thread-safe: all calls are made in the event loop.
 
-    ``bind`` reserves the ports; ``open`` lets clients in, listener by listener; ``drain`` ends it.
+    ``bind`` reserves the ports, ``open`` starts to accept, listener by listener, ``drain`` ends
+    both.
     """
 
     def __init__(  # noqa: PLR0913  the parts of a server meet here
@@ -57,12 +58,11 @@ class Server:
         audit_log: AuditLog | None = None,
         request_log: RequestLog | None = None,
     ) -> None:
-        """Prepare; ``apis`` is the registry's lookup, ``clock`` gives steady seconds.
+        """``apis`` is the registry's lookup, ``clock`` a monotonic one in seconds.
 
-        ``requests`` counts requests for metrics; ``audit_log`` records logins, and updates wait for
-        it; ``request_log`` logs requests while it is on.
-
-        ``connect`` makes the protocol's side of a connection: the class, or one derived from it.
+        ``requests`` counts requests for metrics; updates wait for ``audit_log``, which also records
+        logins; ``request_log`` may be switched on at run time. ``connect`` constructs the protocol
+        side of a connection: the class ``Connection`` or a subclass.
         """
         self._specs = tuple(specs)
         self._limits = limits
@@ -78,9 +78,9 @@ class Server:
         self._requests = requests
         self._audit_log = audit_log
         self._request_log = request_log
-        self._offers = {spec.name: spec.offers for spec in self._specs}
+        self._security = {spec.name: spec.security for spec in self._specs}
         # What a listener began with goes when its last connection does: nobody else holds it.
-        self._specs = tuple(spec.replace(offers=IN_CLEAR) for spec in self._specs)
+        self._specs = tuple(spec.replace(security=UNAUTHENTICATED) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0
@@ -91,12 +91,11 @@ class Server:
         self.counts = Counts(answers=requests is not None)
 
     async def bind(self) -> None:
-        """Reserve every listener's port; connecting is refused until ``open``.
+        """Reserve every listener's port; connections are refused until ``open``.
 
         Raises:
-            BindError: an address cannot be had, or a host in the limits is unknown; nothing stays
-                bound.
-
+            BindError: an address is not available, or a host in the limits is unknown; nothing
+                stays bound.
         """
         loop = asyncio.get_running_loop()
         self._admission.overrides = resolved_overrides(self._limits)
@@ -110,8 +109,8 @@ class Server:
             Ledger(self._limits.queued_in_bytes_max),
             Ledger(self._limits.queued_out_bytes_max),
             PendingUpdates(),
-            self._lost,
-            FairQueue(loop, self._limits.strangers_percent / 100),
+            self._forget,
+            FairQueue(loop, self._limits.unauthenticated_percent / 100),
             ChunkedResponses(loop),
             self._requests,
             self._audit_log,
@@ -135,56 +134,53 @@ class Server:
         self._sweep()
 
     def bound_port(self, listener_name: str) -> int:
-        """Return the port that a listener has; known after ``bind``."""
+        """Return the port of a listener; known after ``bind``."""
         return self._listeners[listener_name].port
 
     async def open(self, listener_name: str) -> None:
-        """Let clients in on a listener.
+        """Accept connections on a listener.
 
         Raises:
             BindError: another process listens on its address by now.
-
         """
         self._listeners[listener_name].open()
 
-    def use_offers(self, listener_name: str, offers: Offers) -> None:
-        """Let the listener's next connections prove who they are in this way."""
-        self._offers[listener_name] = offers
+    def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
+        """Replace the security of a listener, for new connections."""
+        self._security[listener_name] = security
 
     def use_admission(
-        self, limits: Limits, overrides: Mapping[str, int], of_listeners: Mapping[str, int]
+        self, limits: Limits, overrides: Mapping[str, int], listener_maximums: Mapping[str, int]
     ) -> None:
-        """Let connections in by these bounds from now on.
+        """Replace the connection limits.
 
         ``overrides`` are the limits' own as ``resolved_overrides`` gives them.
         """
-        self._admission.use(limits, overrides, of_listeners)
+        self._admission.use(limits, overrides, listener_maximums)
 
     @property
     def connections(self) -> int:
-        """Return how many connections there are."""
         return self._admission.total
 
     def connections_on(self, listener_name: str) -> int:
-        """Return how many connections a listener has."""
         return self._admission.on_listener(listener_name)
 
-    def accepted_on(self, listener_name: str) -> int:
-        """Return how many connections a listener has let in."""
+    def accepted_connections_on(self, listener_name: str) -> int:
+        """Return the number of connections accepted since the start."""
         return self._admission.accepted[listener_name]
 
     def handshakes_on(self, listener_name: str) -> tuple[int, int]:
-        """Return how many TLS handshakes of a listener have succeeded, and how many have failed."""
+        """Return the numbers of successful and of failed TLS handshakes."""
         return self._listeners[listener_name].handshakes
 
     @property
     def listener_names(self) -> list[str]:
-        """Return the listeners that are bound."""
+        """Return the names of the bound listeners."""
         return list(self._listeners)
 
     @property
     def encrypted_listener_names(self) -> list[str]:
-        """Return those of them that speak TLS."""
+        """Return the names of bound listeners with TLS."""
         return [
             spec.name
             for spec in self._specs
@@ -193,43 +189,42 @@ class Server:
 
     @property
     def is_open(self) -> bool:
-        """Say whether every listener lets clients in."""
+        """Return whether every listener accepts connections."""
         return bool(self._listeners) and all(each.is_open for each in self._listeners.values())
 
     @property
     def are_keys_loaded(self) -> bool:
-        """Say whether every listener that speaks TLS has a certificate to show."""
+        """Return whether every listener with TLS has a certificate."""
         return all(
-            self._offers[spec.name].tls is not None
+            self._security[spec.name].tls is not None
             for spec in self._specs
             if spec.security_protocol in ENCRYPTED
         )
 
     def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """Return the updates that wait, and their items, by operation."""
+        """Return the numbers of updates in flight and of their items, by operation."""
         if self._context is None:
             return {}, {}
         return self._context.updates.updates, self._context.updates.items
 
     @property
-    def updates_under_way(self) -> int:
-        """Return how many updates the authorizer or the topics have not completed."""
+    def updates_in_flight(self) -> int:
         return len(self._context.updates) if self._context else 0
 
     @property
     def bytes_incoming(self) -> int:
-        """Return how many bytes are received and not yet answered."""
+        """Return the bytes received and not yet answered."""
         return self._context.incoming.total if self._context else 0
 
     @property
     def bytes_outgoing(self) -> int:
-        """Return how many bytes of answers peers have not taken."""
+        """Return the bytes of answers that peers have not read."""
         return self._context.outgoing.total if self._context else 0
 
     async def drain(self, timeout_s: float) -> int:
-        """Accept no more, answer what was received, wait for updates, close everything.
+        """Stop accepting, answer received requests, wait for updates, close all connections.
 
-        Returns how many connections had to be cut off after the time.
+        Return the number of connections that were cut off after the time-out.
         """
         for listener in self._listeners.values():
             await listener.close()
@@ -262,7 +257,7 @@ class Server:
     def _channel(
         self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
     ) -> Channel:
-        """Make the two sides of a connection."""
+        """Create both sides of a connection."""
         assert self._context is not None, "bound before anything is accepted"
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
@@ -273,13 +268,13 @@ class Server:
             controller=spec.controller,
             number=number,
         )
-        offers = self._offers[spec.name]
+        security = self._security[spec.name]
         connection = self._connect(
             peer,
             node=self._node,
             apis=self._apis,
-            mechanisms=offers.mechanisms,
-            builder=offers.builder,
+            mechanisms=security.mechanisms,
+            builder=security.builder,
             limits=self._limits,
             counts=self.counts,
         )
@@ -289,17 +284,16 @@ class Server:
         return channel
 
     def _tls(self, spec: ListenerSpec) -> SSLContext | None:
-        """Return what the listener's next connection is encrypted with."""
-        return self._offers[spec.name].tls
+        return self._security[spec.name].tls
 
-    def _lost(self, channel: Accepted) -> None:
+    def _forget(self, channel: Accepted) -> None:
         channel = cast("Channel", channel)
         self._admission.leave(self._channels.pop(channel), channel.connection.peer.host)
         if not self._channels:
             self._empty.set()
 
     def _sweep(self) -> None:
-        """Close what has been idle for too long; come back."""
+        """Close idle connections; schedule the next sweep."""
         assert self._context is not None
         idle_s = self._limits.idle_ms / 1000
         deadline_s = self._context.clock() - idle_s
@@ -310,10 +304,9 @@ class Server:
 
 
 def resolved_overrides(limits: Limits) -> dict[str, int]:
-    """Return how many connections single addresses may have, by the text of the address.
+    """Return the limits of single addresses, by the text of the address.
 
     Raises:
         BindError: a host is unknown.
-
     """
     return {address_of(host): most for host, most in limits.connections_per_ip_overrides.items()}

@@ -1,4 +1,4 @@
-"""What a transport says of its peer, where it speaks TLS."""
+"""Whether a transport is encrypted, and the certificates of its peer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ ENCODING_DER: Final = 2
 
 
 def is_encrypted(transport: asyncio.BaseTransport) -> bool:
-    """Say whether a transport speaks TLS."""
     return transport.get_extra_info("ssl_object") is not None
 
 
 def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
     """Return the client's certificate and its issuers, in DER.
 
-    Empty without TLS, or where the client showed none.
+    Empty without TLS, or where the client sent none.
     """
     tls = transport.get_extra_info("ssl_object")
     der = None if tls is None else tls.getpeercert(binary_form=True)

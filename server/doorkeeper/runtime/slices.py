@@ -1,7 +1,7 @@
 """Work that is too long for one turn of the event loop, as generators that yield between slices.
 
 A function that returns ``Slices`` does one slice of its work in each step, and returns its result
-at the end. ``finished`` runs all steps at once; the event loop runs a few of them in each turn.
+at the end. ``run_to_end`` runs all steps at once; the event loop runs a few of them in each turn.
 A generator that is closed half-way leaves nothing behind.
 """
 
@@ -30,7 +30,7 @@ _RUN: Final = 1024
 """How many texts are sorted in a quarter of a millisecond."""
 
 
-def finished(pieces: Slices[T]) -> T:
+def run_to_end(pieces: Slices[T]) -> T:
     """Do all of the work now."""
     try:
         while True:

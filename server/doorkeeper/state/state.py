@@ -14,7 +14,7 @@ from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredToken
 from doorkeeper.kinds.table import Table
 from doorkeeper.quotas.table import ClientQuotas
 from doorkeeper.runtime.garbage_collection import frozen_allocations
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.topics.table import Topics
 from doorkeeper.users.table import ScramUsers
 
@@ -82,7 +82,7 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
 def applied(state: State, change: Change, revision: int | None = None) -> State:
     """Return the state after a change, at once."""
     found = apply(state, change, revision)
-    return found if isinstance(found, State) else finished(found)
+    return found if isinstance(found, State) else run_to_end(found)
 
 
 def _change_table(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a table of any kind

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Peer,
         PendingUpdate,
     )
-    from doorkeeper.connection.session import Action
+    from doorkeeper.connection.session import SessionAction
     from doorkeeper.errors import ApiError
     from doorkeeper.testing.faults import Faults
     from doorkeeper_wire.headers import RequestHeader
@@ -60,11 +60,11 @@ class FaultyConnection(Connection):
             mechanisms = {name: self._refusing(each) for name, each in mechanisms.items()}
         super().__init__(peer, mechanisms=mechanisms, **others)
 
-    def authenticated(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
+    def complete_authentication(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
         """Go on with what was held, or with an authentication."""
         if not isinstance(pending, Held):
-            return super().authenticated(pending, step, now_s)
-        return self._resumed(lambda: pending.proceed(now_s))
+            return super().complete_authentication(pending, step, now_s)
+        return self._resume(lambda: pending.proceed(now_s))
 
     def complete(
         self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
@@ -92,7 +92,7 @@ class FaultyConnection(Connection):
         return self._held(header, proceed) or proceed(0)
 
     def _authenticate(
-        self, action: Action, header: RequestHeader, body: Body, now_s: float
+        self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
     ) -> Advance:
         authenticate = super()._authenticate
 

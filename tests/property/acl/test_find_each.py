@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.search import find, find_each
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from testkit import acl_worlds as some
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def test_each_filter_finds_what_it_finds_alone(
     alone = [find(snapshot, wanted) for wanted in filters]
     together = sorted({binding for found in alone for binding in found})
 
-    found = finished(find_each(snapshot, filters, len(world)))
+    found = run_to_end(find_each(snapshot, filters, len(world)))
 
     assert found is not None
     assert list(found.of_filters) == alone
     assert found.bindings == together
     if together:
-        assert finished(find_each(snapshot, filters, len(together) - 1)) is None
+        assert run_to_end(find_each(snapshot, filters, len(together) - 1)) is None

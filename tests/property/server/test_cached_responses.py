@@ -19,7 +19,7 @@ from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.limits import Limits
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.updates.topics import change_topics
 from doorkeeper.updates.users import alter_credentials
 from doorkeeper.users.alteration import CredentialUpsertion
@@ -91,7 +91,7 @@ class Pair:
             for counts, used in zip(self.counts, (cache, None), strict=True)
         )
         for each in self.connections:
-            assert each.established() is None
+            assert each.start() is None
 
     def ask(self, frame: bytes, audit: CountedAudit) -> bytes:
         """Ask both; return the answer, which is the same, as is all that it leaves behind."""
@@ -105,11 +105,11 @@ class Pair:
             answered.clear()
             answer: Any = connection.advance(0)
             if isinstance(answer, ChunkedResponse):
-                answer = connection.complete_chunked(answer, finished(answer.body))
+                answer = connection.complete_chunked(answer, run_to_end(answer.body))
             decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
             lines = tuple(audit.lines)
             left = (counts.requests, counts.withheld_acls, counts.trailing_bytes)
-            notes = len(connection.notes)
+            notes = len(connection.events)
             seen.append((answer, list(answered), decided, lines, left, notes))
         assert seen[0] == seen[1], frame
         answer = seen[0][0]

@@ -49,11 +49,11 @@ async def test_listeners_become_specs() -> None:
 
     assert (sasl.name, sasl.host, sasl.port) == ("SASL", "localhost", 9093)
     assert sasl.security_protocol == "SASL_PLAINTEXT"
-    assert sasl.offers.mechanisms is not None
-    assert list(sasl.offers.mechanisms) == ["PLAIN"]
-    assert sasl.offers.mechanisms["PLAIN"].max_reauth_ms == 5000
+    assert sasl.security.mechanisms is not None
+    assert list(sasl.security.mechanisms) == ["PLAIN"]
+    assert sasl.security.mechanisms["PLAIN"].max_reauth_ms == 5000
     context = AuthenticationContext("SASL", "SASL_PLAINTEXT", "127.0.0.1")
-    assert sasl.offers.mechanisms["PLAIN"].begin(context).step(b"\0alice\0a") == Success("alice")
-    assert controller.offers.mechanisms is None
+    assert sasl.security.mechanisms["PLAIN"].begin(context).step(b"\0alice\0a") == Success("alice")
+    assert controller.security.mechanisms is None
     assert controller.controller
     assert controller.max_connections == 3

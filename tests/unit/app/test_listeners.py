@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.net.options import Offers
+    from doorkeeper.net.options import ConnectionSecurity
 
 TWO = """
 listeners=OPEN://localhost:9092,SASL://localhost:9093
@@ -92,7 +92,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> RecordingLogger:
     return RecordingLogger()
 
 
-async def prepared(doors: Doors, wanted: Settings) -> dict[str, Offers]:
+async def prepared(doors: Doors, wanted: Settings) -> dict[str, ConnectionSecurity]:
     """Use settings as a reload does."""
     return doors.use(await doors.prepare(wanted.listeners, wanted.originals))
 
@@ -103,7 +103,7 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-async def name_of(offers: Offers) -> str:
+async def name_of(offers: ConnectionSecurity) -> str:
     """Return whose mechanism somebody gets."""
     assert offers.mechanisms is not None
     step = offers.mechanisms[MECHANISM].begin(CONTEXT).step(b"")

@@ -12,7 +12,7 @@ from doorkeeper.authn.contract import (
     Success,
 )
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.connection.session import Reply, Session, State
+from doorkeeper.connection.session import Reply, Session, SessionState
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 
@@ -61,8 +61,8 @@ def test_a_challenge_keeps_the_exchange_open() -> None:
     assert asked.auth_bytes == b"again"
     assert (told.auth_bytes, told.session_lifetime_ms) == (b"welcome", 7000)
     assert session.principal == Principal("User", "poet")
-    assert session.state(6.9) is State.LIMITED
-    assert session.state(7.0) is State.EXPIRED
+    assert session.state(6.9) is SessionState.LIMITED
+    assert session.state(7.0) is SessionState.EXPIRED
 
 
 def test_bare_tokens_get_bare_challenges() -> None:

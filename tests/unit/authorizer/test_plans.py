@@ -23,7 +23,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Change, Edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 
@@ -45,7 +45,7 @@ def creation(
     state: State, bindings: Sequence[AclBinding], new_id: Callable[[], str]
 ) -> tuple[StoredBinding, ...]:
     plan = plan_creation(bindings, new_id, state)
-    change: Change = finished(plan) if isinstance(plan, Generator) else plan
+    change: Change = run_to_end(plan) if isinstance(plan, Generator) else plan
     edit = change.get(ACL, Edit())
     assert not edit.deleted
     return edit.set
@@ -55,7 +55,7 @@ def deletion(
     state: State, filters: Sequence[AclBindingFilter]
 ) -> tuple[list[Sequence[AclBinding]], tuple[StoredBinding, ...]]:
     matches: list[Sequence[AclBinding]] = []
-    edit = finished(plan_deletion(filters, matches, state)).get(ACL, Edit())
+    edit = run_to_end(plan_deletion(filters, matches, state)).get(ACL, Edit())
     assert not edit.set
     return matches, edit.deleted
 

@@ -12,7 +12,7 @@ import pytest
 from doorkeeper.catalog.apart import NICENESS
 from doorkeeper.catalog.lines import Faulty, catalog_from
 from doorkeeper.catalog.loading import load
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from testkit.checkout import ROOT
 
 
@@ -26,7 +26,7 @@ def test_it_tells_what_a_file_declares() -> None:
     """As it would be read in this process, with the file's digest."""
     file = ROOT / "examples" / "catalog.yaml"
 
-    assert finished(catalog_from(told(file), str(file))) == load(file)
+    assert run_to_end(catalog_from(told(file), str(file))) == load(file)
 
 
 @pytest.mark.parametrize("text", [None, "topics:\n- name: 'a b'\n- partitions: 1\n"])
@@ -37,7 +37,7 @@ def test_it_tells_what_is_wrong_with_a_file(tmp_path: Path, text: str | None) ->
         file.write_text(text)
 
     with pytest.raises(Faulty) as caught:
-        finished(catalog_from(told(file), str(file)))
+        run_to_end(catalog_from(told(file), str(file)))
 
     places = [each.removeprefix(str(file))[:2] for each in caught.value.problems]
     assert places == ([": "] if text is None else [":2", ":3"])

@@ -16,7 +16,7 @@ from doorkeeper.catalog.lines import (
     lines_of_problems,
 )
 from doorkeeper.catalog.loading import Catalog, load
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_a_catalog_comes_back_as_it_was(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     for catalog in (load(EXAMPLE), load(file)):
-        assert finished(catalog_from(lines(catalog), catalog.mark.file)) == catalog
+        assert run_to_end(catalog_from(lines(catalog), catalog.mark.file)) == catalog
 
 
 def test_a_large_catalog_is_many_short_lines(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_problems_come_back_as_texts() -> None:
     told = [line.encode() for line in lines_of_problems(CatalogError(problems))]
 
     with pytest.raises(Faulty) as caught:
-        finished(catalog_from(told, "c.yaml"))
+        run_to_end(catalog_from(told, "c.yaml"))
 
     assert caught.value.problems == ["c.yaml: n\u00f6", "c.yaml:3: topics[0].name: no"]
 
@@ -72,7 +72,7 @@ def test_what_is_cut_off_anywhere_is_no_catalog() -> None:
 
     for size in range(0, len(whole) - 1, 7):
         with pytest.raises(Unfinished):
-            finished(catalog_from(whole[:size].splitlines(), "c.yaml"))
+            run_to_end(catalog_from(whole[:size].splitlines(), "c.yaml"))
 
 
 @pytest.mark.parametrize("line", [b'["other",1]', b"7", b"[1]", b"[1,2,3]", b"hello"])
@@ -81,7 +81,7 @@ def test_what_is_no_line_of_a_catalog_is_refused(line: bytes) -> None:
     told = [line, *lines(load(EXAMPLE))]
 
     with pytest.raises(Unfinished):
-        finished(catalog_from(told, "c.yaml"))
+        run_to_end(catalog_from(told, "c.yaml"))
 
 
 def test_nothing_comes_behind_the_end() -> None:
@@ -89,4 +89,4 @@ def test_nothing_comes_behind_the_end() -> None:
     told = lines(load(EXAMPLE))
 
     with pytest.raises(Unfinished):
-        finished(catalog_from([*told, told[0]], "c.yaml"))
+        run_to_end(catalog_from([*told, told[0]], "c.yaml"))

@@ -6,7 +6,7 @@ from doorkeeper.api import codes
 from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
 from doorkeeper.config.client_rules import ClientRule
 from doorkeeper.connection.client_limits import ClientLimits
-from doorkeeper.connection.exchange import Counts, Login, Note
+from doorkeeper.connection.exchange import Counts, LogEvent, Login
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
@@ -47,9 +47,9 @@ def test_a_rule_is_for_the_software_that_it_names() -> None:
     client = ClientLimits()
     request = ApiVersionsRequest(client_software_name="kgo", client_software_version="1")
 
-    client.introduced(request, 2)
+    client.identify(request, 2)
     assert client.readable(DESCRIPTION, rules(1, 1, software="kgo")) == (DESCRIPTION, 0)
-    client.introduced(request, 3)
+    client.identify(request, 3)
     assert client.readable(DESCRIPTION, rules(1, 1)) == (DESCRIPTION, 0)
     assert client.readable(DESCRIPTION, rules(1, 1, software="kgo"))[1] == 2
 
@@ -57,14 +57,14 @@ def test_a_rule_is_for_the_software_that_it_names() -> None:
 def test_what_is_withheld_is_counted_and_noted_once() -> None:
     """The log has one line for a connection."""
     client, counts = ClientLimits(), Counts()
-    notes: list[Note | Login] = []
+    notes: list[LogEvent | Login] = []
     settings = settings_of("doorkeeper.clients.withhold=unnamed=1/99\n")
 
     client.withhold(DESCRIPTION, settings, counts, notes)
     client.withhold(DESCRIPTION, settings, counts, notes)
 
     (note,) = notes
-    assert isinstance(note, Note)
+    assert isinstance(note, LogEvent)
     assert counts.withheld_acls == 4
     assert note.fields == {"acls": 2, "software": "unnamed", "software_version": ""}
 

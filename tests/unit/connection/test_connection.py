@@ -6,10 +6,10 @@ import pytest
 
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.connection.exchange import Closed, Note, PendingUpdate
+from doorkeeper.connection.exchange import Closed, LogEvent, PendingUpdate
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
-from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
@@ -96,7 +96,7 @@ def test_a_handler_that_fails_is_answered_and_noted() -> None:
     found = body(one(to, describe("fail", 9)), DescribeAclsResponse, 3)
 
     assert (found.error_code, found.error_message) == (-1, None)
-    (note,) = [each for each in to.notes if isinstance(each, Note)]
+    (note,) = [each for each in to.events if isinstance(each, LogEvent)]
     assert isinstance(note.error, RuntimeError)
     assert note.fields["correlation_id"] == 9
     assert note.fields["api"] == "DescribeAcls"
@@ -158,7 +158,7 @@ def test_what_is_promised_is_not_held() -> None:
     to = connection()
 
     assert results(to, (104_857_600).to_bytes(4) + b"x") == []
-    assert to.buffered < 10
+    assert to.buffered_bytes < 10
     assert not to.waiting
 
 
@@ -198,9 +198,11 @@ def test_an_unsupported_version_ends_it(version: int) -> None:
     )
 
 
-@pytest.mark.parametrize("offers", [IN_CLEAR, LOGIN])
+@pytest.mark.parametrize("offers", [UNAUTHENTICATED, LOGIN])
 @pytest.mark.parametrize("version", [6, 99, -1])
-def test_unknown_versions_of_api_versions_are_answered(version: int, offers: Offers) -> None:
+def test_unknown_versions_of_api_versions_are_answered(
+    version: int, offers: ConnectionSecurity
+) -> None:
     """Answer in version 0: error 35 and the range of ApiVersions alone; its body is not read."""
     to = connection(offers)
     tags = b"\x00" if version > 0 else b""
@@ -252,7 +254,7 @@ def test_nothing_follows_the_end() -> None:
 
     assert results(to, describe("c")) == []
     assert not to.waiting
-    assert to.buffered == 0
+    assert to.buffered_bytes == 0
 
 
 # --- updates
@@ -282,7 +284,7 @@ def test_an_update_that_fails_whole_is_refused() -> None:
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
-    assert len(to.notes) == 1
+    assert len(to.events) == 1
 
 
 def test_results_that_do_not_fit_are_an_error_of_ours() -> None:

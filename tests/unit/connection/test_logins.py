@@ -30,10 +30,10 @@ from testkit.plain import plain_offers
 
 if TYPE_CHECKING:
     from doorkeeper.connection.connection import Connection
-    from doorkeeper.net.options import Offers
+    from doorkeeper.net.options import ConnectionSecurity
 
 
-def logged_in(offers: Offers = LOGIN, now_s: float = 0.0) -> Connection:
+def logged_in(offers: ConnectionSecurity = LOGIN, now_s: float = 0.0) -> Connection:
     to = connection(offers)
     for frame in (handshake(), authenticate(plain())):
         assert isinstance(one(to, frame, now_s), bytes)

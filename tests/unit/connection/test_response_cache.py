@@ -11,10 +11,10 @@ from doorkeeper.authorizer.guard import RecordedDecision
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Closed, Counts, SideEffects
 from doorkeeper.connection.response_cache import CacheEntry, CacheKey, ResponseCache
-from doorkeeper.connection.session import State
+from doorkeeper.connection.session import SessionState
 from doorkeeper.limits import Limits
-from doorkeeper.net.options import IN_CLEAR
-from doorkeeper.runtime.slices import finished
+from doorkeeper.net.options import UNAUTHENTICATED
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions
@@ -66,12 +66,12 @@ class World:
             node=cast("Any", EdgeNode()),
             apis=api,
             mechanisms=None,
-            builder=IN_CLEAR.builder,
+            builder=UNAUTHENTICATED.builder,
             limits=Limits(),
             counts=self.counts,
             cache=self.cache,
         )
-        assert made.established() is None
+        assert made.start() is None
         return made
 
 
@@ -152,7 +152,7 @@ def test_what_comes_in_a_row_is_answered_in_a_row() -> None:
 
     made = client.cached_answers(0, 10, 10_000)
     assert made == [asked[:4] + each.to_bytes(4) + asked[8:] for each in (2, 3)]
-    assert client.buffered == len(describe("new", 4)) - 4
+    assert client.buffered_bytes == len(describe("new", 4)) - 4
     assert world.handled == 1
     assert world.counts.requests == 3
     assert client.answered == [(18, 0)] * 3
@@ -171,7 +171,7 @@ def test_a_row_has_an_end(answers_max: int, bytes_max: int, made: int) -> None:
     client.receive(versions() * 4)
 
     assert len(client.cached_answers(0, answers_max, bytes_max)) == made
-    assert client.buffered == (4 - made) * (len(versions()) - 4)
+    assert client.buffered_bytes == (4 - made) * (len(versions()) - 4)
 
 
 def test_no_row_is_answered_from_another_version() -> None:
@@ -201,7 +201,7 @@ def test_nothing_is_cached_when_the_session_is_over() -> None:
     """Until then it is; a request behind that is handled as any other, which closes."""
     client = World().client()
     ask(client, versions())
-    client.session._enter(State.LIMITED)
+    client.session._enter(SessionState.LIMITED)
     client.session.expires_s = 5.0
 
     assert client.cached_answer(versions(), 4.9) is not None
@@ -281,7 +281,7 @@ def test_a_chunked_response_is_cached() -> None:
     next(chunked.body)
     ask(other, describe("a"))
 
-    made = client.complete_chunked(chunked, finished(chunked.body))
+    made = client.complete_chunked(chunked, run_to_end(chunked.body))
     world.allowed = world.denied = 0
     again = ask(client, describe("pieces:1000", 2))
 
@@ -303,7 +303,7 @@ def test_a_response_of_an_older_version_is_not_cached() -> None:
     next(chunked.body)
 
     world.version = ("two",)
-    client.complete_chunked(chunked, finished(chunked.body))
+    client.complete_chunked(chunked, run_to_end(chunked.body))
 
     assert world.cache.size == 0
 
@@ -464,20 +464,20 @@ def test_an_entry_counts_with_its_request() -> None:
 def test_states_are_compared_by_identity() -> None:
     """A state that is equal, but another object, is another version: nothing compares contents."""
 
-    class State:
+    class SessionState:
         def __eq__(self, other: object) -> bool:
             raise AssertionError("compared by value")
 
         __hash__ = None  # type: ignore[assignment]
 
     world = World()
-    world.version = (State(), True)
+    world.version = (SessionState(), True)
     client = world.client()
     ask(client, versions())
     ask(client, versions())
     assert world.cache.hits == 1
 
-    world.version = (State(), True)
+    world.version = (SessionState(), True)
     ask(client, versions())
 
     assert (world.handled, world.cache.hits) == (2, 1)

@@ -9,7 +9,14 @@ from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, S
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import Plain
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.connection.session import ADMISSIONS, TRANSITIONS, Action, Reply, Session, State
+from doorkeeper.connection.session import (
+    ADMISSIONS,
+    TRANSITIONS,
+    Reply,
+    Session,
+    SessionAction,
+    SessionState,
+)
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from testkit import session_page
@@ -74,13 +81,13 @@ def test_without_sasl_everybody_is_in() -> None:
 
     assert session.is_open
     assert session.principal == ANONYMOUS
-    assert {session.admit(key, 0.0) for key in (3, 17, 18, 36)} == {Action.SERVE}
+    assert {session.admit(key, 0.0) for key in (3, 17, 18, 36)} == {SessionAction.SERVE}
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_tables_are_whole(state: State) -> None:
+@pytest.mark.parametrize("state", list(SessionState))
+def test_tables_are_whole(state: SessionState) -> None:
     """Each state has its rules, and each admitted action that moves has a next state."""
-    moving = {Action.VERSIONS, Action.CHOOSE, Action.STEP, Action.FAIL}
+    moving = {SessionAction.VERSIONS, SessionAction.CHOOSE, SessionAction.STEP, SessionAction.FAIL}
 
     assert state in ADMISSIONS
     assert (state in TRANSITIONS) == bool(moving & set(ADMISSIONS[state].values()))
@@ -97,7 +104,12 @@ def test_a_stranger_may_ask_versions_and_choose() -> None:
 
     admitted = [session.admit(key, 0.0) for key in (API_VERSIONS, HANDSHAKE, METADATA, 36)]
 
-    assert admitted == [Action.VERSIONS, Action.CHOOSE, Action.CLOSE, Action.CLOSE]
+    assert admitted == [
+        SessionAction.VERSIONS,
+        SessionAction.CHOOSE,
+        SessionAction.CLOSE,
+        SessionAction.CLOSE,
+    ]
     assert not session.is_open
 
 
@@ -105,12 +117,12 @@ def test_versions_are_told_once() -> None:
     """After a successful ApiVersions only a handshake is admitted; after a refused one, both."""
     session = session_with()
 
-    session.versions_answered(told=False)
-    assert session.admit(API_VERSIONS, 0.0) is Action.VERSIONS
-    session.versions_answered(told=True)
+    session.record_versions(success=False)
+    assert session.admit(API_VERSIONS, 0.0) is SessionAction.VERSIONS
+    session.record_versions(success=True)
 
-    assert session.admit(API_VERSIONS, 0.0) is Action.CLOSE
-    assert session.admit(HANDSHAKE, 0.0) is Action.CHOOSE
+    assert session.admit(API_VERSIONS, 0.0) is SessionAction.CLOSE
+    assert session.admit(HANDSHAKE, 0.0) is SessionAction.CHOOSE
 
 
 def test_an_unknown_mechanism_ends_it() -> None:
@@ -123,8 +135,8 @@ def test_an_unknown_mechanism_ends_it() -> None:
     assert reply.body.error_code == 33
     assert reply.body.mechanisms == ("PLAIN", "OTHER", "EXPIRING")
     assert reply.failure == "Unsupported SASL mechanism NONSENSE"
-    assert session.state(0.0) is State.CLOSED
-    assert session.admit(HANDSHAKE, 0.0) is Action.CLOSE
+    assert session.state(0.0) is SessionState.CLOSED
+    assert session.admit(HANDSHAKE, 0.0) is SessionAction.CLOSE
 
 
 def test_while_authenticating_other_requests_are_refused() -> None:
@@ -134,7 +146,12 @@ def test_while_authenticating_other_requests_are_refused() -> None:
 
     admitted = [session.admit(key, 0.0) for key in (AUTHENTICATE, API_VERSIONS, HANDSHAKE, 3)]
 
-    assert admitted == [Action.STEP, Action.REFUSE, Action.REFUSE, Action.REFUSE]
+    assert admitted == [
+        SessionAction.STEP,
+        SessionAction.REFUSE,
+        SessionAction.REFUSE,
+        SessionAction.REFUSE,
+    ]
 
 
 def test_success_without_a_limit() -> None:
@@ -146,8 +163,8 @@ def test_success_without_a_limit() -> None:
 
     assert (body.error_code, body.error_message, body.session_lifetime_ms) == (0, "", 0)
     assert session.principal == ALICE
-    assert session.state(1e9) is State.OPEN
-    assert session.admit(HANDSHAKE, 5.0) is Action.SERVE
+    assert session.state(1e9) is SessionState.OPEN
+    assert session.admit(HANDSHAKE, 5.0) is SessionAction.SERVE
 
 
 def test_failure_keeps_the_stranger_anonymous() -> None:
@@ -171,7 +188,7 @@ def test_bare_tokens() -> None:
     for session in (good, bad):
         session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 0, 0.0)
         assert session.takes_bare_frames
-        assert session.admit_bare() is Action.STEP
+        assert session.admit_bare() is SessionAction.STEP
 
     assert stepped(good, plain(), 0.0) == Reply(b"", None)
     assert stepped(bad, plain("alice", "x"), 0.0).body is None
@@ -183,11 +200,11 @@ def test_a_session_expires() -> None:
     """connections.max.reauth.ms is told, and after it only a handshake is admitted."""
     session = logged_in(max_reauth_ms=2000)
 
-    assert session.admit(METADATA, 1.9) is Action.SERVE
-    assert session.admit(METADATA, 2.0) is Action.CLOSE
-    assert session.admit(AUTHENTICATE, 2.0) is Action.CLOSE
-    assert session.admit(API_VERSIONS, 2.0) is Action.CLOSE
-    assert session.admit(HANDSHAKE, 2.0) is Action.CHOOSE
+    assert session.admit(METADATA, 1.9) is SessionAction.SERVE
+    assert session.admit(METADATA, 2.0) is SessionAction.CLOSE
+    assert session.admit(AUTHENTICATE, 2.0) is SessionAction.CLOSE
+    assert session.admit(API_VERSIONS, 2.0) is SessionAction.CLOSE
+    assert session.admit(HANDSHAKE, 2.0) is SessionAction.CHOOSE
 
 
 def test_an_expired_credential_dies_on_its_next_request() -> None:
@@ -198,14 +215,14 @@ def test_an_expired_credential_dies_on_its_next_request() -> None:
     body = authenticated(stepped(session, b"x", 0.0).body)
 
     assert body.session_lifetime_ms == 0
-    assert session.admit(METADATA, 0.0) is Action.CLOSE
+    assert session.admit(METADATA, 0.0) is SessionAction.CLOSE
 
 
 def test_reauthentication() -> None:
     """A handshake on a limited session begins anew; success gives it its whole time again."""
     session = logged_in(max_reauth_ms=2000)
 
-    assert session.admit(HANDSHAKE, 1.5) is Action.CHOOSE
+    assert session.admit(HANDSHAKE, 1.5) is SessionAction.CHOOSE
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 1.5)
     assert session.reauthenticating
     assert not session.is_open
@@ -213,8 +230,8 @@ def test_reauthentication() -> None:
     body = authenticated(stepped(session, plain(), 1.6).body)
 
     assert body.session_lifetime_ms == 2000
-    assert session.state(3.5) is State.LIMITED
-    assert session.state(3.6) is State.EXPIRED
+    assert session.state(3.5) is SessionState.LIMITED
+    assert session.state(3.6) is SessionState.EXPIRED
 
 
 def test_reauthentication_is_not_begun_twice_a_second() -> None:
@@ -223,9 +240,9 @@ def test_reauthentication_is_not_begun_twice_a_second() -> None:
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.4)
     stepped(session, plain(), 0.4)
 
-    assert session.admit(HANDSHAKE, 0.8) is Action.SERVE
-    assert session.admit(HANDSHAKE, 0.95) is Action.CLOSE  # too early, and expired
-    assert session.admit(HANDSHAKE, 1.5) is Action.CHOOSE
+    assert session.admit(HANDSHAKE, 0.8) is SessionAction.SERVE
+    assert session.admit(HANDSHAKE, 0.95) is SessionAction.CLOSE  # too early, and expired
+    assert session.admit(HANDSHAKE, 1.5) is SessionAction.CHOOSE
 
 
 def test_the_principal_cannot_change() -> None:
@@ -274,7 +291,7 @@ def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
     reply = session.choose(SaslHandshakeRequest(mechanism="NONE"), 1, 5.0)
 
     assert reply == Reply(None, "Unsupported SASL mechanism NONE")
-    assert session.state(5.0) is State.CLOSED
+    assert session.state(5.0) is SessionState.CLOSED
 
 
 def test_the_mechanism_cannot_change() -> None:
@@ -286,10 +303,10 @@ def test_the_mechanism_cannot_change() -> None:
     assert isinstance(reply.body, SaslHandshakeResponse)
     assert reply.body.error_code == 0
     assert session.takes_bare_frames
-    assert session.admit_bare() is Action.FAIL
+    assert session.admit_bare() is SessionAction.FAIL
     reason = (
         "SASL mechanism 'OTHER' requested by client is not supported for re-authentication of"
         " mechanism 'PLAIN'"
     )
     assert session.fail_changed_mechanism() == Reply(None, reason)
-    assert session.state(5.0) is State.CLOSED
+    assert session.state(5.0) is SessionState.CLOSED

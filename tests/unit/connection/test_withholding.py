@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.connection.exchange import Counts, Note
+from doorkeeper.connection.exchange import Counts, LogEvent
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.deliveries import body, one, results
@@ -39,7 +39,7 @@ def test_acls_are_withheld_from_software_that_cannot_read_them() -> None:
     assert told_codes(one(to, ODD)) == [(2, 3), (7, 13)]
     assert told_codes(one(to, ODD)) == [(2, 3), (7, 13)]
     assert counts.withheld_acls == 4
-    (note,) = [each for each in to.notes if isinstance(each, Note)]
+    (note,) = [each for each in to.events if isinstance(each, LogEvent)]
     assert note.error is None
     assert note.fields == {"acls": 2, "software": "test", "software_version": "1.0"}
 
@@ -59,7 +59,7 @@ def test_other_software_sees_all() -> None:
     one(to, versions(software="other"))
 
     assert len(told_codes(one(to, ODD))) == 4
-    assert to.notes == []
+    assert to.events == []
 
 
 def test_an_answer_that_a_client_would_not_survive_is_refused() -> None:

@@ -13,7 +13,7 @@ from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.descriptions.chunks import CHUNK, Chunk, changed_names, names_in, update_chunks
 from doorkeeper.descriptions.row_encoder import RowEncoder
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import LITERAL, PREFIXED, READ, WRITE, allow, topic
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def state_of(snapshot: Snapshot) -> State:
 
 def made(state: State) -> list[Chunk]:
     """Return chunks that were made of nothing."""
-    return finished(update_chunks((), finished(names_in(state)), state, ENCODER))
+    return run_to_end(update_chunks((), run_to_end(names_in(state)), state, ENCODER))
 
 
 def many(count: int, user: str = "alice", start: int = 0) -> list[AclBinding]:
@@ -94,9 +94,9 @@ def test_chunks_follow_any_changes(
         # Those that may have changed: here and there some that have not, or never were.
         names = sorted({each.pattern.name for each in some} | {"17", "none"})
         if not told:
-            names = finished(changed_names(before, chunks, state))
+            names = run_to_end(changed_names(before, chunks, state))
             assert set(names) <= {each.pattern.name for each in some}
-        chunks = finished(update_chunks(chunks, names, state, ENCODER))
+        chunks = run_to_end(update_chunks(chunks, names, state, ENCODER))
         snapshot = after
 
         assert joined(chunks) == joined(made(state))
@@ -126,7 +126,7 @@ def test_what_has_not_changed_is_the_same_object() -> None:
     chunks = made(state_of(snapshot))
     after = state_of(snapshot.without(bindings[:1]))
 
-    follow = finished(update_chunks(chunks, ["t-000000"], after, ENCODER))
+    follow = run_to_end(update_chunks(chunks, ["t-000000"], after, ENCODER))
 
     assert len(follow) == len(chunks) == 10
     assert [new is old for new, old in zip(follow, chunks, strict=True)] == [False] + [True] * 9
@@ -138,7 +138,7 @@ def test_a_change_costs_what_it_touches() -> None:
     chunks = made(state_of(snapshot))
     after = state_of(snapshot.with_added(stored(many(1, "bob", start=10_000))))
 
-    calls = calls_of(lambda: finished(update_chunks(chunks, ["t-010000"], after, ENCODER)))
+    calls = calls_of(lambda: run_to_end(update_chunks(chunks, ["t-010000"], after, ENCODER)))
 
     assert calls < 20_000 / 10
 
@@ -149,7 +149,7 @@ def test_no_piece_is_long() -> None:
     def pieces(count: int) -> list[int]:
         """Return how many functions each piece calls."""
         state = state_of(load(stored(many(count))))
-        making = update_chunks((), finished(names_in(state)), state, ENCODER)
+        making = update_chunks((), run_to_end(names_in(state)), state, ENCODER)
         calls: list[int] = []
         seen: list[str | None] = []
         while "over" not in seen:

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.api.codes import described
 from doorkeeper.descriptions.row_encoder import RowEncoder
-from doorkeeper.runtime.slices import SLICE_ITEMS, finished
+from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 
@@ -20,11 +20,11 @@ def test_rows_make_an_answer(version: int, acls: int) -> None:
     whole = described([binding for row in rows for binding in row])
     encoder = RowEncoder(version)
 
-    encoded = [finished(encoder.row(row)) for row in sorted(rows)]
+    encoded = [run_to_end(encoder.row(row)) for row in sorted(rows)]
 
     message = DescribeAclsResponse(error_message="", resources=whole)
-    assert finished(encoder.body(len(rows), encoded)) == message.encode(version)
-    assert finished(encoder.body(len(rows), [b"".join(encoded)])) == message.encode(version)
+    assert run_to_end(encoder.body(len(rows), encoded)) == message.encode(version)
+    assert run_to_end(encoder.body(len(rows), [b"".join(encoded)])) == message.encode(version)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -32,7 +32,7 @@ def test_an_answer_without_rows(version: int) -> None:
     """It is encoded like any other."""
     empty = DescribeAclsResponse(error_message="").encode(version)
 
-    assert finished(RowEncoder(version).body(0, [])) == empty
+    assert run_to_end(RowEncoder(version).body(0, [])) == empty
 
 
 def test_it_stops_when_much_has_been_encoded() -> None:

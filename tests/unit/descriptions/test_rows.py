@@ -19,7 +19,7 @@ from doorkeeper.acl.search import find
 from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
 from doorkeeper.api.codes import described
 from doorkeeper.descriptions.rows import AclRows
-from doorkeeper.runtime.slices import SLICE_ITEMS, finished
+from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
@@ -219,7 +219,7 @@ def test_a_long_description_comes_in_pieces() -> None:
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
 
-    assert sum(1 for _ in answer.pieces(3)) > 2 * 40
+    assert sum(1 for _ in answer.chunks(3)) > 2 * 40
 
 
 def test_a_description_is_of_one_state() -> None:
@@ -230,7 +230,7 @@ def test_a_description_is_of_one_state() -> None:
     before = anew(kept.snapshot, ANY_BINDING, 3)
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
-    pieces = answer.pieces(3)
+    pieces = answer.chunks(3)
 
     for step in range(60):
         next(pieces)
@@ -239,7 +239,7 @@ def test_a_description_is_of_one_state() -> None:
         if step % 15 == 0:
             assert kept.agrees()
 
-    assert finished(pieces) == before
+    assert run_to_end(pieces) == before
     assert kept.agrees()
 
 
@@ -249,7 +249,7 @@ def test_what_is_given_up_leaves_nothing() -> None:
     for steps in (1, 30, 60):
         answer = kept.rows.description(ANY_BINDING)
         assert answer is not None
-        pieces = answer.pieces(3)
+        pieces = answer.chunks(3)
         for _ in range(steps):
             next(pieces)
         pieces.close()
@@ -301,7 +301,7 @@ def test_a_name_with_very_many_acls(asked: AclBindingFilter, version: int) -> No
     assert kept.agrees(asked, version)
     answer = kept.rows.description(asked)
     assert answer is not None
-    assert len(list(answer.pieces(version))) > 500 / SLICE_ITEMS
+    assert len(list(answer.chunks(version))) > 500 / SLICE_ITEMS
 
 
 @pytest.mark.parametrize("version", [1, 3])
@@ -347,7 +347,7 @@ def steps_of(work: Slices[bytearray]) -> int:
 def described_all(kept: Kept) -> Slices[bytearray]:
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
-    return answer.pieces(3)
+    return answer.chunks(3)
 
 
 def test_what_a_client_that_left_had_begun_is_finished() -> None:

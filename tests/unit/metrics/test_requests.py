@@ -20,8 +20,8 @@ def test_requests_are_counted_by_api_and_error() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered([(29, 0), (29, 0)], 0.0015)
-    meter.answered([(29, 31)], 0.003)
+    meter.record_answers([(29, 0), (29, 0)], 0.0015)
+    meter.record_answers([(29, 31)], 0.003)
 
     assert meters.counter(table.REQUESTS, "DescribeAcls", "none").value == 2
     refused = meters.counter(table.REQUESTS, "DescribeAcls", "CLUSTER_AUTHORIZATION_FAILED")
@@ -45,9 +45,9 @@ def test_changes_have_three_times() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered([(30, 0)], 2.25, Waited(0.125, 2.0))
-    meter.answered([(30, 31)], 0.5)
-    meter.left(30, Waited(0.25, 4.0))
+    meter.record_answers([(30, 0)], 2.25, Waited(0.125, 2.0))
+    meter.record_answers([(30, 31)], 0.5)
+    meter.record_abandoned(30, Waited(0.25, 4.0))
 
     local = meters.histogram(table.LOCAL_SECONDS, "CreateAcls")
     remote = meters.histogram(table.REMOTE_SECONDS, "CreateAcls")
@@ -62,8 +62,8 @@ def test_reads_have_their_total_time_only() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.answered([(29, 0)], 1.0)
-    meter.left(29, Waited(1.0, 1.0))
+    meter.record_answers([(29, 0)], 1.0)
+    meter.record_abandoned(29, Waited(1.0, 1.0))
 
     values = {family.metric: family.values for family in meters.families()}
     assert list(values[table.REQUEST_SECONDS]) == [("DescribeAcls",)]
@@ -86,9 +86,9 @@ def test_what_had_no_room_and_no_time_is_counted() -> None:
     meters = Meters()
     meter = RequestMeter(meters)
 
-    meter.refused()
-    meter.timed_out("acl-update", 3)
-    meter.timed_out("acl-update", 2)
+    meter.record_overload()
+    meter.record_timeout("acl-update", 3)
+    meter.record_timeout("acl-update", 2)
 
     assert meters.counter(table.UPDATES_REFUSED).value == 1
     assert meters.counter(table.ITEMS_TIMED_OUT, "acl-update").value == 5
@@ -100,11 +100,11 @@ def test_the_latency_is_where_a_histogram_would_put_it() -> None:
     meter, expected = RequestMeter(meters), Histogram(table.REQUEST_SECONDS.buckets)
 
     for value in values:
-        meter.answered([(29, 0)], value)
+        meter.record_answers([(29, 0)], value)
         expected.observe(value)
     for value in values:
-        meter.answered([(29, 0)] * 3, value)
-        meter.answered([(29, 0), (29, 31), (29, 0)], value)
+        meter.record_answers([(29, 0)] * 3, value)
+        meter.record_answers([(29, 0), (29, 31), (29, 0)], value)
         for _ in range(6):
             expected.observe(value)
 

@@ -42,7 +42,7 @@ async def test_who_waits_for_room_gets_it() -> None:
     """Waiting ends when a connection ends."""
     admission = Admission(Limits(connections_max=1))
     admission.enter(A, "h")
-    waiting = asyncio.ensure_future(admission.room(B))
+    waiting = asyncio.ensure_future(admission.wait_for_room(B))
     await asyncio.sleep(0)
     assert not waiting.done()
 
@@ -79,7 +79,7 @@ async def test_other_bounds_count_at_once() -> None:
     admission = Admission(Limits(connections_max=1))
     spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="localhost", port=0)
     assert admission.enter(spec, "10.0.0.1")
-    waiting = asyncio.ensure_future(admission.room(spec))
+    waiting = asyncio.ensure_future(admission.wait_for_room(spec))
     await asyncio.sleep(0)
     assert not waiting.done()
 

@@ -91,7 +91,7 @@ async def test_who_leaves_gets_nothing_and_holds_nothing() -> None:
         await asyncio.sleep(0)
     making = gone._building
     assert making is not None
-    pieces = making._pieces
+    pieces = making._chunks
     assert pieces is not None
 
     gone.connection_lost(None)

@@ -18,7 +18,7 @@ from doorkeeper.authn.contract import (
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.limits import Limits
 from doorkeeper.net.channel import UNAUTHENTICATED_BYTES
-from doorkeeper.net.options import Offers
+from doorkeeper.net.options import ConnectionSecurity
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.channels import World
 from testkit.edge import (
@@ -137,7 +137,7 @@ class Slow:
 def slow_world(limits: Limits | None = None) -> tuple[Slow, World]:
     slow = Slow()
     offered = OfferedMechanism("PLAIN", lambda _context: slow, 0)
-    offers = Offers({"PLAIN": offered}, DefaultPrincipalBuilder())
+    offers = ConnectionSecurity({"PLAIN": offered}, DefaultPrincipalBuilder())
     return slow, World(limits or Limits(failed_authentication_delay_ms=20), offers=offers)
 
 
@@ -208,7 +208,7 @@ class Nobody:
 
 async def test_without_a_principal_a_connection_ends() -> None:
     """In clear it ends at once; after SASL the success leaves, and the next request ends it."""
-    world = World(offers=Offers(None, Nobody()))
+    world = World(offers=ConnectionSecurity(None, Nobody()))
     _, in_clear = world.connect()
     sasl = World(offers=LOGIN._replace(builder=Nobody()))
     channel, transport = sasl.connect()

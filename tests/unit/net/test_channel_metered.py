@@ -14,7 +14,7 @@ from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from testkit.channels import World
 from testkit.edge import (
     LOGIN,
@@ -41,7 +41,9 @@ OK = AclCreateResult()
 class Metered(World):
     """Channels with one meter; ``futures`` are what the authorizer has given."""
 
-    def __init__(self, limits: Limits | None = None, offers: Offers = IN_CLEAR) -> None:
+    def __init__(
+        self, limits: Limits | None = None, offers: ConnectionSecurity = UNAUTHENTICATED
+    ) -> None:
         self.meters = Meters()
         self.futures: list[asyncio.Future[AclCreateResult]] = []
         self.created = self.later
@@ -238,7 +240,7 @@ async def test_a_slow_login_that_fails_without_an_answer_is_counted_as_nothing()
     offered = OfferedMechanism("PLAIN", lambda _context: Slow(), 0)
     world = Metered(
         Limits(failed_authentication_delay_ms=1),
-        Offers({"PLAIN": offered}, DefaultPrincipalBuilder()),
+        ConnectionSecurity({"PLAIN": offered}, DefaultPrincipalBuilder()),
     )
     channel, transport = world.connect()
     channel.data_received(handshake(version=0) + bare(plain()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.net.options import IN_CLEAR, Offers
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.channels import World
@@ -56,7 +56,9 @@ class HandAuditLog:
 class Recorded(World):
     """One connection, its audit log and its authorizer, whose futures the test completes."""
 
-    def __init__(self, *, offers: Offers = IN_CLEAR, at_once: bool = False) -> None:
+    def __init__(
+        self, *, offers: ConnectionSecurity = UNAUTHENTICATED, at_once: bool = False
+    ) -> None:
         self.audit_log = HandAuditLog()
         self.futures: list[asyncio.Future[AclCreateResult]] = []
         self.asked = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from doorkeeper.connection.exchange import Closed, Login, Note
+from doorkeeper.connection.exchange import Closed, LogEvent, Login
 from doorkeeper.limits import Limits
-from doorkeeper.net.connection_log import log_end, log_notes
+from doorkeeper.net.connection_log import log_end, log_events
 from testkit.channels import World
 from testkit.edge import LOGIN, connection, handshake
 
@@ -42,10 +42,10 @@ async def test_notes_are_logged_once() -> None:
     world = World(audit_log=SimpleNamespace(logged_in=logins.append))
     asked, error = connection(), ValueError("x")
     login = Login(asked.peer, None, "PLAIN", reauthentication=False, client_software="")
-    asked.notes = [Note("odd", {"a": 1}), login, Note("wrong", {"b": 2}, error)]
+    asked.events = [LogEvent("odd", {"a": 1}), login, LogEvent("wrong", {"b": 2}, error)]
 
-    log_notes(asked, world.context)
-    log_notes(asked, world.context)
+    log_events(asked, world.context)
+    log_events(asked, world.context)
 
     peer: dict[str, Any] = {"connection": asked.peer.connection_id}
     assert [(each.level, each.event, each.fields) for each in world.log.lines] == [

@@ -25,7 +25,7 @@ from testkit.edge import (
 )
 
 SASL = ListenerSpec(
-    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, offers=LOGIN
+    name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, security=LOGIN
 )
 
 OPEN = ListenerSpec(name="OPEN", security_protocol="PLAINTEXT", host="127.0.0.1", port=0)

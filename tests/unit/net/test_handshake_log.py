@@ -20,7 +20,7 @@ async def test_a_flood_is_counted() -> None:
     handshakes = HandshakeLog("DOOR", log)
 
     for number in range(LINES_MAX + 30):
-        handshakes.failed(f"c{number}", "it takes too long")
+        handshakes.record_failure(f"c{number}", "it takes too long")
     handshakes.close()
 
     assert log.events() == ["failed TLS handshake"] * LINES_MAX + [UNTOLD]
@@ -39,9 +39,9 @@ async def test_lines_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     handshakes = HandshakeLog("DOOR", log)
 
-    handshakes.failed("a", "x")
+    handshakes.record_failure("a", "x")
     await until(lambda: handshakes._window is None)
-    handshakes.failed("b", "x")
+    handshakes.record_failure("b", "x")
     handshakes.close()
 
     assert [line.fields["connection"] for line in log.lines] == ["a", "b"]

@@ -95,7 +95,7 @@ def test_a_certificate_without_a_principal(kind: str, tmp_path: Path) -> None:
 
     async def main() -> None:
         spec = door(tmp_path, ssl_client_auth="required")
-        spec = spec.replace(offers=spec.offers._replace(builder=Refusing()))
+        spec = spec.replace(security=spec.security._replace(builder=Refusing()))
         async with edge(spec) as running:
             client = await connected(running, client_context(world().alice, tmp_path))
             assert await client.ended() == b""
@@ -274,7 +274,7 @@ def test_an_error_of_ours(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
             def faulty(*_given: object, **_named: object) -> ssl.SSLObject:
                 raise RuntimeError("odd")
 
-            context = running.server._offers["DOOR"].tls
+            context = running.server._security["DOOR"].tls
             assert context is not None
             with monkeypatch.context() as patch:
                 patch.setattr(type(context), "wrap_bio", faulty)
@@ -300,7 +300,7 @@ def test_another_context_for_the_next_connection(kind: str, tmp_path: Path) -> N
         async with edge(door(tmp_path)) as running:
             before = await connected(running, client_context())
             await before.call(versions(), ApiVersionsResponse, 3)
-            running.server.use_offers("DOOR", offers(tmp_path, ssl_keystore_location=server))
+            running.server.use_security("DOOR", offers(tmp_path, ssl_keystore_location=server))
             with pytest.raises(ssl.SSLError):
                 await connected(running, client_context())
             after = await connected(running, client_context(authority=other))

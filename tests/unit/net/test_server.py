@@ -12,7 +12,7 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
-from doorkeeper.net.options import IN_CLEAR
+from doorkeeper.net.options import UNAUTHENTICATED
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -57,7 +57,7 @@ def test_each_listener_is_itself(kind: str) -> None:
     """Listeners have ports and rules of their own: SASL on one, none on another."""
 
     async def main() -> None:
-        async with edge(listener("OPEN"), listener("SASL", offers=LOGIN)) as running:
+        async with edge(listener("OPEN"), listener("SASL", security=LOGIN)) as running:
             assert len(set(running.ports.values())) == 2
             everybody, user = await running.client("OPEN"), await running.client("SASL")
             name = await everybody.call(describe("principal"), DescribeAclsResponse, 3)
@@ -179,7 +179,7 @@ async def test_draining_waits_for_updates_whose_clients_left() -> None:
         futures[0].set_result(AclCreateResult())
 
         await draining
-        assert running.server.updates_under_way == 0
+        assert running.server.updates_in_flight == 0
 
 
 async def test_draining_does_not_wait_for_ever() -> None:
@@ -247,7 +247,10 @@ async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path
         await clear.call(describe("x"), DescribeAclsResponse, 3)
         await until(lambda: server.handshakes_on("DOOR") == (1, 1))
 
-        assert (server.accepted_on("DOOR"), server.accepted_on("CLEAR")) == (2, 1)
+        assert (
+            server.accepted_connections_on("DOOR"),
+            server.accepted_connections_on("CLEAR"),
+        ) == (2, 1)
         assert server.encrypted_listener_names == ["DOOR"]
         assert server.handshakes_on("CLEAR") == (0, 0)
 
@@ -256,7 +259,7 @@ async def test_a_listener_without_its_certificate_is_seen(tmp_path: Path) -> Non
     """One that speaks TLS must have something to show."""
     async with edge(door(tmp_path), listener("CLEAR")) as running:
         assert running.server.are_keys_loaded
-        running.server.use_offers("DOOR", IN_CLEAR)
+        running.server.use_security("DOOR", UNAUTHENTICATED)
 
         assert not running.server.are_keys_loaded
 

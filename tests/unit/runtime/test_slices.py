@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from doorkeeper.runtime.slices import SLICE_ITEMS, Slices, finished, in_order, parts
+from doorkeeper.runtime.slices import SLICE_ITEMS, Slices, in_order, parts, run_to_end
 
 
 def counted(pieces: Slices[list[int]]) -> tuple[int, list[int]]:
@@ -25,7 +25,7 @@ def test_what_is_sorted_in_pieces_is_sorted(size: int) -> None:
     """Of any size, with equal ones."""
     items = [random.Random(size).randrange(size) for _ in range(size)]
 
-    assert finished(in_order(items)) == sorted(items)
+    assert run_to_end(in_order(items)) == sorted(items)
 
 
 def test_sorting_stops_often() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from doorkeeper.cluster.model import Topic
 from doorkeeper.kinds.declared import StoredTopic
-from doorkeeper.runtime.slices import SLICE_ITEMS, finished
+from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.topics.table import (
     EMPTY,
     Topics,
@@ -95,13 +95,13 @@ def test_a_layer_is_replaced_by_what_differs() -> None:
     after = [each._replace(partitions=9) if rng.random() < 0.2 else each for each in before[50:]]
     after += [a_topic("new_one")]
 
-    replaced = finished(layer.replaced([topic._replace() for topic in after]))
+    replaced = run_to_end(layer.replaced([topic._replace() for topic in after]))
 
     assert replaced == EMPTY.changed(after)
     same = [each.name for each in after if each in before]
     assert all(replaced.by_name[name] is layer.by_name[name] for name in same)
     assert layer == EMPTY.changed(before)
-    assert finished(layer.replaced(before)) is layer
+    assert run_to_end(layer.replaced(before)) is layer
 
 
 def test_a_large_layer_is_replaced_in_pieces() -> None:

@@ -15,7 +15,7 @@ from doorkeeper.kinds.declared import QUOTA, StoredQuota
 from doorkeeper.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
 from doorkeeper.quotas.table import ClientQuotas, Entity, entity_of, entity_text
 from doorkeeper.request_context import RequestContext
-from doorkeeper.runtime.slices import finished
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.updates.quotas import alter_quotas, is_address
@@ -31,7 +31,7 @@ def planned(
     *alterations: tuple[Entity, dict[str, float | None]], present: ClientQuotas | None = None
 ) -> QuotaPlan:
     wanted = [QuotaAlteration(entity, tuple(values.items())) for entity, values in alterations]
-    return finished(plan_quotas(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
+    return run_to_end(plan_quotas(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
 
 
 def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
@@ -192,7 +192,7 @@ def test_a_quota_that_is_named_twice() -> None:
     """The entity is refused in the same words, and nothing of it is changed."""
     twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0), ("request_percentage", None)))
 
-    found = finished(plan_quotas(ClientQuotas(), [twice], ()))
+    found = run_to_end(plan_quotas(ClientQuotas(), [twice], ()))
 
     error = found.errors[ANY_USER]
     assert error is not None
