@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-all interop-quick conformance check generate wheel \
+.PHONY: help setup setup-system serve test test-pythons test-all interop-quick conformance check generate wheel \
         bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
@@ -25,6 +25,10 @@ serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=val
 test:  ## run all tests but those that need real Kafka, foreign clients or a long time
 	@scripts/environment test
 	@$(py) -m pytest -m "not interop and not slow" $(ARGS)
+
+test-pythons:  ## run the unit and end-to-end tests with Python 3.12 and 3.13, if they are here
+	@scripts/environment test
+	@scripts/test-pythons $(ARGS)
 
 test-all: setup-system  ## run all tests: the slow ones and those with real Kafka too
 	@scripts/environment interop
@@ -75,6 +79,6 @@ image:  ## build the container image; ARGS="--build-arg BASE=..."
 	    --build-arg COMMIT=$$(git rev-parse --short HEAD) $(ARGS) .
 
 clean:  ## remove .venv, caches, builds (never ./data)
-	rm -rf .venv .venv-clients .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .venv-3.1? .venv-clients .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 	    .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

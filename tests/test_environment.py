@@ -27,7 +27,7 @@ case "$2" in *ensurepip*) exit 1 ;; *python_version*) echo 3.12.9 ;; esac
 WORKING = """#!/bin/sh
 case "$*" in
     *python_version*) echo 3.12.9 ;;
-    "-m venv "*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
 esac
 """
 # As WORKING, in a checkout that is only to be read: Python cannot put bytecode beside the modules.
@@ -191,3 +191,51 @@ def test_an_environment_of_another_place_is_made_anew(checkout: Path) -> None:
     assert status == 0
     assert f".venv was made in {checkout}" in output
     assert "making .venv" in output
+
+
+def test_another_python_gets_an_environment_of_its_own(checkout: Path) -> None:
+    """DOORKEEPER_VENV names its folder; .venv stays as it is."""
+    python = a_python(checkout, "python3", WORKING)
+
+    first = environment(checkout, "test", DOORKEEPER_VENV=".venv-3.12", PYTHON=str(python))
+    second = environment(checkout, "test", DOORKEEPER_VENV=".venv-3.12", PYTHON=str(python))
+
+    assert first[0] == 0
+    assert "ready: .venv-3.12, Python 3.12.9" in first[1]
+    assert second == (0, "")
+    assert not (checkout / ".venv").exists()
+
+
+# Answers as Python 3.13 does; as pytest it writes what it is asked for, and fails on demand.
+TESTED = """#!/bin/sh
+case "$*" in
+    *version_info*"<= (3, 13)"*) ;;
+    *version_info*) echo 3.13 ;;
+    *python_version*) echo 3.13.5 ;;
+    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m pytest "*) echo "tested: $0 $*"; exit "${TESTS_FAIL:-0}" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_other_pythons_run_the_tests(checkout: Path, status: int) -> None:
+    """A Python that is here runs them in its own environment; one that is not is named."""
+    a_python(checkout, "python3.13", TESTED)
+    a_python(checkout, "python3.12", TOO_OLD)
+    path = os.pathsep.join((str(checkout / "bin"), "/usr/bin", "/bin"))
+
+    run = subprocess.run(
+        [checkout / "scripts" / "test-pythons", "-x"],
+        env={"PATH": path, "HOME": str(checkout), "TESTS_FAIL": str(status)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == status
+    assert "test-pythons: 3.12: left out, not found here" in run.stdout
+    assert "tested: .venv-3.13/bin/python -m pytest" in run.stdout
+    assert "tests/unit tests/e2e -x" in run.stdout
+    assert ("failed with 3.13" in run.stdout) is bool(status)
