@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
+
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.client.bindings import describing
 from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import READ, allow, topic
 from testkit.acls_command import acls
@@ -100,3 +107,21 @@ def test_what_grows_on_its_way_in_is_refused(tmp_path: Path) -> None:
         found = [(row.error_code, row.error_message) for row in answer.results]
         assert found == [(0, ""), (42, "Resource name takes 98301 bytes; at most 32767")]
         assert described(conversation) == [first.resource_name]
+
+
+@pytest.mark.parametrize("version", [4, 7])
+def test_a_reason_that_fits_into_no_response_is_an_error(tmp_path: Path, version: int) -> None:
+    """It quotes a name of 32,767 characters: -1 in every row as on a broker, and the next answer.
+
+    Source: ``KafkaApis.handle`` (4.3.1), which answers what cannot be serialized.
+    """
+    prepared(tmp_path)
+    names = ("x" * 32_767, "good")
+    topics = tuple(CreatableTopic(name=name, num_partitions=1) for name in names)
+    request = CreateTopicsRequest(topics=topics, timeout_ms=10_000, validate_only=True)
+    with Serving(tmp_path, *CONFIG) as server, server.connect() as conversation:
+        answer = conversation.call(request, CreateTopicsResponse, version)
+
+        assert [(row.name, row.error_code) for row in answer.topics] == [(n, -1) for n in names]
+        assert described(conversation) == []
+        assert server.line("a response does not fit")["api"] == "CreateTopics"

@@ -228,6 +228,8 @@ def topic_scenarios() -> Iterator[Scenario]:
             make_topics(*assigned_topics(), version=version),
             make_topics(*(defaults if version >= 4 else ()), version=version),
             make_topics(version=version),
+            # The reason, which quotes the name, fits into no response.
+            make_topics(new_topic("x" * 32_767), new_topic("b-other"), version=version),
             remove_topics(version),
             ask_metadata(9, None),
         )

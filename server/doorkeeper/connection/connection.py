@@ -43,7 +43,6 @@ from doorkeeper.connection.response_cache import CACHED_APIS, ConnectionCache
 from doorkeeper.connection.responses import (
     End,
     add_header,
-    encode_frame,
     error_code_of,
     request_fields,
     unencodable,
@@ -236,6 +235,8 @@ class Connection:
                 result = self._handle(frame, now_s)
         except End as end:
             result = end.closed
+        except Exception as error:  # noqa: BLE001 - a request without an answer would hang
+            result = self._failed(error)
         if result.__class__ in _ENDS:
             self._end()
         return result
@@ -263,10 +264,24 @@ class Connection:
             result = work()
         except End as end:
             result = end.closed
+        except Exception as error:  # noqa: BLE001 - a request without an answer would hang
+            result = self._failed(error)
         self._client_changed()
         if result.__class__ in _ENDS:
             self._end()
         return result
+
+    def _failed(self, error: Exception) -> Closed:
+        """Log an error for which there is no answer; the connection closes.
+
+        Raises:
+            MemoryError: the process cannot go on.
+
+        """
+        if isinstance(error, MemoryError):
+            raise error
+        self.events.append(LogEvent("a request cannot be answered", {}, error))
+        return Closed("a request cannot be answered", {"cause": one_line(error)})
 
     def _end(self) -> None:
         """Drop all frames: the connection ends."""
@@ -296,6 +311,8 @@ class Connection:
             return self._refusal(api, request, header, error)
         except End as end:
             return end.closed
+        except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
+            return self._failed(fault)
 
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception
@@ -307,12 +324,12 @@ class Connection:
         """
         header = chunked.header
         try:
-            if isinstance(answer, Unencodable):
-                raise unencodable(header, header.api_version, answer)
             if isinstance(answer, Exception):
                 return self._refusal(chunked.api, chunked.request, header, answer)
         except End as end:
             return end.closed
+        except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
+            return self._failed(fault)
         head = add_header(header, b"")
         answer[: len(head)] = head
         answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
@@ -453,11 +470,15 @@ class Connection:
     def _answer(
         self, api: Api, request: object, header: RequestHeader, response: Response
     ) -> bytes:
-        if response.__class__ in HOLDS_ACLS:
-            settings = self._node.settings
-            if settings.clients_withhold or settings.clients_answer_max_bytes:
-                return self._answer_limited(api, request, header, response)
-        return self._encode(header, response)
+        try:
+            if response.__class__ in HOLDS_ACLS:
+                settings = self._node.settings
+                if settings.clients_withhold or settings.clients_answer_max_bytes:
+                    return self._answer_limited(api, request, header, response)
+            return self._encode_frame(header, response, header.api_version)
+        except Unencodable as error:
+            # As KafkaApis.handle does with an error of the serialization: -1 in every row.
+            return self._refusal(api, request, header, error)
 
     def _answer_limited(
         self, api: Api, request: object, header: RequestHeader, response: Response
@@ -465,7 +486,7 @@ class Connection:
         """Answer within the limits of the client's software."""
         settings = self._node.settings
         kept = self._client.withhold(response, settings, self._counts, self.events)
-        answer = encode_frame(header, kept)
+        answer = add_header(header, kept.encode(header.api_version))
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         if error is not None:
             return self._refusal(api, request, header, error)
@@ -495,10 +516,7 @@ class Connection:
     ) -> bytes:
         """Answer a failed request with an error response of its own API."""
         if not isinstance(error, ApiError):
-            fields = request_fields(header, self.session.principal)
-            if isinstance(error, AuthorizerFault):
-                fields["authorizer"] = error.authorizer
-            self.events.append(LogEvent("a request failed", fields, error))
+            self.events.append(self._failure_event(header, error))
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise End(
@@ -506,6 +524,14 @@ class Connection:
                 request_fields(header, self.session.principal),
             )
         return self._encode(header, response)
+
+    def _failure_event(self, header: RequestHeader, error: BaseException) -> LogEvent:
+        fields = request_fields(header, self.session.principal)
+        if isinstance(error, Unencodable):
+            return LogEvent("a response does not fit", {**fields, "cause": one_line(error)})
+        if isinstance(error, AuthorizerFault):
+            fields["authorizer"] = error.authorizer
+        return LogEvent("a request failed", fields, error)
 
     # --- requests that have to do with authentication
 
@@ -571,9 +597,12 @@ class Connection:
         if version is None:
             version = header.api_version
         try:
-            body = response.encode(version)
+            return self._encode_frame(header, response, version)
         except Unencodable as error:
             raise unencodable(header, version, error) from None
+
+    def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
+        body = response.encode(version)
         answer = encode_response(header.api_key, version, header.correlation_id, body)
         if self.answered is None and self.completed is None:
             return answer

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.connection.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES
-from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import encode_response
 from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasResponse
 from doorkeeper_wire.messages.alter_configs import AlterConfigsResponse
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import Principal
     from doorkeeper.api.node import Response
+    from doorkeeper_wire.errors import Unencodable
     from doorkeeper_wire.headers import RequestHeader
 
 
@@ -47,21 +47,6 @@ class End(Exception):
         """An empty reason is not logged."""
         super().__init__(reason)
         self.closed = Closed(reason, fields or {})
-
-
-def encode_frame(header: RequestHeader, response: Response, *, version: int | None = None) -> bytes:
-    """Return the whole frame of a response.
-
-    Raises:
-        End: it does not fit the version.
-    """
-    if version is None:
-        version = header.api_version
-    try:
-        body = response.encode(version)
-    except Unencodable as error:
-        raise unencodable(header, version, error) from None
-    return add_header(header, body, version=version)
 
 
 def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:

@@ -11,7 +11,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
-from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest
@@ -296,6 +296,43 @@ def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+
+
+def test_an_update_whose_response_does_not_fit_is_answered() -> None:
+    """With -1 in every row, as a broker does, and with one line in the log."""
+    to = connection()
+    pending = one(to, create(["a"]))
+    row = AclCreationResult(error_code=42, error_message="x" * 32_768)
+    update = pending.update._replace(respond=lambda _: CreateAclsResponse(results=(row,)))
+
+    made = to.complete(pending._replace(update=update), [AclCreateResult()])
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+    (event,) = to.events
+    assert isinstance(event, LogEvent)
+    assert (event.event, event.error) == ("a response does not fit", None)
+
+
+def test_a_response_that_can_never_be_encoded_closes_the_connection() -> None:
+    """Where even the refusal does not fit, or fails, the request does not hang."""
+    to = connection()
+    update = one(to, create(["a"]))
+    row = AclCreationResult(error_message="x" * 32_768)
+
+    def fails(*_: object) -> CreateAclsResponse:
+        raise RuntimeError("no form")
+
+    too_long = update.api._replace(refuse=lambda *_: CreateAclsResponse(results=(row,)))
+    unfit = to.complete(update._replace(api=too_long), (), RuntimeError("no"))
+    failing = to.complete(
+        update._replace(api=update.api._replace(refuse=fails)), (), RuntimeError("no")
+    )
+
+    assert isinstance(unfit, Closed)
+    assert unfit.reason == "the answer does not fit version 3 of CreateAcls"
+    assert isinstance(failing, Closed)
+    assert failing.fields["cause"] == "RuntimeError: no form"
 
 
 def test_an_api_without_a_form_for_errors_ends_it() -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.connection.exchange import Closed
-from doorkeeper.connection.responses import ITEMS, End, add_header, encode_frame, error_code_of
+from doorkeeper.connection.responses import ITEMS, add_header, error_code_of, unencodable
 from doorkeeper.handlers import registry
+from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import RequestHeader
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 if TYPE_CHECKING:
@@ -25,35 +25,28 @@ def header(version: int) -> RequestHeader:
 @pytest.mark.parametrize("version", [1, 3])
 def test_a_body_is_framed_as_the_message_is(version: int) -> None:
     """Size, correlation id, and tags from the flexible versions on."""
-    response = DescribeAclsResponse(error_message="text")
-    asked = header(version)
+    body = DescribeAclsResponse(error_message="text").encode(version)
 
-    frame = encode_frame(asked, response)
+    frame = add_header(header(version), body)
 
-    assert frame == add_header(asked, response.encode(version))
+    assert frame.endswith(body)
+    assert len(frame) - len(body) == (8 if version == 1 else 9)
     assert int.from_bytes(frame[:4]) == len(frame) - 4
     assert int.from_bytes(frame[4:8]) == 7
 
 
 def test_an_answer_may_have_another_version() -> None:
     """ApiVersions answers a version that it does not know in version 0."""
-    response = DescribeAclsResponse()
-
-    assert encode_frame(header(3), response, version=1) == encode_frame(header(1), response)
+    assert add_header(header(3), b"x", version=1) == add_header(header(1), b"x")
 
 
 def test_what_does_not_fit_ends_the_connection() -> None:
     """With the version, the API, and what it is that does not fit."""
-    row = DescribeAclsResource(resource_name="x" * 40_000)
+    end = unencodable(header(1), 1, Unencodable("resources.resource_name", "too long"))
 
-    with pytest.raises(End) as end:
-        encode_frame(header(1), DescribeAclsResponse(resources=(row,)))
-
-    closed = end.value.closed
-    assert isinstance(closed, Closed)
-    assert closed.reason == "the answer does not fit version 1 of DescribeAcls"
-    assert closed.fields["correlation_id"] == 7
-    assert "resource_name" in str(closed.fields["cause"])
+    assert end.closed.reason == "the answer does not fit version 1 of DescribeAcls"
+    assert end.closed.fields["correlation_id"] == 7
+    assert "resource_name" in str(end.closed.fields["cause"])
 
 
 def apis() -> list[Api]:
