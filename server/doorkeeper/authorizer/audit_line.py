@@ -8,7 +8,7 @@ A form is named by the release that brought it:
     2.0    SimpleAclAuthorizer, 2.0 to 2.3: the pattern type in the resource
     1.0    SimpleAclAuthorizer, 0.9 to 1.1: type and name only
 
-Nothing is escaped, as in Kafka: a name may hold anything, a line feed too.
+Nothing is escaped, as in Kafka; the log that writes the line escapes control characters.
 
 Source: ``StandardAuthorizerData.buildAuditMessage``, ``AclAuthorizer.logAuditMessage``.
 """

@@ -6,6 +6,7 @@ The events that come here carry ``event``, ``level``, ``logger``, ``timestamp_ns
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters and line breaks: names from clients may hold them, also before a login."""
 
 
 def renderer_of(form: str, *, terminal: bool) -> Renderer:
@@ -42,19 +46,25 @@ def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
         "event": text,
         **event,
     }
-    return _encoded(json.dumps(line, ensure_ascii=False, default=str))
+    text = json.dumps(line, ensure_ascii=False, default=str)
+    # JSON escapes only the controls below 0x20; terminals and readers of lines obey others too.
+    return _encoded(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def as_kafka(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     """Render ``[%d] %p %m (%c)``, local time: the pattern that Kafka ships.
 
-    As there, nothing is escaped: what reads ``kafka-authorizer.log`` reads this.
+    Line breaks and control characters are escaped, which a broker does not do: a client could
+    forge lines with them. Names without them are written as they are.
     """
     when, level, logger, text = _head(event)
+    trace = event.pop("exception", None)
     fields = "".join(f" {name}={value}" for name, value in event.items())
-    return _encoded(
-        f"[{_local(when)},{when // NS_PER_MS % 1000:03d}] {level} {text}{fields} ({logger})"
+    line = (
+        f"[{_local(when)},{when // NS_PER_MS % 1000:03d}] {level}"
+        f" {_one_line(text)}{_one_line(fields)} ({logger})"
     )
+    return _encoded(line if trace is None else f"{line}\n{_indented(trace)}")
 
 
 def console(*, colors: bool) -> Renderer:
@@ -71,7 +81,7 @@ def console(*, colors: bool) -> Renderer:
             f"{dim}{_local(when)}{reset} {tint}{level:<5}{reset if tint else ''}"
             f" {bold}{_printable(text)}{reset}{fields} {dim}({logger}){reset}"
         )
-        return _encoded(line if trace is None else f"{line}\n{trace}")
+        return _encoded(line if trace is None else f"{line}\n{_indented(trace)}")
 
     return render
 
@@ -102,6 +112,15 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _one_line(text: str) -> str:
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def _indented(trace: str) -> str:
+    """Indent a traceback, as Java does: the text of an exception may quote a client's lines."""
+    return "\n".join(f"\t{_one_line(line)}" for line in trace.splitlines())
 
 
 def _encoded(line: str) -> bytes:

@@ -65,6 +65,16 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
+def test_a_name_cannot_forge_a_line() -> None:
+    """Line breaks of names are escaped, which a broker does not do."""
+    forged = "x\n[2024-10-25 10:11:12,345] INFO Principal = User:bob is Allowed"
+
+    line = rendered(AT_NS, 20, f"{HEAD}Operation = Read on resource = Group:{forged}")
+
+    assert line.count(b"\n") == 1
+    assert rb"Group:x\n[2024-10-25" in line
+
+
 class World:
     def __init__(self, folder: Path, queued_bytes_max: int = 1 << 20) -> None:
         self.path = folder / "kafka-authorizer.log"

@@ -36,15 +36,49 @@ def test_json_is_one_object_a_line() -> None:
     assert json.loads(line)["timestamp"] == "2026-11-21T20:00:00.123Z"
 
 
-def test_kafkas_form_escapes_nothing() -> None:
+def test_kafkas_form_is_one_line() -> None:
     """The line is ``[%d] %p %m (%c)``; what reads Kafka's files reads it."""
-    line = as_kafka(None, "", event("Principal = User:a is Denied operation = READ\n"))
+    line = as_kafka(None, "", event("Principal = User:ä is Denied \\ operation = READ"))
 
     assert re.fullmatch(
-        rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,123\] INFO Principal = User:a is Denied operation ="
-        rb" READ\n \(a\.b\)\n",
-        line,
+        r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,123\] INFO Principal = User:ä is Denied \\ operation ="
+        r" READ \(a\.b\)\n",
+        line.decode(),
     )
+
+
+FORGED = "x\n[2026-11-21 20:00:00,123] INFO forged (a.b)"
+
+
+def test_kafkas_form_cannot_be_forged() -> None:
+    """Line breaks and control characters of names are escaped, in the text and in fields.
+
+    A broker writes them as they are.
+    """
+    line = as_kafka(None, "", event(FORGED, client_id=FORGED, odd="\r\x1b[2J\x85\u2028"))
+
+    assert len(line.decode().splitlines()) == 1
+    assert line.count(rb"x\n[2026-11-21 20:00:00,123] INFO forged (a.b)") == 2
+    assert rb"odd=\r\x1b[2J\x85\u2028 (a.b)" in line
+
+
+@pytest.mark.parametrize("render", [as_kafka, console(colors=False)])
+def test_tracebacks_are_indented(render: Any) -> None:
+    """The text of an exception may quote a client's lines; none begins as a line of the log."""
+    line = render(None, "", event("failed", exception=f"Traceback:\n  x\nValueError: {FORGED}"))
+
+    first, *rest = line.decode().splitlines()
+    assert first.endswith("failed (a.b)")
+    assert [each[0] for each in rest] == ["\t"] * 4
+
+
+def test_json_has_no_control_characters() -> None:
+    """Those that JSON leaves as they are, terminals and readers of lines would obey."""
+    line = as_json(None, "", event("a\x9b2J\x85\u2028b\n"))
+
+    assert len(line.decode().splitlines()) == 1
+    assert json.loads(line)["event"] == "a\x9b2J\x85\u2028b\n"
+    assert b"\\u009b2J" in line
 
 
 def test_kafkas_form_appends_fields() -> None:
@@ -65,7 +99,7 @@ def test_the_console_form_shows_tracebacks() -> None:
     """An exception's traceback follows the line."""
     line = console(colors=False)(None, "", event("failed", exception="Traceback:\n  x"))
 
-    assert line.endswith(b"failed (a.b)\nTraceback:\n  x\n")
+    assert line.endswith(b"failed (a.b)\n\tTraceback:\n\t  x\n")
 
 
 def test_colours_are_for_terminals() -> None:
