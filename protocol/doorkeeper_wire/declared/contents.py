@@ -89,6 +89,8 @@ MODULES = {
     "ListGroupsResponse": ("list_groups", "LIST_GROUPS_RESPONSE"),
     "MetadataRequest": ("metadata", "METADATA_REQUEST"),
     "MetadataResponse": ("metadata", "METADATA_RESPONSE"),
+    "ProduceRequest": ("produce", "PRODUCE_REQUEST"),
+    "ProduceResponse": ("produce", "PRODUCE_RESPONSE"),
     "RenewDelegationTokenRequest": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_REQUEST"),
     "RenewDelegationTokenResponse": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_RESPONSE"),
     "RequestHeader": ("request_header", "REQUEST_HEADER"),

@@ -257,5 +257,5 @@ class Update(NamedTuple):
     wait: bool = True
 
 
-Outcome = Response | Update
-"""What a handler returns."""
+Outcome = Response | Update | None
+"""What a handler returns: None where the client wants no response."""

@@ -468,8 +468,11 @@ class Connection:
         return request
 
     def _answer(
-        self, api: Api, request: object, header: RequestHeader, response: Response
+        self, api: Api, request: object, header: RequestHeader, response: Response | None
     ) -> bytes:
+        """Return the frame of a response; no bytes where the client wants none."""
+        if response is None:
+            return b""
         try:
             if response.__class__ in HOLDS_ACLS:
                 settings = self._node.settings

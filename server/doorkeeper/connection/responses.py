@@ -8,6 +8,7 @@ Source: ``AbstractResponse.errorCounts``, which differs as said.
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 from doorkeeper_wire.messages.find_coordinator import FindCoordinatorResponse
 from doorkeeper_wire.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse
+from doorkeeper_wire.messages.produce import ProduceResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,6 +91,9 @@ ITEMS: Final[dict[type, Callable[[Any], Any]]] = {
     FindCoordinatorResponse: attrgetter("coordinators"),
     IncrementalAlterConfigsResponse: attrgetter("responses"),
     MetadataResponse: attrgetter("topics"),
+    ProduceResponse: lambda response: chain.from_iterable(
+        map(attrgetter("partition_responses"), response.responses)
+    ),
 }
 """The attribute with the items, of responses whose items have error codes."""
 

@@ -7,6 +7,6 @@ from doorkeeper.api.declaration import Api
 
 def test_an_api_is_for_brokers_unless_it_says_otherwise() -> None:
     """Listeners for controllers serve few APIs, so those must say so."""
-    api = Api(3, "X", 0, 1, object, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+    api = Api(3, "X", 0, 1, object, lambda *_: None, lambda *_: None)
 
     assert (api.on_broker, api.on_controller) == (True, False)

@@ -75,6 +75,16 @@ def as_java(node: Any, value: Any) -> Any:
     return {camel(node.kind, name): item for name, item in fields.items()}
 
 
+def without_records(value: Any) -> Any:
+    """Leave records out: Kafka's converters write their size, or empty bytes, by the release."""
+    if isinstance(value, list):
+        return [without_records(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    left = {key: item for key, item in value.items() if not key.startswith("records")}
+    return {key: without_records(item) for key, item in left.items()}
+
+
 def camel(kind: str, name: str) -> str:
     first, *rest = (f"request_{name}" if kind == "RequestHeader" and "api" in name else name).split(
         "_"
@@ -107,11 +117,12 @@ def test_every_version_has_foreign_bytes() -> None:
     lonely = {case for case, origins in found.items() if len(origins) < 2}
     assert lonely == {
         *(("ApiVersionsRequest", 5), ("ApiVersionsResponse", 5), ("RequestHeader", 0)),
-        # kio has no versions that Kafka 4 removed, and kafka-python no delegation tokens.
+        # kio has no versions that Kafka 4 removed, and kafka-python neither tokens nor old Produce.
         *(
             (name, version)
             for name, version in message_versions()
-            if "DelegationToken" in name and not version
+            if ("DelegationToken" in name and not version)
+            or (name.startswith("Produce") and version < 3)
         ),
     }
 
@@ -127,4 +138,5 @@ def test_damage_as_kafka_reads_it(group: list[dict[str, Any]]) -> None:
         assert declared_outcome(row["message"], row["version"], data) == outcome
         assert (outcome and outcome[1]) == row["end"], row["bytes"]
         if outcome:
-            assert as_java(tree(row["message"], row["version"]), outcome[0]) == row["values"]
+            found = as_java(tree(row["message"], row["version"]), outcome[0])
+            assert without_records(found) == without_records(row["values"])

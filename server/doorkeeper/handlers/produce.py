@@ -1,0 +1,171 @@
+"""Produce (0), versions 0-13: authorizes a producer as a broker does, and takes no records.
+
+The API is listed because clients take its absence for a broken server: every call of a Java client
+2.1 to 2.7 fails then, and franz-go reads the age of a server from its highest version.
+
+Transactional records need a transactional id, and WRITE on it: 53 in every partition without. Each
+topic needs WRITE: 29 without. What is left is 3 where the topic has no such partition, 100 where
+nothing has the id (version 13 names topics by id), and otherwise 44 POLICY_VIOLATION: no client
+sends records again after it, none refreshes its metadata, and its text is true of a server whose
+policy is to store no records. From version 8 on a text says so.
+
+With acks 0 there is no answer: an error closes the connection, as on a broker. Versions 0 to 2 went
+with Kafka 4.0, which still lists them (KAFKA-18659) and closes the connection; here they are
+answered like the others.
+
+Source: ``handleProduceRequest``, ``ProduceRequest.getErrorResponse`` and
+``RequestUtils.hasTransactionalRecords`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper_wire.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Topic
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper_wire.messages.produce import TopicProduceData
+
+_TRANSACTION, _WRITE = needs(0)
+
+NO_RECORDS = "Doorkeeper manages access control and stores no records: produce to a Kafka broker."
+
+ID_VERSION_MIN = 13
+"""From this version on topics have their ids in place of their names."""
+
+BATCH_LENGTH = slice(8, 12)
+BATCH_MAGIC = 16
+BATCH_ATTRIBUTES = slice(21, 23)
+"""Where the fields of a batch of records stand, from its beginning."""
+
+BATCH_PREFIX_BYTES = 12
+"""The base offset and the length, which does not count them."""
+
+BATCH_LENGTH_MIN = 14
+"""The length of the shortest batch of any magic; Kafka calls a shorter one corrupt."""
+
+TRANSACTIONAL = 0x10
+"""The bit of the attributes that makes a batch part of a transaction."""
+
+
+def handle(request: ProduceRequest, context: RequestContext, node: Node) -> ProduceResponse | None:
+    """Refuse each partition; None is no answer, where none is wanted and nothing was refused."""
+    transactional_id = request.transactional_id
+    if _is_transactional(request) and (
+        transactional_id is None or not is_allowed(node, context, _TRANSACTION, transactional_id)
+    ):
+        raise ApiError(_TRANSACTION.refusal)
+    by_id = context.authorizable.request_version >= ID_VERSION_MIN
+    asked = [(each, _topic(each, node, by_id=by_id)) for each in request.topic_data]
+    allowed = allowed_names(
+        node,
+        context,
+        _WRITE,
+        (name for each, (name, _) in asked if name is not None for _ in each.partition_data),
+    )
+    if request.acks == 0:
+        if any(each.partition_data for each in request.topic_data):
+            raise ApiError(ErrorCode.POLICY_VIOLATION, NO_RECORDS)
+        return None
+    return _response(request, lambda place, index: _error(*asked[place][1], index, allowed))
+
+
+def _topic(each: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
+    """Return the name of a topic of the request, None for an unknown id, and the topic."""
+    if not by_id:
+        return each.name, node.topics.get(each.name)
+    topic = node.topics.by_id(each.topic_id)
+    return (None, None) if topic is None else (topic.name, topic)
+
+
+def _error(
+    name: str | None, topic: Topic | None, index: int, allowed: frozenset[str]
+) -> tuple[ErrorCode, str | None]:
+    """Return the error of a partition, and its text."""
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID, None
+    if name not in allowed:
+        return _WRITE.refusal, None
+    if topic is None or not 0 <= index < topic.partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+    return ErrorCode.POLICY_VIOLATION, NO_RECORDS
+
+
+def _is_transactional(request: ProduceRequest) -> bool:
+    """Say whether any batch of the request is part of a transaction."""
+    return any(
+        _has_transactional_batch(partition.records or b"")
+        for each in request.topic_data
+        for partition in each.partition_data
+    )
+
+
+def _has_transactional_batch(records: bytes) -> bool:
+    """Walk the batches up to one that is cut short or corrupt."""
+    at = 0
+    while len(batch := records[at : at + BATCH_ATTRIBUTES.stop]) == BATCH_ATTRIBUTES.stop:
+        if batch[BATCH_MAGIC] >= 2 and batch[BATCH_ATTRIBUTES][1] & TRANSACTIONAL:
+            return True
+        length = int.from_bytes(batch[BATCH_LENGTH], signed=True)
+        if length < BATCH_LENGTH_MIN:
+            break
+        at += BATCH_PREFIX_BYTES + length
+    return False
+
+
+def refuse(request: ProduceRequest, version: int, error: BaseException) -> ProduceResponse | None:  # noqa: ARG001  the form of Api.refuse
+    """Answer the same error for each partition; None, which closes, where no answer is wanted."""
+    if request.acks == 0:
+        return None
+    code, text = answer_of(error)
+    return _response(request, lambda _place, _index: (code, text))
+
+
+def _response(
+    request: ProduceRequest,
+    error_of: Callable[[int, int], tuple[ErrorCode, str | None]],
+) -> ProduceResponse:
+    """Return a response with an error for each partition, by the topic's place and its index."""
+    return ProduceResponse(
+        responses=tuple(
+            TopicProduceResponse(
+                name=each.name,
+                topic_id=each.topic_id,
+                partition_responses=tuple(
+                    _refused(partition.index, *error_of(place, partition.index))
+                    for partition in each.partition_data
+                ),
+            )
+            for place, each in enumerate(request.topic_data)
+        )
+    )
+
+
+def _refused(index: int, code: ErrorCode, text: str | None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index, error_code=code.value, base_offset=-1, error_message=text
+    )
+
+
+API = Api(
+    key=0,
+    name="Produce",
+    min_version=0,
+    max_version=13,
+    request=ProduceRequest,
+    handle=handle,
+    refuse=refuse,
+)

@@ -1,0 +1,181 @@
+"""Produce: who may write, which partitions exist, and that no record is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers.produce import API, NO_RECORDS
+from doorkeeper_wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from testkit.acl import WRITE, allow, topic
+from testkit.nodes import ANode, a_topic, answer, context_of, node_of, outcome
+
+TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "tx-1", PatternType.LITERAL)
+
+
+def batch(*, transactional: bool, magic: int = 2, length: int = 49) -> bytes:
+    """Return a batch without records, of which only the header counts here."""
+    attributes = 0x10 if transactional else 0
+    head = bytes(8) + length.to_bytes(4) + bytes(4) + bytes([magic]) + bytes(4)
+    return (head + attributes.to_bytes(2)).ljust(12 + length, b"\0")
+
+
+def produced(
+    *topics: TopicProduceData, acks: int = -1, transactional_id: str | None = None
+) -> ProduceRequest:
+    return ProduceRequest(acks=acks, topic_data=topics, transactional_id=transactional_id)
+
+
+def data(
+    name: str, *partitions: int, records: bytes | None = b"", **fields: Any
+) -> TopicProduceData:
+    rows = tuple(PartitionProduceData(index=index, records=records) for index in partitions)
+    return TopicProduceData(name=name, partition_data=rows, **fields)
+
+
+def codes(response: ProduceResponse) -> list[tuple[str, int, int]]:
+    """Return topic, partition and code of each row."""
+    return [
+        (each.name, row.index, row.error_code)
+        for each in response.responses
+        for row in each.partition_responses
+    ]
+
+
+async def a_node() -> ANode:
+    return await node_of(
+        allow("alice", WRITE, topic("orders")),
+        allow("alice", WRITE, topic("gone")),
+        allow("alice", WRITE, TRANSACTION),
+        topics=[a_topic("orders", 2), a_topic("secret")],
+    )
+
+
+@pytest.mark.parametrize("version", range(13))
+async def test_each_partition_is_refused_by_its_own_reason(version: int) -> None:
+    """29 without WRITE, 3 where there is no such partition, 44 where a broker would write."""
+    node = await a_node()
+    request = produced(data("secret", 0), data("orders", 1, 2, 0), data("gone", 0))
+
+    response = answer(API, request, node, version, "alice")
+
+    assert codes(response) == [
+        ("secret", 0, 29),
+        ("orders", 1, 44),
+        ("orders", 2, 3),
+        ("orders", 0, 44),
+        ("gone", 0, 3),
+    ]
+    assert node.lines() == [
+        "INFO Denied WRITE Topic:LITERAL:secret 1",
+        "DEBUG Allowed WRITE Topic:LITERAL:orders 3",
+        "DEBUG Allowed WRITE Topic:LITERAL:gone 1",
+    ]
+
+
+@pytest.mark.parametrize("version", [7, 8])
+async def test_the_text_says_why_from_version_8_on(version: int) -> None:
+    """A denial has the client's own text; offsets and times are -1, as in a broker's errors."""
+    response = answer(API, produced(data("orders", 0), data("secret", 0)), await a_node(), version)
+
+    first, second = (each.partition_responses[0] for each in response.responses)
+    assert first.error_message == (NO_RECORDS if version == 8 else None)
+    assert second.error_message == first.error_message
+    assert (first.base_offset, first.log_append_time_ms, first.log_start_offset) == (-1, -1, -1)
+
+
+async def test_version_13_names_topics_by_id() -> None:
+    """100 for an id that nothing has; WRITE is asked of the name that the id stands for."""
+    node = await a_node()
+    ids = [a_topic(name).topic_id for name in ("orders", "secret")]
+    request = produced(*(data("", 0, topic_id=each) for each in (*ids, bytes(16), b"x" * 16)))
+
+    response = answer(API, request, node, 13, "alice")
+
+    assert [row[2] for row in codes(response)] == [44, 29, 100, 100]
+    assert [each.topic_id for each in response.responses[:2]] == ids
+    assert "Denied WRITE Topic:LITERAL:secret 1" in node.lines()[1]
+
+
+@pytest.mark.parametrize(
+    ("user", "transactional_id", "code"),
+    [("alice", "tx-1", 44), ("bob", "tx-1", 53), ("alice", "tx-2", 53), ("admin", None, 53)],
+)
+async def test_transactional_records_need_write_on_the_transaction(
+    user: str, transactional_id: str | None, code: int
+) -> None:
+    """And an id at all; without both each partition has 53, and no topic is asked about."""
+    node = await a_node()
+    records = batch(transactional=False) + batch(transactional=True)
+    request = produced(data("orders", 0, 1, records=records), transactional_id=transactional_id)
+
+    response = answer(API, request, node, 11, user)
+
+    assert [row[2] for row in codes(response)] == [code, code]
+    assert len(node.lines()) == (2 if code == 44 else int(transactional_id is not None))
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        None,
+        b"",
+        batch(transactional=False),
+        batch(transactional=True)[:22],
+        batch(transactional=True, magic=1),
+        batch(transactional=False, length=13) + batch(transactional=True),
+        bytes(8) + b"\xff" * 4 + batch(transactional=False)[12:] + batch(transactional=True),
+    ],
+)
+async def test_other_records_ask_for_no_transaction(records: bytes | None) -> None:
+    """An id alone asks for nothing: the flag of the batches counts, up to a corrupt one."""
+    node = await a_node()
+    request = produced(data("orders", 0, records=records), transactional_id="tx-2")
+
+    response = answer(API, request, node, 9, "alice")
+
+    assert [row[2] for row in codes(response)] == [44]
+    assert node.lines() == ["DEBUG Allowed WRITE Topic:LITERAL:orders 1"]
+
+
+async def test_without_an_authorizer_all_is_allowed() -> None:
+    """As everywhere; still nothing is written."""
+    node = await node_of(topics=[a_topic("orders")], secured=False)
+
+    response = answer(API, produced(data("orders", 0)), node, 3, "alice")
+
+    assert codes(response) == [("orders", 0, 44)]
+
+
+async def test_no_answer_is_sent_where_none_is_wanted() -> None:
+    """With acks 0 errors close the connection: the refusal has no form; and without any nothing."""
+    node = await a_node()
+    denied = produced(data("orders", 0, records=batch(transactional=True)), acks=0)
+
+    assert outcome(API, produced(data("orders", 0), acks=0), node, 9, "alice") is None
+    assert outcome(API, denied, node, 9, "alice") is None
+    with pytest.raises(ApiError) as refused:
+        API.handle(produced(data("orders", 0), acks=0), context_of(API, 9, "alice"), node)
+    assert refused.value.code is ErrorCode.POLICY_VIOLATION
+    assert API.handle(produced(acks=0), context_of(API, 9, "alice"), node) is None
+    assert API.handle(produced(data("orders"), acks=0), context_of(API, 9, "alice"), node) is None
+
+
+def test_an_error_of_the_whole_request_is_in_each_partition() -> None:
+    """Or nowhere, with acks 0."""
+    error = ApiError(ErrorCode.INVALID_REQUEST, "why")
+
+    refused = API.refuse(produced(data("a", 0, 3), data("b", 1)), 9, error)
+
+    assert isinstance(refused, ProduceResponse)
+    assert codes(refused) == [("a", 0, 42), ("a", 3, 42), ("b", 1, 42)]
+    assert refused.responses[0].partition_responses[0].error_message == "why"
+    assert API.refuse(produced(data("a", 0), acks=0), 9, error) is None
