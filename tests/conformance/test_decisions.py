@@ -14,7 +14,14 @@ from hypothesis import given, settings
 
 from testkit import java_lines
 from testkit.kafka_jars import PROJECT
-from testkit.oracle_authorizer import ACCEPTED, FORMS, AuthorizerOracle, World, compared
+from testkit.oracle_authorizer import (
+    ACCEPTED,
+    FORMS,
+    AuthorizerOracle,
+    World,
+    compared,
+    matched_by_networks,
+)
 from testkit.oracle_totals import Totals
 from testkit.oracle_worlds import kafka_is_lost, worlds
 
@@ -24,7 +31,7 @@ CASES = Path(__file__).parent / "cases"
 FOUND = CASES / "difference.json"
 """Where a world is written in which the two differ: the last one, which is the smallest."""
 
-REFERENCE, OLDER = FORMS
+NEWER, REFERENCE, OLDER = FORMS
 OPERATIONS_OF_OLDER = 14
 """3.9.1 does not know TWO_PHASE_COMMIT."""
 
@@ -49,6 +56,12 @@ def agree(oracle: AuthorizerOracle, totals: Totals, world: World) -> list[str]:
     return found.accepted
 
 
+def agree_about_networks(oracle: AuthorizerOracle, totals: Totals, world: World) -> None:
+    """Do the same, and count the decisions in which a network matches."""
+    agree(oracle, totals, world)
+    totals.compared[f"decisions by networks of {oracle.release}"] += matched_by_networks(world)
+
+
 @settings(max_examples=1000)
 @given(world=worlds(acls_max=30, questions_max=20))
 def test_random_worlds(authorizers: Authorizers, totals: Totals, world: World) -> None:
@@ -61,6 +74,23 @@ def test_random_worlds(authorizers: Authorizers, totals: Totals, world: World) -
 def test_random_worlds_of_older(authorizers: Authorizers, totals: Totals, world: World) -> None:
     """The authorizer of 3.9.1 answers the same, with round brackets in its audit line."""
     agree(authorizers(OLDER), totals, world)
+
+
+@settings(max_examples=500)
+@given(world=worlds(acls_max=30, questions_max=20, networks=True))
+def test_random_worlds_of_networks(authorizers: Authorizers, totals: Totals, world: World) -> None:
+    """With networks for hosts both answer the same."""
+    agree_about_networks(authorizers(NEWER), totals, world)
+
+
+@pytest.mark.slow
+@settings(max_examples=2600)
+@given(world=worlds(acls_max=60, questions_max=400, networks=True))
+def test_a_million_decisions_about_networks(
+    authorizers: Authorizers, totals: Totals, world: World
+) -> None:
+    """With more ACLs and a million questions."""
+    agree_about_networks(authorizers(NEWER), totals, world)
 
 
 @pytest.mark.slow

@@ -7,10 +7,13 @@ same form, so that answers are compared with ``==`` and a world can be kept as a
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AccessControlEntryFilter,
     AclBinding,
@@ -23,6 +26,7 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
+from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.snapshot import Snapshot
 from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import Action
@@ -37,8 +41,13 @@ from testkit.oracle_worlds import host_of, sorts_before_wildcard
 World = Mapping[str, Any]
 Answer = dict[str, Any]
 
-FORMS = {"4.3.1": "4.2", "3.9.1": "3.3"}
+FORMS = {"4.4.0": "4.2", "4.3.1": "4.2", "3.9.1": "3.3"}
 """The releases that are asked, and the form of the audit line of each."""
+
+WITH_NETWORKS = "4.4.0"
+"""The first release in which a host may be a network."""
+
+LITERAL = PatternType.LITERAL.value
 
 _LEVELS = {TRACE: "TRACE", DEBUG: "DEBUG", INFO: "INFO"}
 _SIMPLE_LOGGER = "-Dorg.slf4j.simpleLogger"
@@ -71,22 +80,23 @@ class AuthorizerOracle:
 
     def our_answer(self, world: World) -> Answer:
         """Return the answer of our authorizer, its audit lines in the form of the release."""
-        return our_answer(world, FORMS[self.release])
+        return our_answer(world, self.release)
 
     def close(self) -> None:
         """End the JVM."""
         self._lines.close()
 
 
-def our_answer(world: World, form: str) -> Answer:
-    """Return what our authorizer answers."""
+def our_answer(world: World, release: str) -> Answer:
+    """Return what our authorizer answers by the rules of a release."""
     audit = CollectedAudit()
     authorizer = StandardAuthorizer(audit=audit)
     try:
-        authorizer.configure({**world["configs"], LOG_FORMAT: form})
+        authorizer.configure({**world["configs"], LOG_FORMAT: FORMS[release]})
     except ValueError:
         return {"refused": True}
-    decide_from(authorizer, _snapshot(world))
+    snapshot = _snapshot(world).with_network_matching(enabled=release == WITH_NETWORKS)
+    decide_from(authorizer, snapshot)
     return {
         "count": authorizer.acl_count(),
         "questions": [_decision(authorizer, audit, each) for each in world["questions"]],
@@ -96,6 +106,28 @@ def our_answer(world: World, form: str) -> Answer:
             for each in world["filters"]
         ],
     }
+
+
+def matched_by_networks(world: World) -> int:
+    """Return how many questions match a network: an ACL that covers them has it for a host."""
+    networked = [row for row in (*world["acls"], *world["added"]) if network_of(row[4])]
+
+    @cache
+    def matches(who: str, address: str, resource_type: int, name: str) -> bool:
+        client = address_of(host_of(address))
+        return client is not None and any(
+            stored_type == resource_type
+            and principal in (who, WILDCARD_PRINCIPAL)
+            and (stored in (name, WILDCARD) if kind == LITERAL else name.startswith(stored))
+            and (network := network_of(host)) is not None
+            and network.holds(client)
+            for stored_type, stored, kind, principal, host, *_ in networked
+        )
+
+    return sum(
+        matches(f"{kind}:{who}", address, resource_type, name)
+        for kind, who, address, _, resource_type, name, *_ in world["questions"]
+    )
 
 
 QUESTION_FIELDS = 11

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
+from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.net.addresses import java_host_address
 
 # U+FF5E stands before U+1F600 by code point and behind it by UTF-16 code unit; U+1F600 and U+1F601
@@ -35,6 +36,42 @@ ADDRESSES = (
     *("0.0.0.0", "255.255.255.255", "::", "1:2:3:4:5:6:7:8"),
 )
 ODD_HOSTS = ("", "::1", "fe80:0:0:0:0:0:0:1", "10.0.0.0/8", "localhost", "**", "10.0.0.1 ")
+NETWORKS = (
+    *("10.0.0.0/8", "10.9.8.7/8", "10.0.0.0/31", "10.0.0.1/32", "10.0.0.2/32", "010.0.0.0/08"),
+    *("0.0.0.0/0", "200.1.2.3/0", "0.0.0.0/32", "0.0.0.0/8", "255.255.255.255/32", "255.0.0.0/7"),
+    *(
+        "::/0",
+        "::1/128",
+        "::/127",
+        "::2/120",
+        "[::1]/128",
+        "::/+0",
+        "::1/\u0661\u0662\u0668",
+        "::0:1/-0",
+    ),
+    *("fe80::/10", "fe80::1%1/64", "fe80::2/126", "2001:db8::/32", "2001:DB8::FFFF/32", "2001::/3"),
+    *("2001:db8::ff00:42:8329/128", "1:2::/31", "1:2:3:4:5:6:7:8/127", "1:2:3:4:5:6:0.7.0.8/127"),
+)
+NO_NETWORKS = (
+    *(
+        "10.0.0.0/33",
+        "10.0.0/8",
+        "10.0.0.0/",
+        "::ffff:10.0.0.0/104",
+        "::ffff:0:0/96",
+        "*/8",
+        "/",
+        "::/129",
+    ),
+    *(
+        "fe80::1%nosuch0/64",
+        "10.0.0.1/255.0.0.0",
+        "10.0.0.0\u22158",
+        "12345::/16",
+        "::/ 0",
+        "10.0.0.1/008",
+    ),
+)
 TYPES = tuple(each.value for each in ResourceType if each > ResourceType.ANY)
 OPERATIONS = tuple(each.value for each in AclOperation if each > AclOperation.ANY)
 STORED_PATTERNS = (PatternType.LITERAL.value, PatternType.PREFIXED.value)
@@ -54,16 +91,30 @@ EVERYONE = ("false", "true", "TRUE", " true ", "yes", "")
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, acls_max: int, questions_max: int, operations: int = 15) -> Any:
+def worlds(
+    draw: st.DrawFn,
+    *,
+    acls_max: int,
+    questions_max: int,
+    operations: int = 15,
+    networks: bool = False,
+) -> Any:
     """Draw a world; `operations` is the highest code of an operation that the release knows.
+
+    With `networks` most hosts are networks, or texts that nearly are.
 
     More than a hundred questions are not drawn one by one: they are all that follow from a seed.
     """
     known = [code for code in OPERATIONS if code <= operations]
-    types, family = draw(_some(TYPES, 2)), draw(st.sampled_from(FAMILIES))
-    names = draw(_some(family, 3) | st.just(family))
+    # Networks need what is asked about to be what ACLs are about: otherwise few decide anything.
+    types, family = draw(_some(TYPES, 1 if networks else 2)), draw(st.sampled_from(FAMILIES))
+    names = draw(_some(family, 2) if networks else _some(family, 3) | st.just(family))
     principals, addresses = draw(_some(PRINCIPALS, 2)), draw(_some(ADDRESSES, 2))
     hosts = ["*", *map(host_of, addresses), draw(st.sampled_from(ODD_HOSTS))]
+    if networks:
+        around = draw(_some(_around(hosts[1:-1]), 4))
+        others = draw(st.just([]) | _some((*hosts[:2], *NETWORKS, *NO_NETWORKS), 2))
+        hosts = [*around, *others]
     chosen = draw(_some(known, 4))
     # An ACL of an empty name cannot be created; a resource of an empty name can be asked about.
     stored_names = [name for name in names if name] or ["*"]
@@ -122,6 +173,17 @@ def host_of(address: str) -> str:
     """Return an address as ACLs name it."""
     host, _, scope = address.partition("%")
     return java_host_address((host, 0, 0, int(scope or 0)))
+
+
+def _around(hosts: Sequence[str]) -> list[str]:
+    """Return the networks that contain some of these addresses; all where there is none."""
+    clients = [client for host in hosts if (client := address_of(host)) is not None]
+    found = [
+        each
+        for each in NETWORKS
+        if (network := network_of(each)) is not None and any(map(network.holds, clients))
+    ]
+    return found or list(NETWORKS)
 
 
 def _up_to(count: int, items: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:

@@ -12,6 +12,7 @@ from immutables import Map
 from doorkeeper.acl.cells import with_bit
 from doorkeeper.acl.model import AclBinding, PatternType, ResourceType
 from doorkeeper.acl.names import Names, names_of
+from doorkeeper.acl.network_index import NO_NETWORKS
 from doorkeeper.acl.operations import ENTRY_BITS
 from doorkeeper.acl.snapshot import EMPTY_TYPE, Snapshot, TypeIndex
 
@@ -54,6 +55,7 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
 
     About 3 us for a binding, at a hundred thousand as at a million.
     """
+    networks: dict[str, int] = {}
     stages = tuple(_Stage() for _ in range(max(ResourceType) + 1))
     count = 0
     for binding_id, binding in stored:
@@ -70,12 +72,16 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
             group[AclBinding(next(iter(group)).pattern, entry)] = binding_id
         count += 1
         principal, host, operation, permission_type = entry
+        if "/" in host:
+            networks[host] = networks.get(host, 0) + 1
         both = stage.principals.get(principal)
         if both is None:
             both = stage.principals[principal] = ({}, {})
         cells = both[kind]
         cells[name] = with_bit(cells.get(name, 0), host, ENTRY_BITS[permission_type][operation])
-    return Snapshot(tuple(stage.index() for stage in stages), count)
+    return Snapshot(
+        tuple(stage.index() for stage in stages), count, None, NO_NETWORKS.changed(networks)
+    )
 
 
 def _frozen(groups: _Loaded) -> dict[str, Group]:

@@ -14,6 +14,8 @@ from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, PatternType
 from doorkeeper.acl.operations import DENY_TESTS, EXACT_ALLOW_TESTS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.model import AclOperation, ResourceType
     from doorkeeper.acl.names import Names
@@ -33,34 +35,37 @@ def allowed_on_some(
     Ends at the first such ALLOW; at worst it reads all that the two principals have.
     """
     principals = snapshot.types[resource_type].principals
+    hosts = snapshot.hosts_matching(host)
     both = [
         cells
         for who in {principal, WILDCARD_PRINCIPAL}
         if (cells := principals.get(who)) is not None
     ]
     deny, allow = DENY_TESTS[operation], EXACT_ALLOW_TESTS[operation]
-    wildcard = _literal_mask(both, WILDCARD, host)
+    wildcard = _literal_mask(both, WILDCARD, hosts)
     if wildcard & deny:
         return False
     if wildcard & allow:
         return True
     return any(
-        mask_for(cell, host) & allow and not _dominated(both, name, pattern_type, host, deny)
+        mask_for(cell, hosts) & allow and not _dominated(both, name, pattern_type, hosts, deny)
         for cells in both
         for name, pattern_type, cell in cells.patterns()
     )
 
 
 def _dominated(
-    both: list[Names[Cell]], name: str, pattern_type: PatternType, host: str, deny: int
+    both: list[Names[Cell]], name: str, pattern_type: PatternType, hosts: Collection[str], deny: int
 ) -> bool:
-    if pattern_type is PatternType.LITERAL and _literal_mask(both, name, host) & deny:
+    if pattern_type is PatternType.LITERAL and _literal_mask(both, name, hosts) & deny:
         return True
-    return any(mask_for(cell, host) & deny for cells in both for _, cell in cells.prefixes_of(name))
+    return any(
+        mask_for(cell, hosts) & deny for cells in both for _, cell in cells.prefixes_of(name)
+    )
 
 
-def _literal_mask(both: list[Names[Cell]], name: str, host: str) -> int:
+def _literal_mask(both: list[Names[Cell]], name: str, hosts: Collection[str]) -> int:
     mask = 0
     for cells in both:
-        mask |= mask_for(cells.literals.get(name, 0), host)
+        mask |= mask_for(cells.literals.get(name, 0), hosts)
     return mask

@@ -14,17 +14,25 @@ from immutables import Map
 from doorkeeper.acl.model import WILDCARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 Cell = int | Map[str, int]
 """A mask for the host ``*``, or a mask for each host. Masks in a map are never 0."""
 
 
-def mask_for(cell: Cell, host: str) -> int:
-    """Return what holds for a client at this address."""
+def mask_for(cell: Cell, hosts: Collection[str]) -> int:
+    """Return what holds for a client that matches these hosts, ``*`` among them."""
     if isinstance(cell, int):
         return cell
-    return cell.get(WILDCARD, 0) | cell.get(host, 0)
+    mask = 0
+    if len(hosts) <= len(cell):
+        for host in hosts:
+            mask |= cell.get(host, 0)
+    else:
+        for host, held in cell.items():
+            if host in hosts:
+                mask |= held
+    return mask
 
 
 def masks(cell: Cell) -> Iterable[tuple[str, int]]:

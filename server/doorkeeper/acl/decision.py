@@ -137,6 +137,7 @@ def _covering(
         if (cells := principals.get(who)) is not None
     }
     lengths = {size for cells in both.values() for size in cells.lengths if size <= len(name)}
+    hosts = snapshot.hosts_matching(question.host)
     order = [(name, PatternType.LITERAL)]
     order += [(name[:size], PatternType.PREFIXED) for size in sorted(lengths, reverse=True)]
     if name != WILDCARD and wildcard_covers(name):
@@ -146,7 +147,7 @@ def _covering(
             AccessControlEntry(who, host, operation, permission_type)
             for who, cells in both.items()
             for host, mask in masks(cells.get(pattern_name, pattern_type) or 0)
-            if host in (WILDCARD, question.host)
+            if host in hosts
             for operation, permission_type in entries_of(mask)
         ]
         yield ResourcePattern(resource_type, pattern_name, pattern_type), entries
@@ -154,5 +155,6 @@ def _covering(
 
 def _walk_key(entry: AccessControlEntry) -> tuple[AclOperation, str, str, AclPermissionType]:
     # Java compares texts by UTF-16 code unit and Python by code point. Here the two always agree:
-    # one side of every comparison is ``User:*`` or ``*``, which is ASCII.
+    # one side of every comparison of principals is ``User:*``, which is ASCII, and hosts that match
+    # have no character beyond the basic plane.
     return entry.operation, entry.principal, entry.host, entry.permission_type

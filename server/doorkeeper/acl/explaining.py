@@ -31,7 +31,7 @@ from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
 from doorkeeper.acl.regions import One, covering_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from doorkeeper.acl.decision import Decision, Policy, Question
     from doorkeeper.acl.snapshot import Snapshot
@@ -81,8 +81,9 @@ class Explanation(NamedTuple):
 def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Explanation:
     """Explain the answer to a question. Cost: that of the bindings that cover the resource."""
     decision = explain(policy, snapshot, question)
+    hosts = snapshot.hosts_matching(question.host)
     considered = tuple(
-        Considered(binding, bearing_of(binding, question))
+        Considered(binding, bearing_of(binding, question, hosts))
         for binding in sorted(_covering(snapshot, question))
     )
     flip = _flip(policy, snapshot, question, decision, considered)
@@ -96,12 +97,15 @@ def changed(
     return snapshot.without(removed).with_added(("", binding) for binding in added)
 
 
-def bearing_of(binding: AclBinding, question: Question) -> Bearing:
-    """Return what a binding that covers the resource says to a question."""
+def bearing_of(binding: AclBinding, question: Question, hosts: Collection[str]) -> Bearing:
+    """Return what a binding that covers the resource says to a question.
+
+    ``hosts`` are those of ACLs that the client matches.
+    """
     principal, host, operation, permission_type = binding.entry
     if principal not in (question.principal, WILDCARD_PRINCIPAL):
         return Bearing.OTHER_PRINCIPAL
-    if host not in (question.host, WILDCARD):
+    if host not in hosts:
         return Bearing.OTHER_HOST
     bit = entry_bit(operation, permission_type)
     if bit & DENY_TESTS[question.operation]:

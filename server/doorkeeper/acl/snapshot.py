@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map, MapMutation
 
-from doorkeeper.acl.cells import Cell, with_bit, without_bit
+from doorkeeper.acl.cells import Cell, mask_for, with_bit, without_bit
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -42,10 +42,11 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.names import Names, empty_names, update_map, wildcard_covers
+from doorkeeper.acl.network_index import NO_NETWORKS, Networks
 from doorkeeper.acl.operations import ENTRY_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.model import ResourcePattern
 
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 _PREFIXED = PatternType.PREFIXED
 
 _BINDING: Final = itemgetter(1)
+
+_WITHOUT_NETWORK: Final = 2
+"""A client in no network matches ``*`` and its own address."""
 
 MANY: Final = 8
 """From so many bindings on it is faster to change them all at once."""
@@ -95,18 +99,29 @@ Steps = tuple[Step, ...]
 class Snapshot:
     """All ACLs at one moment. Never changes; ``with_added`` and ``without`` return another one."""
 
-    __slots__ = ("count", "steps", "types")
+    __slots__ = ("_matching", "count", "matches_networks", "networks", "steps", "types")
 
     def __init__(
-        self, types: tuple[TypeIndex, ...], count: int, steps: Steps | None = None
+        self,
+        types: tuple[TypeIndex, ...],
+        count: int,
+        steps: Steps | None = None,
+        networks: Networks = NO_NETWORKS,
+        *,
+        matches_networks: bool = False,
     ) -> None:
         """Take the indexes by code of the resource type, and the number of bindings.
 
         ``steps`` lead here from the states that this one was made of; None where there were none.
+        ``networks`` are those that hosts name. They match the addresses in them from Kafka 4.4 on;
+        before, a host is compared as text.
         """
         self.types = types
         self.count = count
         self.steps = steps or (Step(),)
+        self.networks = networks
+        self.matches_networks = matches_networks
+        self._matching = networks if matches_networks and networks else None
 
     def id_of(self, binding: AclBinding) -> str | None:
         """Return the id of a binding, None where there is no such binding."""
@@ -126,11 +141,39 @@ class Snapshot:
         self, resource_type: ResourceType, name: str, principal: str, host: str
     ) -> int:
         """Return all that covers the resource for one principal at one address, as one mask."""
+        networks = self._matching
+        if networks is not None and len(hosts := networks.matching(host)) > _WITHOUT_NETWORK:
+            return self._mask_of_hosts(resource_type, name, principal, hosts)
         principals = self.types[resource_type].principals
         own = principals.get(principal)
         everyones = principals.get(WILDCARD_PRINCIPAL)
         mask = 0 if own is None else _mask_in(own, name, host)
         return mask if everyones is None else mask | _mask_in(everyones, name, host)
+
+    def _mask_of_hosts(
+        self, resource_type: ResourceType, name: str, principal: str, hosts: Collection[str]
+    ) -> int:
+        """Return the mask for a client that matches all of these hosts."""
+        principals = self.types[resource_type].principals
+        mask = 0
+        for each in (principal, WILDCARD_PRINCIPAL):
+            cells = principals.get(each)
+            if cells is not None:
+                mask |= _mask_of_hosts_in(cells, name, hosts)
+        return mask
+
+    def hosts_matching(self, host: str) -> Collection[str]:
+        """Return the hosts of ACLs that a client at this address matches, ``*`` among them."""
+        if self._matching is None:
+            return (WILDCARD,) if host == WILDCARD else (WILDCARD, host)
+        return self._matching.matching(host)
+
+    def with_network_matching(self, *, enabled: bool) -> Snapshot:
+        """Return the same ACLs under the rules of Kafka 4.4, or of the releases before it."""
+        if enabled is self.matches_networks:
+            return self
+        # No step leads here: what a client may do has changed without a change of any pattern.
+        return Snapshot(self.types, self.count, None, self.networks, matches_networks=enabled)
 
     def covers(self, resource_type: ResourceType, name: str) -> bool:
         """Say whether any ACL, of whomever, has a pattern that covers the resource."""
@@ -158,31 +201,55 @@ class Snapshot:
         """
         types = list(self.types)
         touched = []
+        networks: dict[str, int] = {}
         for binding_id, binding in stored:
             pattern = binding.pattern
             changed = _added(types[pattern.resource_type], binding_id, binding)
             if changed is not None:
                 types[pattern.resource_type] = changed
                 touched.append(pattern)
-        count = self.count + len(touched)
-        return Snapshot(tuple(types), count, _next_steps(self.steps, touched))
+                _count_network(networks, binding, 1)
+        return self.with_indexes(tuple(types), len(touched), touched, networks)
 
     def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
         """Return the state after these bindings were deleted; one that is missing stays missing."""
         types = list(self.types)
         touched = []
+        networks: dict[str, int] = {}
         for binding in bindings:
             pattern = binding.pattern
             changed = _removed(types[pattern.resource_type], binding)
             if changed is not None:
                 types[pattern.resource_type] = changed
                 touched.append(pattern)
-        count = self.count - len(touched)
-        return Snapshot(tuple(types), count, _next_steps(self.steps, touched))
+                _count_network(networks, binding, -1)
+        return self.with_indexes(tuple(types), -len(touched), touched, networks)
+
+    def with_indexes(
+        self,
+        types: tuple[TypeIndex, ...],
+        difference: int,
+        touched: Sequence[ResourcePattern],
+        networks: Mapping[str, int],
+    ) -> Snapshot:
+        """Return the next state: so many bindings more, in all and by host with a slash."""
+        return Snapshot(
+            types,
+            self.count + difference,
+            _next_steps(self.steps, touched),
+            self.networks.changed(networks) if networks else self.networks,
+            matches_networks=self.matches_networks,
+        )
 
 
 EMPTY = Snapshot((EMPTY_TYPE,) * (max(ResourceType) + 1), 0)
 """The state without any ACL."""
+
+
+def _count_network(differences: dict[str, int], binding: AclBinding, difference: int) -> None:
+    host = binding[1][1]
+    if "/" in host:
+        differences[host] = differences.get(host, 0) + difference
 
 
 def _next_steps(steps: Steps, touched: Sequence[ResourcePattern]) -> Steps:
@@ -223,6 +290,19 @@ def _mask_in(names: Names[Cell], name: str, host: str) -> int:
             cell = prefixes.get(name[:length])
             if cell is not None:
                 mask |= cell if isinstance(cell, int) else cell.get(WILDCARD, 0) | cell.get(host, 0)
+    return mask
+
+
+def _mask_of_hosts_in(names: Names[Cell], name: str, hosts: Collection[str]) -> int:
+    mask = 0
+    cell = names.literals.get(name)
+    if cell is not None:
+        mask = mask_for(cell, hosts)
+    cell = names.literals.get(WILDCARD)
+    if cell is not None and wildcard_covers(name):
+        mask |= mask_for(cell, hosts)
+    for _, cell in names.prefixes_of(name):
+        mask |= mask_for(cell, hosts)
     return mask
 
 
@@ -297,25 +377,30 @@ def apply_edits(
     """
     edits: dict[int, _TypeEdit] = {}
     types = snapshot.types
-    count = snapshot.count
+    difference = 0
+    networks: dict[str, int] = {}
     for _, binding in deleted:
         code = binding[0][0]
         edit = edits.get(code)
         if edit is None:
             edit = edits[code] = _TypeEdit(types[code])
-        count -= edit.delete(binding)
+        if edit.delete(binding):
+            difference -= 1
+            _count_network(networks, binding, -1)
     for binding_id, binding in added:
         code = binding[0][0]
         edit = edits.get(code)
         if edit is None:
             edit = edits[code] = _TypeEdit(types[code])
-        count += edit.add(binding_id, binding)
+        if edit.add(binding_id, binding):
+            difference += 1
+            _count_network(networks, binding, 1)
     indexes = list(types)
     touched: list[ResourcePattern] = []
     for kind, edit in edits.items():
         indexes[kind] = edit.index()
         touched += edit.patterns()
-    return Snapshot(tuple(indexes), count, _next_steps(snapshot.steps, touched))
+    return snapshot.with_indexes(tuple(indexes), difference, touched, networks)
 
 
 class _TypeEdit:

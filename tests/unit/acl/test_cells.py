@@ -21,7 +21,7 @@ def test_only_the_wildcard_host_is_a_number() -> None:
     cell = cell_of(("*", 1), ("*", 4))
 
     assert cell == 5
-    assert mask_for(cell, HOST) == 5
+    assert mask_for(cell, ("*", HOST)) == 5
     assert dict(masks(cell)) == {"*": 5}
     assert dict(masks(0)) == {}
 
@@ -30,8 +30,8 @@ def test_a_host_adds_to_the_wildcard() -> None:
     """The mask of one host holds for it alone."""
     cell = cell_of(("*", 1), (HOST, 4))
 
-    assert mask_for(cell, HOST) == 5
-    assert mask_for(cell, "10.0.0.2") == 1
+    assert mask_for(cell, ("*", HOST)) == 5
+    assert mask_for(cell, ("*", "10.0.0.2")) == 1
     assert dict(masks(cell)) == {"*": 1, HOST: 4}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS
-from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.acl.snapshot import EMPTY, MANY, Snapshot
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 
 A = allow("alice", READ, topic("orders"))
@@ -42,6 +43,27 @@ def test_a_mask_joins_principals_patterns_and_hosts() -> None:
     assert not far & ALLOW_TESTS[WRITE]
     assert far & ALLOW_TESTS[AclOperation.DESCRIBE]
     assert not snapshot.effective_mask(ResourceType.GROUP, "orders", "User:alice", "10.0.0.1")
+
+
+def test_networks_match_from_kafka_4_4_on() -> None:
+    """Before, a host is text; whichever way the ACLs came into the snapshot."""
+    networked = allow("alice", READ, topic("orders"), host="10.0.0.0/8")
+    others = [allow(f"user-{number}", READ, topic("orders")) for number in range(MANY)]
+    rows = [(str(number), each) for number, each in enumerate([networked, *others])]
+
+    def reads(snapshot: Snapshot) -> bool:
+        asked = (ResourceType.TOPIC, "orders", "User:alice", "10.1.2.3")
+        return bool(snapshot.effective_mask(*asked) & ALLOW_TESTS[READ])
+
+    for before in (EMPTY.with_added(rows), EMPTY.changed(rows, ()), load(rows)):
+        after = before.with_network_matching(enabled=True)
+        assert not reads(before)
+        assert reads(after)
+        assert not reads(after.with_network_matching(enabled=False))
+        assert not reads(after.without([networked]))
+        assert not reads(after.changed((), rows))
+        assert set(before.networks) == {"10.0.0.0/8"}
+        assert not after.changed((), rows).networks
 
 
 def test_coverage_asks_for_any_pattern_of_anybody() -> None:

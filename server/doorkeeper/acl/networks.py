@@ -1,0 +1,261 @@
+"""Networks as Kafka 4.4 reads them in the host of an ACL (KIP-1276): ``address/prefix length``.
+
+A host without a slash is an address, compared as text. Kafka reads the others with Java's classes,
+which differ from ``ipaddress``: host bits may be set (``10.1.2.3/8``), octets and IPv4 prefix
+lengths may have leading zeros, an IPv6 prefix length may have a sign and Unicode digits, an IPv6
+address may stand in brackets, and an IPv4-mapped one is refused.
+
+The families do not mix: ``::/0`` contains no IPv4 address, and ``0.0.0.0/0`` no IPv6 address. The
+address 0.0.0.0 is in no network.
+
+Sources: ``CidrUtils``, commons-net ``SubnetUtils`` and ``SubnetUtils6`` (4.4.0);
+``InetAddress.getByName`` and ``IPAddressUtil`` (Java 17).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+IPV4_BITS: Final = 32
+IPV6_BITS: Final = 128
+
+_IPV4: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
+_IPV4_NETWORK: Final = re.compile(_IPV4.pattern + r"/([0-9]{1,2})")
+_LONG_IPV6: Final = re.compile(r"((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})(?:%[0-9]+)?")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
+_OCTETS: Final = 4
+_OCTET_MAX: Final = 255
+_IPV4_TEXT_MAX: Final = 15
+_GROUP_MAX: Final = 0xFFFF
+_GROUPS: Final = 8
+_MAPPED: Final = 0xFFFF
+_INT_MAX: Final = 2**31 - 1
+
+
+class Address(NamedTuple):
+    """An address as a number; ``bits`` tells the family."""
+
+    bits: int
+    value: int
+
+
+class Network(NamedTuple):
+    """A range of addresses; two texts of one range are equal networks."""
+
+    bits: int
+    """How many bits an address of the family has: 32 or 128."""
+
+    first: int
+    """The first address, with all host bits 0."""
+
+    length: int
+    """The prefix length."""
+
+    @property
+    def last(self) -> int:
+        """Return the last address."""
+        return self.first | (1 << self.bits - self.length) - 1
+
+    def holds(self, address: Address) -> bool:
+        """Say whether the address is in the network."""
+        return (
+            self.bits == address.bits
+            and address.value >> self.bits - self.length == self.first >> self.bits - self.length
+        )
+
+    def contains(self, other: Network) -> bool:
+        """Say whether every address of the other network is in this one."""
+        return (
+            self.bits == other.bits
+            and self.length <= other.length
+            and other.first >> self.bits - self.length == self.first >> self.bits - self.length
+        )
+
+    def __str__(self) -> str:
+        """Return ``address/length`` with the address as Java writes it."""
+        return f"{address_text(self.bits, self.first)}/{self.length}"
+
+
+class InvalidNetwork(ValueError):
+    """A host with a slash that is no network; the text is Kafka's reason."""
+
+
+@lru_cache(maxsize=4096)
+def network_of(host: str) -> Network | None:
+    """Return the network that the host of an ACL names; None where it names none."""
+    if "/" not in host:
+        return None
+    try:
+        return parse_network(host)
+    except InvalidNetwork:
+        return None
+
+
+def parse_network(host: str) -> Network:
+    """Read a host that has a slash.
+
+    Raises:
+        InvalidNetwork: Kafka refuses it.
+
+    """
+    return _ipv6_network(host) if ":" in host else _ipv4_network(host)
+
+
+def address_of(host: str) -> Address | None:
+    """Return the address of a client, as networks see it; None where it can be in no network."""
+    match = _IPV4.fullmatch(host)
+    if match is not None:
+        octets = list(map(int, match.groups()))
+        if max(octets) > _OCTET_MAX:
+            return None
+        value = int.from_bytes(bytes(octets), "big")
+        return Address(IPV4_BITS, value) if value else None
+    match = _LONG_IPV6.fullmatch(host)
+    if match is not None:
+        value = int("".join(f"{group:0>4}" for group in match[1].split(":")), 16)
+        return None if value >> IPV4_BITS == _MAPPED else Address(IPV6_BITS, value)
+    if ":" not in host:
+        return None
+    try:
+        return Address(IPV6_BITS, _ipv6_address(host))
+    except InvalidNetwork:
+        return None
+
+
+def address_text(bits: int, value: int) -> str:
+    """Return an address as Java's ``InetAddress.getHostAddress`` writes it."""
+    if bits == IPV4_BITS:
+        return ".".join(map(str, value.to_bytes(4, "big")))
+    return ":".join(f"{value >> shift & _GROUP_MAX:x}" for shift in range(112, -1, -16))
+
+
+def _ipv4_network(host: str) -> Network:
+    match = _IPV4_NETWORK.fullmatch(host)
+    if match is None:
+        raise InvalidNetwork(f"Could not parse [{host}]")
+    *octets, length = map(int, match.groups())
+    for octet in octets:
+        _check_range(octet, _OCTET_MAX)
+    _check_range(length, IPV4_BITS)
+    return _network(IPV4_BITS, int.from_bytes(bytes(octets), "big"), length)
+
+
+def _check_range(value: int, most: int) -> None:
+    if value > most:
+        raise InvalidNetwork(f"Value [{value}] not in range [0,{most}]")
+
+
+def _network(bits: int, address: int, length: int) -> Network:
+    return Network(bits, address >> bits - length << bits - length, length)
+
+
+def _ipv6_network(host: str) -> Network:
+    address, _, prefix = host.partition("/")
+    length = _java_int(prefix)
+    if length is None:
+        raise InvalidNetwork(f"Could not parse [{host}] - invalid prefix length")
+    if not 0 <= length <= IPV6_BITS:
+        raise InvalidNetwork(
+            f"Could not parse [{host}] - prefix length must be between 0 and {IPV6_BITS}"
+        )
+    return _network(IPV6_BITS, _ipv6_address(address), length)
+
+
+def _java_int(text: str) -> int | None:
+    """Read a number as ``Integer.parseInt`` does; None where it refuses."""
+    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    value = 0
+    for each in digits:
+        # Java sees no digits beyond the basic plane.
+        digit = unicodedata.decimal(each, None) if each <= "\uffff" else None
+        if digit is None:
+            return None
+        value = value * 10 + digit
+        if value > _INT_MAX + 1:
+            return None
+    value = -value if sign == "-" else value
+    return value if digits and -_INT_MAX - 1 <= value <= _INT_MAX else None
+
+
+def _ipv6_address(text: str) -> int:
+    """Read an IPv6 address as ``InetAddress.getByName`` does; its zone is not part of the number.
+
+    A zone has to be a number: names of interfaces belong to the machine of a broker, not to ACLs.
+    """
+    refused = InvalidNetwork(f"Could not parse [{text}]")
+    literal = text
+    if text[:1] == "[":
+        if len(text) <= 2 or text[-1] != "]":
+            raise refused
+        literal = text[1:-1]
+    address, percent, zone = literal.partition("%")
+    value = _ipv6_value(address)
+    if value is None or (percent and not _is_numeric_zone(zone)):
+        raise refused
+    # Java makes an IPv4 address of it.
+    if value >> IPV4_BITS == _MAPPED:
+        raise refused if percent else InvalidNetwork(f"{refused} - not an IPv6 address")
+    return value
+
+
+def _is_numeric_zone(zone: str) -> bool:
+    # Python refuses to read numbers of very many digits.
+    digits = zone.lstrip("0") or zone[-1:]
+    return _DIGITS.fullmatch(zone) is not None and len(digits) <= 10 and int(digits) <= _INT_MAX
+
+
+def _ipv6_value(text: str) -> int | None:
+    """Return the number of an address without brackets and zone; None where it is none."""
+    head, gap, tail = text.partition("::")
+    front = _groups(head, last=not gap)
+    back = _groups(tail, last=True) if gap else []
+    if front is None or back is None:
+        return None
+    missing = _GROUPS - len(front) - len(back)
+    # The double colon stands for one group at least.
+    if (missing < 1) if gap else missing:
+        return None
+    value = 0
+    for group in (*front, *[0] * missing, *back):
+        value = value << 16 | group
+    return value
+
+
+def _groups(text: str, *, last: bool) -> list[int] | None:
+    """Return the groups of a part of an address; an IPv4 address may be the last of them."""
+    if not text:
+        return []
+    *most, end = text.split(":")
+    ending = _ipv4_groups(end) if last and "." in end else _group(end)
+    if ending is None:
+        return None
+    groups: list[int] = []
+    for each in most:
+        found = _group(each)
+        if found is None:
+            return None
+        groups += found
+    return groups + ending
+
+
+def _group(text: str) -> list[int] | None:
+    if _HEXADECIMAL.fullmatch(text) is None:
+        return None
+    value = int(text, 16)
+    return [value] if value <= _GROUP_MAX else None
+
+
+def _ipv4_groups(text: str) -> list[int] | None:
+    octets = text.split(".")
+    if len(text) > _IPV4_TEXT_MAX or len(octets) != _OCTETS:
+        return None
+    if not all(map(_DIGITS.fullmatch, octets)):
+        return None
+    one, two, three, four = map(int, octets)
+    if max(one, two, three, four) > _OCTET_MAX:
+        return None
+    return [one << 8 | two, three << 8 | four]
