@@ -34,7 +34,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.state.store import Entry
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.sqlite import SqliteStore
 from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
@@ -137,7 +137,7 @@ async def stored(store: SqliteStore, bindings: list[StoredBinding]) -> None:
     async with store.lease() as lease:
         for revision, at in enumerate(range(0, len(bindings), BATCH), 1):
             change = edit(ACL, set=bindings[at : at + BATCH])
-            await lease.commit([Entry(revision, author, change)], UUID(int=0))
+            await lease.commit([LogEntry(revision, author, change)], UUID(int=0))
 
 
 def binding(number: int) -> StoredBinding:

@@ -37,7 +37,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, Change, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.state.store import Entry
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.database import connect
 from doorkeeper.storage.migrations import create
 from doorkeeper.storage.rows import execute, log_statements
@@ -99,7 +99,7 @@ async def group_commit(folder: Path) -> AsyncIterator[Submit]:
 
     def write() -> None:
         batch[:], waiting[:] = waiting[:], []
-        entries = [Entry(next(revisions), AUTHOR, change) for change, _ in batch]
+        entries = [LogEntry(next(revisions), AUTHOR, change) for change, _ in batch]
         asyncio.ensure_future(lease.commit(entries, NO_BATCH)).add_done_callback(finish)
 
     def finish(written: asyncio.Future[None]) -> None:
@@ -135,7 +135,7 @@ async def commit_each(folder: Path) -> AsyncIterator[Submit]:
             item = waiting.get()
             if item is None:
                 return
-            execute(connection, log_statements([Entry(revision, AUTHOR, item[0])], now_ms()))
+            execute(connection, log_statements([LogEntry(revision, AUTHOR, item[0])], now_ms()))
             loop.call_soon_threadsafe(item[1].set_result, revision)
 
     def submit(change: Change) -> asyncio.Future[int]:
@@ -215,7 +215,7 @@ async def beside_a_busy_loop(folder: Path) -> None:
     waits = []
     for first in range(1, 20 * 256, 256):
         entries = [
-            Entry(revision, AUTHOR, adding(itertools.count(), 1))
+            LogEntry(revision, AUTHOR, adding(itertools.count(), 1))
             for revision in range(first, first + 256)
         ]
         begin = time.perf_counter()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.kinds.change import Change
-    from doorkeeper.state.store import Entry, Store
+    from doorkeeper.state.store import LogEntry, Store
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)
 CONTROLLER = Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 9093)
@@ -48,7 +48,7 @@ class HeldStore(MemoryStore):
         super().__init__(edit(ACL, set=stored), cluster_id="c" * 22, salt_key=b"k" * 32)
         self.durable = {each.binding: each.binding_id for each in stored_of(self)}
         self.changes: list[Change] = []
-        self._held: tuple[Sequence[Entry], asyncio.Future[None]] | None = None
+        self._held: tuple[Sequence[LogEntry], asyncio.Future[None]] | None = None
         self._is_held = asyncio.Event()
 
     @asynccontextmanager
@@ -56,7 +56,7 @@ class HeldStore(MemoryStore):
         async with super().lease():
             yield _HeldLease(self)
 
-    def hold(self, entries: Sequence[Entry]) -> asyncio.Future[None]:
+    def hold(self, entries: Sequence[LogEntry]) -> asyncio.Future[None]:
         self.changes += [entry.change for entry in entries]
         self._held = entries, asyncio.get_running_loop().create_future()
         self._is_held.set()
@@ -86,7 +86,7 @@ class HeldStore(MemoryStore):
         future.set_exception(error or StorageError("disk full: store.db"))
         await settled()
 
-    async def _take(self) -> tuple[Sequence[Entry], asyncio.Future[None]]:
+    async def _take(self) -> tuple[Sequence[LogEntry], asyncio.Future[None]]:
         await self.begun()
         assert self._held is not None
         held, self._held = self._held, None
@@ -98,7 +98,7 @@ class _HeldLease(Lease):
     def __init__(self, store: HeldStore) -> None:
         self._store = store
 
-    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> asyncio.Future[None]:
+    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> asyncio.Future[None]:
         return self._store.hold(entries)
 
     async def head(self) -> int:

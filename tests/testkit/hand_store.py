@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from doorkeeper.kinds.change import Change
-    from doorkeeper.state.store import Entry, StorageError, StoredState
+    from doorkeeper.state.store import LogEntry, StorageError, StoredState
 
 
 class HandStore(MemoryStore):
@@ -23,7 +23,7 @@ class HandStore(MemoryStore):
     def __init__(self, initial: Change | None = None) -> None:
         """Begin with the rows of a change."""
         super().__init__(initial)
-        self.waiting: list[tuple[Sequence[Entry], asyncio.Future[None]]] = []
+        self.waiting: list[tuple[Sequence[LogEntry], asyncio.Future[None]]] = []
 
     def lease(self) -> AbstractAsyncContextManager[Lease]:  # type: ignore[override]  # no generator
         """Grant the right to write at once."""
@@ -49,7 +49,7 @@ class _HandLease(Lease):
     async def __aexit__(self, *error: object) -> None:
         pass
 
-    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> Awaitable[None]:
+    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> Awaitable[None]:
         done = asyncio.get_running_loop().create_future()
         self._store.waiting.append((entries, done))
         return done

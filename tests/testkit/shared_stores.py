@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.kinds.change import Author
-from doorkeeper.state.store import Entry
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.postgres import migrating, rows
 from testkit.settings import settings_of
 
@@ -49,7 +49,7 @@ async def write(
     """Write changes as one commit, each a revision of its own; return the revisions."""
     async with connection.transaction():
         first = await rows.take_lease(connection) + 1
-        entries = [Entry(number, author, change) for number, change in enumerate(changes, first)]
+        entries = [LogEntry(number, author, change) for number, change in enumerate(changes, first)]
         await rows.write(connection, entries, node_id=NODE_ID, batch=batch or uuid4())
     return [entry.revision for entry in entries]
 

@@ -11,15 +11,15 @@ from doorkeeper.kinds.change import SERVER, Author, edit
 from doorkeeper.kinds.declared import CONFIG, KINDS, StoredConfig
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import (
-    Entry,
-    Identity,
     Lease,
+    LogEntry,
     Logged,
     LogReader,
     StorageError,
     Store,
     StoreAway,
     StoredState,
+    StoreIdentity,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Database:
         """Return the newest revision."""
         return self.logged[-1].revision if self.logged else 0
 
-    def write(self, entries: Sequence[Entry], batch: UUID | None) -> None:
+    def write(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
         """Write revisions, which follow the newest without a gap."""
         for revision, author, change in entries:
             assert revision == self.revision + 1
@@ -102,8 +102,8 @@ class ScriptedStore(Store):
         self._rows = {name: list(rows.values()) for name, rows in database.rows.items()}
 
     @property
-    def identity(self) -> Identity:
-        return Identity("c" * 22, "s" * 22, bytes(32))
+    def identity(self) -> StoreIdentity:
+        return StoreIdentity("c" * 22, "s" * 22, bytes(32))
 
     @property
     def revision(self) -> int:
@@ -150,7 +150,7 @@ class _ScriptedLease(Lease):
         self._database = store.database
         self.is_checked = not store.is_reconnected
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:
+    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
         store = self._store
         store.commits.append([entry.revision for entry in entries])
         await store.gate.wait()
@@ -257,4 +257,4 @@ async def outcomes(*futures: asyncio.Future[Any]) -> list[int | type[BaseExcepti
 def write(database: Database, *names: str) -> None:
     """Write a revision as another node does."""
     change = edit(CONFIG, set=[row(name) for name in names])
-    database.write([Entry(database.revision + 1, OTHER, change)], uuid.uuid4())
+    database.write([LogEntry(database.revision + 1, OTHER, change)], uuid.uuid4())

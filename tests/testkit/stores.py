@@ -21,7 +21,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
-from doorkeeper.state.store import Entry
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.rows import execute, log_statements
@@ -132,7 +132,7 @@ async def commit(store: Store, *changes: Change) -> int:
     """Commit changes as one transaction, each a revision of its own; return the last revision."""
     async with store.lease() as lease:
         first = await lease.head() + 1
-        entries = [Entry(revision, AUTHOR, each) for revision, each in enumerate(changes, first)]
+        entries = [LogEntry(revision, AUTHOR, each) for revision, each in enumerate(changes, first)]
         await lease.commit(entries, uuid.uuid4())
         return entries[-1].revision
 
@@ -172,4 +172,4 @@ def append(
     connection: apsw.Connection, change: Change, revision: int, time_ms: int = NOW_MS
 ) -> None:
     """Write a change as a revision."""
-    execute(connection, log_statements([Entry(revision, AUTHOR, change)], time_ms))
+    execute(connection, log_statements([LogEntry(revision, AUTHOR, change)], time_ms))

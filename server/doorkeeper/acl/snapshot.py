@@ -183,7 +183,7 @@ class Snapshot:
             return True
         return next(patterns.prefixes_of(name), None) is not None
 
-    def changed(
+    def with_changes(
         self,
         set: Sequence[tuple[str, AclBinding]],  # noqa: A002 - as in Edit
         deleted: Sequence[tuple[str, AclBinding]],

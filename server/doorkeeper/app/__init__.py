@@ -1,15 +1,14 @@
 """The composition root: one process with its state log, authorizer, node, listeners and signals.
 
-process         the life of the process: logs, loop, garbage collector, exit
-assembly        from settings to a running server, and its end
-closing         the end of an authorizer, in bounded time
-live_node       the node as handlers see it
-services        what connections have changed
-config_changes  changing keys over the wire, and using what other nodes changed
-reconfiguring   using a new configuration
-reloading       what SIGHUP changes
-offline         the ACLs of a server that is stopped
-offline_trail   the state log and the audit log of commands for such a server
-command_logs    what commands that do not serve log
-errors          why a server does not start
+process          life of the process: logs, event loop, garbage collector, exit status
+assembly         construction of a server from settings, and its orderly shutdown
+authorizer       construction, start and bounded close of the authorizer
+listeners        limits, mechanisms, TLS and principal builders of the listeners
+node             the node as handlers see it
+services         what connections may change
+config_changes   dynamic configuration, also of other nodes
+reconfiguration  use of a new configuration in a running server
+reload           reload on SIGHUP
+stores           opening of the configured store
+errors           reasons for a refused start
 """

@@ -1,16 +1,16 @@
-"""From settings to a running server, and its orderly end.
+"""Construction of a server from settings, and its orderly shutdown.
 
-    audit log   its folder taken, where there is one
-    store       opened, then everything in it is read but the ACLs
-    authorizer  made and configured
-    node        the state of the log, and the authorizer
-    edge        ports bound, nobody let in
-    nodes       where the store is shared: this one becomes one of them
-    state log   started: ACLs are loaded, then changes are taken
-    authorizer  started with the addresses
-    edge        each listener opens when the authorizer says so
+ audit log   opened, if configured
+ store       opened; everything but the ACLs is read
+ authorizer  constructed and configured
+ node        combines the state log and the authorizer
+ edge        ports bound, no connection accepted yet
+ membership  with a shared store: the node joins the cluster
+ state log   started: loads the ACLs, then takes changes
+ authorizer  started with the addresses
+ edge        each listener opens when the authorizer permits
 
-The end goes the same way back: the edge drains; authorizer, state log and audit log close.
+The shutdown runs in reverse: the edge drains; authorizer, state log and audit log close.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ if TYPE_CHECKING:
 
 
 CLOSE_TIMEOUT_S = 2.0
-"""How long the end waits for the disk of the authorizer's log."""
+"""How long the shutdown waits for the file of the authorizer's log."""
 
 
 class Assembly:
-    """One server with all its parts. For the loop's thread."""
+    """One server with all its parts. For the event loop's thread."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class Assembly:
         store: Store | None = None,
         connect: Callable[..., Connection] = Connection,
     ) -> None:
-        """Prepare; nothing is opened yet.
+        """Nothing is opened yet.
 
-        Without a store it is the one that the settings name. ``connect`` makes the protocol's side
-        of each connection: a server for tests has faults there.
+        ``store`` replaces the configured one. ``connect`` constructs the protocol's side of each
+        connection: a test server injects faults there.
         """
         self._settings = settings
         self._logs = logs
@@ -108,21 +108,21 @@ class Assembly:
         self._opened = AsyncExitStack()
         self._waits: Mapping[Endpoint, asyncio.Future[None]] = {}
         self.authorizer: Authorizer | None = None
-        """The authorizer as it was configured."""
+        """The authorizer as configured."""
         self.guarded: GuardedAuthorizer | None = None
-        """The same, behind its guard: what the server asks."""
+        """The same authorizer behind its guard, as the server calls it."""
         self.meters = Meters()
         self.reloads = ReloadMeter(self.meters)
         self.operating: Operating | None = None
-        """The operations port, where it is on."""
+        """The operations port, if enabled."""
         self._draining = False
         self._authorizer_started = False
         self.trail: Trail | None = None
-        """The audit log."""
+        """The audit log, if enabled."""
         self.declared = NOTHING
-        """What the catalog declares, which a reload compares with the new one."""
+        """The catalog's topics and groups; a reload compares them with the new ones."""
         self.addresses: dict[str, str] = {}
-        """What clients dial, ``host:port`` by listener; complete when ``start`` is."""
+        """Advertised ``host:port`` by listener; complete after ``start``."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -135,7 +135,7 @@ class Assembly:
         """Open everything.
 
         Raises:
-            StartError: it cannot be; what is open closes with the assembly.
+            StartError: it failed; closing the assembly closes the open parts.
 
         """
         try:
@@ -146,6 +146,7 @@ class Assembly:
     async def _start(self) -> None:
         self.trail = self._open_trail(asyncio.get_running_loop())
         self.log = await self._open_log()
+        # From here on settings include the dynamic values of the store.
         settings = self._use_stored()
         problems: list[str] = []
         catalog = self._make_authorizer(settings, problems)
@@ -177,6 +178,7 @@ class Assembly:
             logs=self._logs,
         )
         self.config_changes = ConfigChanges(self.log, self.reconfiguring, self._log)
+        # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
         services.configs = self.config_changes
         await self._open_operations(settings)
@@ -212,7 +214,7 @@ class Assembly:
     async def _open_operations(self, settings: Settings) -> None:
         if settings.http is None:
             return
-        # What it needs of others is imported only where it is on.
+        # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
         from doorkeeper.app.operations_port import Operating, Parts  # noqa: PLC0415
 
         parts = Parts(
@@ -233,12 +235,12 @@ class Assembly:
 
     @property
     def _loaded(self) -> bool:
-        """Say whether the authorizer has loaded what it decides from."""
-        # An authorizer may name no endpoint: then nothing waits for it.
+        """Return whether the authorizer has loaded its data."""
+        # Without endpoints nothing waits for the authorizer.
         return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
 
     async def _join_others(self, settings: Settings) -> None:
-        """Become one of the nodes that share the store; leave them before the edge drains."""
+        """Join the nodes of a shared store; the shutdown leaves it before the edge drains."""
         log = self._logs.logger("doorkeeper.nodes")
         membership = membership_of(settings, self.node, self.tokens, log)
         if membership is not None and self._store is None:
@@ -263,7 +265,7 @@ class Assembly:
         )
 
     def _connected(self) -> Callable[..., Connection]:
-        """Return what makes connections: plain ones share a cache, others have faults to keep."""
+        """Return the factory of connections; those of production share a response cache."""
         if self._connect is not Connection:
             return self._connect
         guarded = self.guarded
@@ -272,7 +274,7 @@ class Assembly:
         return partial(Connection, cache=cache)
 
     def _version(self) -> Version:
-        """Return what responses are built from where there is no authorizer: the state alone."""
+        """Return the version of responses without an authorizer: that of the state."""
         return (self.node.version,)
 
     def _make_tokens(self, settings: Settings) -> Tokens:
@@ -289,7 +291,7 @@ class Assembly:
     async def _open_doors(
         self, settings: Settings, problems: list[str]
     ) -> dict[str, ConnectionSecurity]:
-        """Make and start what clients prove with who they are; note what is wrong with it."""
+        """Construct and start the security of all listeners; append its problems."""
         sources = Sources(
             scram_credential=self._scram_credential,
             scram_iterations=self._scram_iterations,
@@ -313,7 +315,7 @@ class Assembly:
         return self.log.state.credentials.usual_iterations(mechanism)
 
     async def _open_log(self) -> StateLog:
-        """Open the store, and the log of the state over it."""
+        """Open the store, and the state log over it."""
         settings = self._settings
         store = self._store
         if store is None:
@@ -337,7 +339,7 @@ class Assembly:
         return log
 
     def _note_credentials(self, committed: Committed) -> None:
-        """Log whose SCRAM credentials this node has changed."""
+        """Log changes of SCRAM credentials by this node."""
         edit = committed.change.get(CREDENTIAL)
         if edit is None or committed.origin is None:
             return
@@ -358,7 +360,7 @@ class Assembly:
         return audit_sink(path, self._logs.audit, self._log, opened)
 
     def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
-        """Make the authorizer, and return the catalog; note what is wrong with both."""
+        """Construct the authorizer, and return the catalog; append the problems of both."""
         catalog = None
         try:
             self.authorizer = authorizer_of(settings.entries, self.log, self._audit_sink(settings))
@@ -376,7 +378,7 @@ class Assembly:
         return catalog
 
     def _use_stored(self) -> Settings:
-        """Put the dynamic values of the store over the file; log which of them do not fit it."""
+        """Apply the dynamic values of the store; log those that do not fit the file."""
         values = dynamic_values(self.log.state.configs, self._settings.node_id)
         self._settings, problems = with_kept(self._settings, values)
         for problem in problems:
@@ -385,7 +387,7 @@ class Assembly:
         return self._settings
 
     def _advertise(self) -> list[Endpoint]:
-        """Tell the node the ports that are bound; return the endpoints for the authorizer."""
+        """Give the node its bound ports; return the endpoints for the authorizer."""
         host_name = ""
         endpoints = []
         for listener in self._settings.listeners:
@@ -401,7 +403,7 @@ class Assembly:
     async def _open_listeners(
         self, authorizer: Authorizer | None, endpoints: list[Endpoint]
     ) -> None:
-        """Start the authorizer; open each listener when it may, and wait for the last."""
+        """Start the authorizer; open each listener when it permits, and wait for the last."""
         if authorizer is None:
             for endpoint in endpoints:
                 await self.edge.open(endpoint.listener_name)
@@ -417,15 +419,15 @@ class Assembly:
             raise failures.exceptions[0] from None
 
     async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
-        # An endpoint that the authorizer does not mention waits for nothing, as in Kafka.
+        # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if wait is not None:
             try:
-                # Endpoints may share a future: one that gives up must not cancel it for others.
+                # Endpoints may share a future: one that is cancelled must not cancel it for others.
                 await asyncio.shield(wait)
             except asyncio.CancelledError as error:
                 if not wait.cancelled():
                     raise
-                # It is not this start that was given up, but what it waits for.
+                # The authorizer cancelled its own future; this start was not cancelled.
                 raise refused_start(self._settings, error) from error
             except Exception as error:
                 raise refused_start(self._settings, error) from error
@@ -434,7 +436,7 @@ class Assembly:
     def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
         close(authorizer, self._log)
         for wait in self._waits.values():
-            # Its authorizer should have failed it. Nobody waits for it any longer.
+            # A future that the authorizer has left pending: nothing waits for it any more.
             wait.cancel()
             forget(wait)
 

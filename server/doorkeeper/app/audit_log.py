@@ -1,4 +1,4 @@
-"""The audit log that the configuration names, and what it records of the authorizer."""
+"""The configured audit log, and the authorizer's events in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trail_of(
     logger: Logger,
     meter: Meter,
 ) -> Trail | None:
-    """Return the audit log, which is being written from now on; None where there is to be none.
+    """Open the audit log; return None if none is configured.
 
     Raises:
         StartError: its folder cannot be used.
@@ -38,7 +38,7 @@ def trail_of(
     """
     if settings.folder is None:
         return None
-    # A server without an audit log imports nothing of it.
+    # A server without an audit log imports none of its modules.
     from doorkeeper.audit.files import TrailError  # noqa: PLC0415
     from doorkeeper.audit.options import Recorded, Sync, TrailOptions  # noqa: PLC0415
     from doorkeeper.audit.trail import Trail  # noqa: PLC0415
@@ -70,7 +70,7 @@ def audit_sink(
     logger: Logger,
     opened: Callable[[AuthorizerFile], object],
 ) -> AuditSink:
-    """Return where Kafka's audit lines go: the log, or the file that the configuration names.
+    """Return the sink of Kafka's audit lines: the log, or the configured file.
 
     Raises:
         StartError: the file cannot be opened.
@@ -92,7 +92,7 @@ def audit_sink(
 
 
 def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
-    """Have the decisions of an authorizer recorded, and its changes where only it has them."""
+    """Record an authorizer's decisions, and its changes unless the state log has them."""
     if isinstance(authorizer, StandardAuthorizer):
         trail.explain_by(authorizer)
     if trail.records_decisions:

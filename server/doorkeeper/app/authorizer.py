@@ -1,4 +1,4 @@
-"""The authorizer that the configuration names: made, started, and closed in bounded time."""
+"""The configured authorizer: construction, start, and close in bounded time."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 async def check_authorizer(entries: Sequence[Entry]) -> None:
-    """Make the authorizer that entries name, configure it, and close it without a start.
+    """Construct the authorizer of some entries, configure it, and close it without a start.
 
     Raises:
-        StartError: it cannot be loaded, or refuses its configuration.
+        StartError: it cannot be loaded, or rejects its configuration.
 
     """
     authorizer = authorizer_of(entries)
@@ -47,10 +47,10 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
 def authorizer_of(
     entries: Sequence[Entry], log: StateLog | None = None, audit: AuditSink | None = None
 ) -> Authorizer | None:
-    """Return the configured authorizer, not started; None where there is to be none.
+    """Return the configured authorizer, not started; None if none is configured.
 
     Raises:
-        StartError: it cannot be loaded, or refuses its configuration.
+        StartError: it cannot be loaded, or rejects its configuration.
 
     """
     originals = {entry.key: entry.value for entry in entries}
@@ -68,7 +68,7 @@ def authorizer_of(
             authorizer.attach(log)
         authorizer.configure(originals)
     except (Exception, SystemExit) as error:
-        # A plug-in may fail in any way; the operator learns in one line which one it is.
+        # A plug-in may fail in any way; the error names it in one line.
         if authorizer is not None:
             close(GuardedAuthorizer(authorizer), _log())
         if isinstance(error, ValueError):
@@ -80,7 +80,7 @@ def authorizer_of(
 def server_info(
     settings: Settings, cluster_id: str, endpoints: Sequence[Endpoint]
 ) -> AuthorizerServerInfo:
-    """Return what an authorizer may know of the server."""
+    """Return the information about the server that an authorizer gets."""
     by_name = {endpoint.listener_name: endpoint for endpoint in endpoints}
     return AuthorizerServerInfo(
         cluster_id=cluster_id,
@@ -112,7 +112,7 @@ def started(
 
 
 def _log() -> Logger:
-    # Only what goes wrong is told here; a server inside a test logs without structlog.
+    # Imported for problems only: a server inside a test logs without structlog.
     import structlog  # noqa: PLC0415
 
     logger: Logger = structlog.get_logger("doorkeeper.server")
@@ -120,12 +120,11 @@ def _log() -> Logger:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception's text without line breaks."""
     return " ".join(str(error).split())
 
 
 def placed(entries: Iterable[Entry], error: Exception) -> str:
-    """Return the one line about a refused key, with its file and line where it begins with one."""
+    """Return an error in one line, after file and line of the key with which it begins."""
     text = one_line(error)
     sources = {entry.key: entry.source for entry in entries}
     source = sources.get(re.split("[:=]", text, maxsplit=1)[0], "")
@@ -133,27 +132,25 @@ def placed(entries: Iterable[Entry], error: Exception) -> str:
 
 
 def refused_start(settings: Settings, error: BaseException) -> StartError:
-    """Return the one line about an authorizer that does not start."""
+    """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
     return StartError(f"{KEY}={settings.authorizer_class_name} does not start: {text}")
 
 
+# With the drain this must be less than the grace period of service managers (90 s for systemd, 30 s
+# for Kubernetes), so that the store closes before they kill the process.
 CLOSE_S: Final = 10.0
-"""How long ``close`` may take: together with the drain less than service managers wait before they
-kill (90 s for systemd, 30 s for Kubernetes), so that the store still closes well."""
 
 
 class TookTooLong(BaseException):
-    """Interrupts a call that does not return; no ``except Exception`` of a plug-in stops it."""
+    """Interrupts a call that does not return; ``except Exception`` does not catch it."""
 
 
 def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -> None:
-    """Close an authorizer, once; what is wrong with that is logged.
-
-    Off the main thread the process is somebody else's, a test runner's, and so are its threads.
-    """
+    """Close an authorizer once, and log problems."""
     with interrupted_after(most_s):
         authorizer.close()
+    # Not the main thread: the process belongs to a test runner, and so do its threads.
     if threading.current_thread() is not threading.main_thread():
         return
     threads = threads_of_others()
@@ -167,11 +164,12 @@ def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -
 
 @contextmanager
 def interrupted_after(most_s: float) -> Iterator[None]:
-    """Raise ``TookTooLong`` in what takes longer, and again each second until it ends.
+    """Raise ``TookTooLong`` in the block after ``most_s`` seconds, then each second.
 
-    An authorizer closes on the loop's thread, and so nothing but a signal can reach it. Signals
-    come to the main thread only: on another one nothing is interrupted.
+    On other threads than the main one nothing is interrupted.
     """
+    # An authorizer closes on the event loop's thread, which only a signal can interrupt, and Python
+    # handles signals on the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -183,7 +181,7 @@ def interrupted_after(most_s: float) -> Iterator[None]:
 
     began_s = time.monotonic()
     handler = signal.signal(signal.SIGALRM, interrupt)
-    # Somebody else's alarm, of a test runner for example, comes at its time all the same.
+    # Keep the alarm of other code, for example of a test runner, at its time.
     other_s, interval_s = signal.setitimer(signal.ITIMER_REAL, most_s, 1.0)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Reading a large catalog in a process of its own, which leaves the interpreter to the server.
+"""Read a large catalog in a process of its own.
 
-In a thread it would hold up everybody for as long as it takes: whoever reads YAML gives the
-interpreter up every five milliseconds at most, and each of others' requests waits for that.
+A thread would delay all requests: the YAML parser holds Python's global lock up to five
+milliseconds at a time.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.catalog.loading import Catalog
 
+# The largest file takes about ten seconds; the limit stops one whose anchors expand without end.
 READ_S: Final = 120.0
-"""The largest file takes some ten seconds; one whose anchors make it endless ends here."""
 
 _TOLD_MAX: Final = 200
 
@@ -33,11 +33,10 @@ _TOLD_MAX: Final = 200
 async def read_apart(
     file: Path, *, most_s: float = READ_S, module: str = "doorkeeper.catalog.apart"
 ) -> Catalog:
-    """Return the catalog of a file; given up, the process ends too. ``module`` does the reading.
+    """Return the catalog of a file; cancellation kills the process. ``module`` reads the file.
 
     Raises:
-        StartError: with every fault of the file; or the process does not start, or does not
-            end well.
+        StartError: with every fault of the file; or the process cannot be started, or fails.
 
     """
     try:
@@ -52,12 +51,12 @@ async def read_apart(
     except Unfinished as error:
         raise _not_read(file, f"has told something else: {error}") from error
     finally:
-        # Whoever waits for it in the thread reaps it.
+        # The thread that waits for the process also reaps it.
         process.kill()
 
 
 def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    # It imports what this process would, and nothing from a folder that it happens to be in.
+    # The same import path as this process, and nothing from the working directory (-P).
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(  # noqa: S603  ourselves
         [sys.executable, "-P", "-m", *command],
@@ -65,16 +64,16 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
-        # A signal from the terminal is for the server, which ends this one.
+        # A signal from the terminal must reach only the server, which ends this process.
         start_new_session=True,
     )
 
 
 def _output_of(process: subprocess.Popen[bytes], file: Path, most_s: float) -> bytes:
-    """Wait for the end of the process; return what it wrote.
+    """Wait for the end of the process; return its output.
 
     Raises:
-        StartError: it did not end well, or not in time.
+        StartError: it failed or timed out.
 
     """
     try:

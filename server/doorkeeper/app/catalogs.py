@@ -1,4 +1,4 @@
-"""The catalog of a configuration. Modules that read YAML are imported only where there is one."""
+"""The configured catalog. Modules for YAML are imported only with a catalog."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Larger files are read in a process of their own. Its start takes 0.2 s; a file of this size, about
+# 200 topics, keeps a thread busy for ten milliseconds.
 APART_BYTES: Final = 16 * 1024
-"""Larger files are read by a process of their own. Its start takes a fifth of a second; so many
-bytes, some 200 topics, keep a thread busy for ten milliseconds."""
 
 
 class Declared(NamedTuple):
-    """What a catalog comes to in one cluster. ``mark`` is None without a catalog."""
+    """The topics and groups of a catalog in one cluster. ``mark`` is None without a catalog."""
 
     mark: Mark | None
     topics: Layer
@@ -39,7 +39,7 @@ NOTHING: Final = Declared(None, EMPTY, {})
 
 
 def catalog_of(file: Path | None) -> Catalog | None:
-    """Return what the file declares; None where there is no file.
+    """Return the catalog of a file; None without a file.
 
     Raises:
         StartError: with every fault of the file.
@@ -51,7 +51,8 @@ def catalog_of(file: Path | None) -> Catalog | None:
     from doorkeeper.catalog.loading import load  # noqa: PLC0415
 
     try:
-        # Of the objects that YAML is read into, the collector would free none, and it would
+        # The collector would traverse the new objects again and again and free none: more than half
+        # of the time.
         # look at them again and again: more than half of the time went there.
         with collection_paused():
             return load(file)
@@ -60,14 +61,14 @@ def catalog_of(file: Path | None) -> Catalog | None:
 
 
 def declared_by(catalog: Catalog | None, cluster_id: str) -> Declared:
-    """Return what is declared at a start."""
+    """Return the declared topics and groups at the start."""
     if catalog is None:
         return NOTHING
-    return Declared(catalog.mark, EMPTY.changed(catalog.declared(cluster_id)), catalog.groups)
+    return Declared(catalog.mark, EMPTY.with_changes(catalog.declared(cluster_id)), catalog.groups)
 
 
 async def declared_again(file: Path | None, before: Declared, cluster_id: str) -> Declared:
-    """Return what is declared now, made beside everybody's requests; ``before`` if it is the same.
+    """Return the current declarations, in slices and threads; ``before`` if they are unchanged.
 
     Raises:
         StartError: with every fault of the file.
@@ -91,17 +92,17 @@ async def declared_again(file: Path | None, before: Declared, cluster_id: str) -
 
 
 async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
-    """Return the catalog of a file; None where the file is as it was.
+    """Return the catalog of a file; None if the file is unchanged.
 
     Raises:
         CatalogError: with every fault of the file.
-        StartError: the same of a large file; or the process that reads it fails.
+        StartError: the same for a large file; or the process that reads it failed.
 
     """
     size, mark = await beside(lambda: _looked_at(file), "doorkeeper-catalog")
     if mark == before:
         return None
-    # Now all that this imports is there, and takes nothing from the loop.
+    # _inspect imported these modules in its thread, so they do not delay the loop here.
     from doorkeeper.app.catalog_process import read_apart  # noqa: PLC0415
     from doorkeeper.catalog.loading import load  # noqa: PLC0415
 
@@ -118,7 +119,7 @@ def _looked_at(file: Path) -> tuple[int, Mark]:
 
 
 def _kept_if_equal(before: Mapping[str, T], after: Mapping[str, T]) -> Slices[Mapping[str, T]]:
-    """Return the mapping before if the other one is equal: then nobody need hear of it."""
+    """Return ``before`` if both are equal, so that caches stay valid."""
     if len(before) != len(after):
         return after
     for part in parts(after.items()):

@@ -1,7 +1,7 @@
-"""Changing keys of brokers and topics over the wire: judged, durable, then used.
+"""Changes of broker and topic configuration by requests: validate, store, then use.
 
-One request at a time: each is judged on what the one before it left. A value is stored before it
-is used; where an authorizer fails to use what it accepted, the old values are stored again.
+Requests are processed one at a time, each on the result of the one before it. If an authorizer
+fails to use values that it accepted, the old values are stored again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALL_BROKERS = ""
 
 
 def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
-    """Return the values of a node, out of the rows of a store."""
+    """Return the dynamic values of a node from the rows of a store."""
     values: dict[str, dict[str, str]] = {ALL_BROKERS: {}, str(node_id): {}}
     for broker, name, value in rows:
         values.setdefault(broker, {})[name] = value
@@ -45,28 +45,28 @@ def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
 
 
 class ConfigChanges:
-    """What changes keys, and uses what other nodes changed. For the loop's thread."""
+    """Changes configuration, and uses the changes of other nodes. For the event loop's thread."""
 
     def __init__(self, log: StateLog, reconfiguring: Reconfiguring, logger: Logger) -> None:
-        """Follow the log from its present state on, whose values are in use."""
+        """Follow the log from its current state, whose values are already in use."""
         self._state_log = log
         self._reconfiguring = reconfiguring
         self.turn = asyncio.Lock()
-        """Held by what changes keys, a reload too, while it judges and uses them."""
+        """Lock of everything that validates and uses configuration, including a reload."""
         self._log: Logger = logger
         self._followed = log.state.configs
         self._following: asyncio.Task[None] | None = None
         log.subscribe(self._on_commit, CONFIG)
 
     def close(self) -> None:
-        """Follow other nodes no more."""
+        """Stop following other nodes."""
         if self._following is not None:
             self._following.cancel()
 
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
     ) -> Results:
-        """Change each resource as a whole or not at all; the values are errors or None."""
+        """Alter each resource as a whole or not at all; the values are errors or None."""
         errors: list[ApiError | None] = []
         async with self.turn:
             for resource in resources:
@@ -108,7 +108,8 @@ class ConfigChanges:
         try:
             self._reconfiguring.use(usable)
         except AuthorizerFault as error:
-            # It said that it would. Old values in the store, and in use, are one state again.
+            # It had accepted them: restore the old values, so that the store and the values in use
+            # agree.
             self._log.exception(
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
@@ -130,7 +131,7 @@ class ConfigChanges:
     # --- what other nodes do
 
     def _on_commit(self, committed: Committed) -> None:
-        """Use what another node changed when it is this one's turn."""
+        """Schedule the use of another node's change."""
         is_newer = self._state_log.state.configs is not self._followed
         if committed.origin is None and is_newer and self._following is None:
             self._following = asyncio.ensure_future(self._follow())
@@ -147,7 +148,7 @@ class ConfigChanges:
         used, node_id = self._reconfiguring.settings.dynamic, self._reconfiguring.settings.node_id
         before = dynamic_values(self._followed, node_id)
         self._followed = self._state_log.state.configs
-        # Only what has changed since: values that did not fit before are not tried again.
+        # Only newer changes: values that did not fit before are not tried again.
         newer = differences_of(before, dynamic_values(self._followed, node_id))
         dynamic = _with(used, newer)
         if dynamic != used:
@@ -169,7 +170,7 @@ class ConfigChanges:
 
 
 class Difference(NamedTuple):
-    """A value that changed, of this node or of the cluster; None is no value."""
+    """A changed value of this node or of the cluster; None: no value."""
 
     of_cluster: bool
     name: str
@@ -177,12 +178,11 @@ class Difference(NamedTuple):
     new: str | None
 
     def reversed(self) -> Difference:
-        """Return the change back."""
         return self._replace(old=self.new, new=self.old)
 
 
 def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
-    """Return what differs: the node's values by name, then the cluster's."""
+    """Return the differences: the node's values by name, then the cluster's."""
     return [
         Difference(of_cluster, name, old.get(name), new.get(name))
         for of_cluster, old, new in zip((False, True), before, after, strict=True)
@@ -194,7 +194,7 @@ def differences_of(before: DynamicValues, after: DynamicValues) -> list[Differen
 def plan_configs(
     rows: Table[StoredConfig], differences: Iterable[Difference], node_id: int
 ) -> Change:
-    """Return the change that gives a node and the cluster new values."""
+    """Return the change that stores new values of a node and the cluster."""
     put = []
     gone = []
     for of_cluster, name, _, value in differences:
@@ -208,7 +208,7 @@ def plan_configs(
 
 
 def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicValues:
-    """Return values with changes of others over them."""
+    """Return values after some changes."""
     of_broker, of_cluster = dict(values.broker), dict(values.cluster)
     for difference in differences:
         of_owner = of_cluster if difference.of_cluster else of_broker

@@ -1,6 +1,6 @@
-"""What a configuration names, looked at without starting: authorizer, catalog, doors, store.
+"""Check of a configuration without a start: authorizer, catalog, listeners, store.
 
-It is looked at where keys are wrong too, as far as it can be: all errors are told at once.
+Checks also run if keys are wrong, as far as possible, so that all problems are reported at once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
-    """Read a configuration, and look at what it names.
+    """Load a configuration, and check the parts that it names.
 
     Raises:
-        StartError: with the problems of its keys, of the authorizer, the catalog and the doors.
+        StartError: with the problems of keys, authorizer, catalog, listeners and store.
 
     """
     try:
@@ -61,18 +61,16 @@ _OF_ALL_DOORS: Final = (
     "config.providers",
 )
 _OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
-"""How the keys begin that all doors, or those with logins, are made from."""
+"""Prefixes of the keys on which all listeners, or those with authentication, depend."""
 
 
 class Warnings(NoLog):
-    """A log that keeps what people should hear before they start the server."""
+    """A log that collects warnings for the output of the check."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self.lines: list[str] = []
 
     def warning(self, event: str, **fields: object) -> None:
-        """Keep it."""
         told = ", ".join(f"{name} {value}" for name, value in fields.items())
         self.lines.append(f"{event} ({told})" if told else event)
 
@@ -82,10 +80,10 @@ class Warnings(NoLog):
 def of_doors(
     settings: Settings, listeners: Iterable[Listener] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Return the problems and the warnings of mechanisms, TLS and makers of principals.
+    """Return the problems and warnings of mechanisms, TLS and principal builders.
 
-    Certificates, keytabs, rules and users files are read; handlers are made and closed, nothing is
-    started, nobody is asked. ``listeners`` are those to look at; None for all.
+    Certificates, keytabs, rules and users files are read; callback handlers are constructed and
+    closed. Nothing is started and no connection made. ``listeners`` limits the check; None: all.
     """
     warnings = Warnings()
     sources = Sources(
@@ -108,7 +106,7 @@ def of_doors(
 
 
 def of_operations_port(settings: Settings) -> list[str]:
-    """Return the problems of the files of the operations port, where it is on."""
+    """Return the problems of the operations port's files, if the port is enabled."""
     if settings.http is None:
         return []
     # What it needs of others is imported only where it is on.
@@ -119,10 +117,10 @@ def of_operations_port(settings: Settings) -> list[str]:
 
 
 def of_shared_store(settings: Settings) -> list[str]:
-    """Return what is wrong with the driver and the files of a shared store; nobody connects."""
+    """Return the problems of a shared store's driver and files; no connection is made."""
     if settings.store is None:
         return []
-    # Who has no shared store need not have its driver.
+    # The driver is needed only with a shared store.
     from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
 
     try:
@@ -133,7 +131,7 @@ def of_shared_store(settings: Settings) -> list[str]:
 
 
 def with_others(error: ConfigError) -> list[str]:
-    """Return the problems of keys, and after them those of what the readable entries name."""
+    """Return the problems of keys, then those of the parts that the readable entries name."""
     told = list(map(str, error.problems))
     told += unsaid(problems_of(error.entries), told)
     if error.settings is not None:
@@ -144,10 +142,10 @@ def with_others(error: ConfigError) -> list[str]:
 
 
 def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
-    """Say whether a wrong key may be what a listener's door is made from.
+    """Return whether a listener's security may depend on a wrong key.
 
-    What is told of such a door might only follow from the wrong key. An empty key is a line that
-    cannot be read: it might be any.
+    Problems of such a listener may be consequences of the wrong key. An empty key stands for an
+    unreadable line, which may be any key.
     """
     about = (
         f"{LISTENER_PREFIX}{listener.name.lower()}.",
@@ -159,9 +157,9 @@ def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
 
 
 def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:
-    """Return the problems of keys that no problem told already is about.
+    """Return the problems of keys that have no problem in ``told``.
 
-    What is wrong with a key of the authorizer may be known by the key's own rule too.
+    A key's own rule and the authorizer may report the same fault.
     """
     places = {tuple(each.split(": ")[:2]) for each in told}
     return [each for each in problems if tuple(each.split(": ")[:2]) not in places]
@@ -170,7 +168,7 @@ def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:
 def problems_of(entries: Iterable[Entry]) -> list[str]:
     """Return the problems of the authorizer and of the catalog that entries name.
 
-    An authorizer of others is made, configured and closed, on a loop as in a server.
+    A plug-in is constructed, configured and closed on an event loop, as in a server.
     """
     entries = tuple(entries)
     problems: list[str] = []
@@ -187,7 +185,7 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
 
 
 def catalog_file_of(entries: Iterable[Entry]) -> Path | None:
-    """Return the file of ``doorkeeper.catalog.file``; None where its last entry is empty."""
+    """Return the file of ``doorkeeper.catalog.file``; None if its last entry is empty."""
     texts = {entry.key: entry.value.strip() for entry in entries}
     name = texts.get("doorkeeper.catalog.file")
     return Path(name) if name else None

@@ -1,15 +1,15 @@
-"""Why a server does not start, or does not take a new configuration.
+"""Errors of a start or a reload.
 
-StartError     what is wrong, one line for each problem; the process ends with status 1
+StartError     one line for each problem; the process exits with status 1
 """
 
 from __future__ import annotations
 
 
 class StartError(Exception):
-    """The server cannot go on with what it was given."""
+    """The configuration or the environment does not permit the start or the reload."""
 
     def __init__(self, *problems: str) -> None:
-        """Keep the problems; each is one line."""
+        """Each problem is one line."""
         super().__init__("\n".join(problems))
         self.problems = problems

@@ -1,7 +1,7 @@
 """The listeners: their limits, mechanisms, TLS contexts and principal builders.
 
 A new configuration is prepared beside the one in use, then used for new connections. Open
-connections keep the mechanisms that they began with; a mechanism closes with the last of them.
+connections keep their mechanisms (decision 0105); a mechanism closes with its last connection.
 """
 
 from __future__ import annotations
@@ -32,51 +32,48 @@ if TYPE_CHECKING:
     from doorkeeper.logger import Logger
 
 REFRESH_INTERVAL_S: Final = 5.0
-"""How often files are looked at: a certificate that was renewed is soon in use."""
+"""Interval of checks for changed files, such as renewed certificates."""
 
 
 _BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
 
 
 class Watched(Protocol):
-    """What looks after files."""
+    """A part that reads files."""
 
     def refresh(self) -> Sequence[str]:
-        """Look whether they have changed; return one line for each problem."""
+        """Use changed files; return one line for each problem."""
         ...
 
 
 class Tls(Watched, Protocol):
-    """The TLS of one listener. A refresh may give it another context."""
+    """The TLS of one listener. A refresh may replace its context."""
 
     @property
     def context(self) -> SSLContext:
-        """Return what the next connection is encrypted with."""
+        """Return the context for the next connections."""
         ...
 
     @property
-    def warnings(self) -> Sequence[str]:
-        """Return what people should hear about it."""
-        ...
+    def warnings(self) -> Sequence[str]: ...
 
 
 class Room:
-    """One mechanism of one listener. It lives as long as a connection may use it."""
+    """One mechanism of one listener; exists as long as a connection may use it."""
 
     __slots__ = ("__weakref__", "provider", "settings")
 
     def __init__(self, settings: MechanismSettings, provider: Provider) -> None:
-        """Hold both."""
         self.settings = settings
         self.provider = provider
 
     def begin(self, context: AuthenticationContext) -> Mechanism:
-        """Return a mechanism for one authentication."""
+        """Return the server side of one authentication."""
         return self.provider.begin(context)
 
 
 class Door(NamedTuple):
-    """All that one listener has."""
+    """Mechanisms, principal builder and TLS of one listener."""
 
     listener: Listener
     rooms: tuple[Room, ...]
@@ -85,7 +82,7 @@ class Door(NamedTuple):
 
     @property
     def offers(self) -> ConnectionSecurity:
-        """Return it as connections see it."""
+        """Return the part that connections use."""
         mechanisms = None
         if self.listener.authenticates:
             bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
@@ -101,15 +98,14 @@ class Door(NamedTuple):
 
 
 class Doors:
-    """The doors of a server. For the loop's thread."""
+    """The security of all listeners. For the event loop's thread."""
 
     def __init__(self, sources: Sources, logger: Logger) -> None:
-        """Begin without any."""
         self._sources = sources
         self._log = logger
         self._doors: dict[str, Door] = {}
         self._providers: list[Provider] = []
-        """Those that run, the ones that only older connections use among them."""
+        """All running providers, including those that only older connections use."""
         self._told: dict[int, tuple[str, ...]] = {}
         self._refreshing = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
@@ -118,12 +114,12 @@ class Doors:
     async def prepare(
         self, listeners: Iterable[Listener], originals: Mapping[str, str]
     ) -> dict[str, Door]:
-        """Make doors and start what is new about them. Nothing of it is used yet.
+        """Construct the security of listeners and start its new parts, without using it.
 
         ``originals`` are all keys as given, for plug-ins.
 
         Raises:
-            StartError: every problem that was found; what was started for it is closed.
+            StartError: with every problem; the parts that were started are closed.
 
         """
         problems: list[str] = []
@@ -144,7 +140,7 @@ class Doors:
         return doors
 
     async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
-        """Make doors, look at what they would read, and let them go; return every problem."""
+        """Construct the security of listeners, check its files, and close it again."""
         problems: list[str] = []
         made: list[Provider] = []
         for listener in listeners:
@@ -155,19 +151,20 @@ class Doors:
         return list(dict.fromkeys(problems))
 
     def use(self, doors: Mapping[str, Door]) -> dict[str, ConnectionSecurity]:
-        """Use what was prepared; return what each listener offers from now on."""
+        """Use prepared security; return the part for new connections by listener."""
         self._doors = dict(doors)
         return {name: door.offers for name, door in self._doors.items()}
 
     def watch(self, on_change: Callable[[str, ConnectionSecurity], None]) -> None:
-        """Look after files from now on; a listener whose TLS has changed is told."""
+        """Start to check files; ``on_change`` gets the new security of a listener."""
         self._on_change = on_change
         self._task(self._watch())
 
     async def refresh(self) -> None:
-        """Look whether files have changed, and use them."""
+        """Use changed files now."""
         async with self._refreshing:
             for watched in self._watched():
+                # In a thread: files may be on a slow disk.
                 problems = await asyncio.to_thread(refreshed, watched)
                 for problem in problems:
                     if problem not in self._told.get(id(watched), ()):
@@ -178,7 +175,7 @@ class Doors:
                 self._on_change(name, door.offers)
 
     async def close(self) -> None:
-        """Close everything, also what connections might still use: there are none."""
+        """Close all providers, after all connections have ended."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -197,9 +194,9 @@ class Doors:
         made: list[Provider],
         problems: list[str],
     ) -> Door | None:
-        """Return a door of what there is and of new parts, not started.
+        """Return the security of a listener from running and new parts; these are not started.
 
-        With problems it is not to be used, or None.
+        With problems the result must not be used, or is None.
         """
         before = self._doors.get(listener.name)
         known = {} if before is None else {room.settings.name: room for room in before.rooms}
@@ -233,7 +230,7 @@ class Doors:
         return Door(listener, tuple(rooms), builder, tls)
 
     def _tls(self, listener: Listener, before: Door | None) -> Tls:
-        """Return the TLS that there is where nothing was changed; its files are looked at apart."""
+        """Return the running TLS if its configuration is unchanged, else a new one."""
         if (
             before is None
             or before.tls is None
@@ -249,7 +246,7 @@ class Doors:
         provider = provider_of(settings, self._sources)
         room = Room(settings, provider)
         loop = asyncio.get_running_loop()
-        # When the last connection that began with it has gone, it is closed.
+        # Closed when the last connection that uses it has ended.
         leaving = weakref.finalize(room, self._left, loop, provider)
         leaving.atexit = False
         return room
@@ -265,7 +262,7 @@ class Doors:
             self._task(self._close(provider))
 
     def _watched(self) -> list[Watched]:
-        """Return what may look after files."""
+        """Return the parts whose files are checked."""
         found: list[Watched] = [
             each for each in self._providers if type(each).refresh is not Provider.refresh
         ]
@@ -285,18 +282,19 @@ class Doors:
 
 
 async def _problems(work: Awaitable[None]) -> list[str]:
-    """Do it; return what it raises as a problem. A text that we do not know may hold a secret."""
+    """Await; return an error as a problem."""
     try:
         await work
     except ValueError as error:
         return [str(error)]
+    # The text of an unexpected error may contain a secret.
     except Exception as error:  # noqa: BLE001  one listener's fault is told like others
         return [f"a mechanism fails: {type(error).__name__}"]
     return []
 
 
 def refreshed(watched: Watched) -> tuple[str, ...]:
-    """Look whether files have changed; return problems, an unexpected one too."""
+    """Use changed files; return the problems, including unexpected errors."""
     try:
         return tuple(watched.refresh())
     except Exception as error:  # noqa: BLE001  the watch goes on
@@ -304,9 +302,9 @@ def refreshed(watched: Watched) -> tuple[str, ...]:
 
 
 def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
-    """Say whether a mechanism goes on as it is; bounds of the listener are no part of it.
+    """Return whether a mechanism can stay: bounds of the listener do not belong to it.
 
-    Nor are keys that only plug-ins know, but for those with the prefix of the listener.
+    Nor do unknown keys for plug-ins, except those with the listener's prefix.
     """
     return _essence(old) == _essence(new)
 
@@ -325,7 +323,7 @@ def _essence(settings: MechanismSettings) -> MechanismSettings:
 
 
 def tls_values(listener: Listener) -> dict[str, str]:
-    """Return what TLS is made from: values, and the keys that give them."""
+    """Return the configuration of TLS: values, and the keys that gave them."""
     values = {name: text for name, text in listener.values.items() if "ssl." in name}
     given = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
     return values | given
@@ -338,7 +336,7 @@ def tls_of(listener: Listener) -> Tls:
         ValueError: its configuration is wrong; the text begins with the key.
 
     """
-    # Most servers have no use for it.
+    # Imported only with TLS.
     from doorkeeper.tls.listener_tls import ListenerTls  # noqa: PLC0415
     from doorkeeper.tls.settings import TlsSettings  # noqa: PLC0415
 
@@ -353,7 +351,6 @@ def tls_of(listener: Listener) -> Tls:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the bounds."""
     return Limits(
         frame_bytes_max=settings.socket_request_max_bytes,
         sasl_frame_bytes_max=settings.sasl_server_max_receive_size,
@@ -369,7 +366,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def spec_of(listener: Listener, offers: ConnectionSecurity) -> ListenerSpec:
-    """Return what the edge knows of a listener."""
+    """Return the options of a listener for the edge."""
     return ListenerSpec(
         name=listener.name,
         security_protocol=listener.security_protocol,

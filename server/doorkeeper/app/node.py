@@ -1,4 +1,4 @@
-"""The node as its handlers see it, its advertised addresses, and the other nodes of its store."""
+"""The node as handlers see it, its advertised addresses, and the other nodes of its store."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _HYPHEN = 62
 
 
 class LiveNode:
-    """One node. Alone it is its own controller and the only broker; else see ``use_others``.
+    """One node. Without others it is the controller and the only broker; see ``use_others``.
 
-    What it shows is that of the log's state, but for the settings and its own addresses: where
-    these change, the log publishes its state as another object.
+    Its data is that of the log's state, except the settings and its addresses: if these change, the
+    log publishes its state as another object, because caches compare states by identity.
     """
 
     def __init__(
@@ -43,19 +43,17 @@ class LiveNode:
         tokens: TokenReads,
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """Begin without addresses: ``advertise`` gives them when the ports are bound."""
+        """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
-        """The configuration."""
         self.node_id = settings.node_id
         self.controller_id = settings.node_id
-        """The lowest id of all nodes that live."""
+        """The lowest id of all live nodes."""
         self.cluster_id = log.cluster_id
-        """The 22 characters that name the cluster."""
         self.authorizer = authorizer
-        """None where no authorizer is configured."""
+        """None if no authorizer is configured."""
         self.tokens = tokens
         self.acl_rows: AclRows | None = None
-        """Rows of ACLs that are kept encoded, where there are any."""
+        """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
         self._random_bytes = random_bytes
         self._brokers: dict[str, tuple[Broker, ...]] = {}
@@ -63,61 +61,57 @@ class LiveNode:
 
     @property
     def coordinator_id(self) -> int:
-        """Return the id of the node that shows groups: the controller."""
+        """Return the node that serves groups: the controller."""
         return self.controller_id
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return the groups of the catalog; none where another node shows them."""
+        """Return the groups of the catalog; empty if another node serves them."""
         return self._log.state.groups if self.coordinator_id == self.node_id else {}
 
     @property
     def state(self) -> State:
-        """Return everything that the node serves, at one revision."""
         return self._log.state
 
     @property
     def topics(self) -> Topics:
-        """Return all topics that are durable."""
         return self._log.state.topics
 
     @property
     def scram_users(self) -> ScramUsers:
-        """Return everyone with SCRAM credentials that are durable."""
         return self._log.state.credentials
 
     def replace_settings(self, settings: Settings) -> None:
-        """Take a configuration of which only what can be reloaded has changed."""
+        """Use settings that differ only in reloadable keys."""
         self.settings = settings
         self._log.amend()
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
-        """Return all nodes that have the listener, with the addresses they advertise, by id."""
+        """Return all nodes that have the listener, with their advertised addresses, by id."""
         return self._brokers[listener_name]
 
     @property
     def version(self) -> object:
-        """Return what all of the above is made from: while it is the same object, so is that."""
+        """Return the identity of all data above: it is unchanged while this is the same object."""
         return self._log.state
 
     def is_advertised(self, listener_name: str) -> bool:
-        """Say whether the listener's address is known by now."""
         return listener_name in self._brokers
 
     def use_others(self, members: Iterable[Member]) -> None:
-        """Take the nodes that live, this one among them or not."""
+        """Use a new list of live nodes, with or without this one."""
         members = tuple(members)
         self.controller_id = min((self.node_id, *(each.node_id for each in members)))
         self._brokers = {name: listed(name, own, members) for name, own in self._own.items()}
         self._log.amend(members=members)
 
     def as_member(self, secret: bytes) -> Member:
-        """Return this node as others shall know it; ``secret`` is a fingerprint, or empty."""
+        """Return this node for others; ``secret`` is the token secret's fingerprint, or empty."""
         addresses = {name: (own.host, own.port) for name, own in self._own.items()}
         return Member(self.node_id, addresses, self.settings.broker_rack, secret.hex())
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
-        """Return what ApiVersions lists on a listener of this kind."""
+        """Return the APIs that ApiVersions lists on such a listener."""
         return registry.api_ranges(controller=controller, optional=self.settings.clients_join_group)
 
     def new_topic_id(self) -> bytes:
@@ -128,12 +122,13 @@ class LiveNode:
         while True:
             drawn = bytearray(self._random_bytes(16))
             if drawn[0] >> 2 != _HYPHEN:
+                # Version 4 and the variant of RFC 9562.
                 drawn[6] = drawn[6] & 0x0F | 0x40
                 drawn[8] = drawn[8] & 0x3F | 0x80
                 return bytes(drawn)
 
     def advertise(self, listener: Listener, port: int, host_name: str) -> Broker:
-        """Take the port that a listener is bound to; return the address that clients dial.
+        """Use the bound port of a listener; return its advertised address.
 
         ``host_name`` is this machine's name, for listeners on all interfaces.
         """
@@ -151,7 +146,7 @@ class LiveNode:
 
 
 def listed(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
-    """Return the nodes that have a listener, by id; of this one ``own`` counts."""
+    """Return the nodes that have a listener, by id, with ``own`` for this one."""
     others = (
         Broker(each.node_id, *each.addresses[listener_name], each.rack)
         for each in members
@@ -163,19 +158,19 @@ def listed(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[
 def membership_of(
     settings: Settings, node: LiveNode, tokens: Tokens, log: Logger
 ) -> Membership | None:
-    """Return the node's place among those of its shared store; None where the store is its own.
+    """Return the membership of the node in its shared store; None with an embedded store.
 
     Raises:
-        StorageError: the store cannot be connected to in the way that is configured.
+        StorageError: the driver is missing, or a TLS file is unusable.
 
     """
     if settings.store is None:
         return None
-    # Who has no shared store need not have its driver.
+    # The driver is needed only with a shared store.
     from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
     from doorkeeper.storage.postgres.membership import Membership  # noqa: PLC0415
 
-    # A node must have found the host that lives before its own time is up.
+    # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)
     store = settings.store.replace(
         connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)

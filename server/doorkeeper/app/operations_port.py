@@ -1,4 +1,4 @@
-"""The operations port: what it serves, when it opens and closes, and the gauges of a scrape."""
+"""The operations port: its pages, its start and stop, and the gauges of a scrape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """What of a server is looked at. ``loaded`` and ``draining`` are asked each time."""
+    """The observed parts of a server. ``loaded`` and ``draining`` are called for each check."""
 
     edge: Server
     limits: Limits
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 
 
 class Operating:
-    """The port, and what it tells. For the loop's thread."""
+    """The port with its pages. For the event loop's thread."""
 
     def __init__(
         self, settings: HttpSettings, parts: Parts, meters: Meters, logger: Logger
@@ -73,14 +73,14 @@ class Operating:
 
     @property
     def url(self) -> str:
-        """Return where the port is; known after ``open``."""
+        """Return the URL of the port; known after ``open``."""
         return self._port.url
 
     async def open(self) -> None:
-        """Let everybody in who may ask.
+        """Accept connections.
 
         Raises:
-            BindError: the address cannot be had.
+            BindError: the address is not available.
 
         """
         await self._port.open(
@@ -90,7 +90,6 @@ class Operating:
         )
 
     async def close(self) -> None:
-        """Close the port."""
         self._heartbeat.stop()
         await self._port.close()
 
@@ -99,7 +98,7 @@ class Operating:
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
-    """Return what readiness looks at."""
+    """Return the checks of readiness."""
 
     def serving() -> Verdict:
         draining = parts.draining()
@@ -122,7 +121,7 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
         detail = (
             f"{state}; revision {sight.revision} of {sight.head_revision}, {sight.age_s:.1f} s old"
         )
-        # A shared store may come back: until what the node knows is too old, it stays ready.
+        # A shared store may return: until the state is too old, the node stays ready.
         return Verdict(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
 
     def tls() -> Verdict:
@@ -133,7 +132,7 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
 
 
 def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
-    """Return what is wrong with the files that settings name; nothing is opened."""
+    """Return the problems of the files that settings name; nothing is opened."""
     try:
         HttpPort(settings, logger)
     except ValueError as error:
@@ -145,7 +144,7 @@ NO_MECHANISM = "none"
 
 
 def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
-    """Read connections, what they hold, and what waits."""
+    """Register gauges of connections, their memory, and delayed operations."""
 
     def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
         return lambda: {(name,): ask(name) for name in edge.listener_names}
@@ -171,7 +170,7 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
 
 
 def read_counts(meters: Meters, counts: Counts) -> None:
-    """Read what connections count."""
+    """Register counters of connections."""
 
     def authentications() -> Mapping[tuple[str, ...], float]:
         return {
@@ -186,7 +185,7 @@ def read_counts(meters: Meters, counts: Counts) -> None:
 
 
 def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
-    """Read decisions, faults and the number of ACLs."""
+    """Register decisions, faults and the number of ACLs."""
 
     def acls() -> float | None:
         count = authorizer.acl_count()
@@ -202,7 +201,7 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
 
 
 def read_store(meters: Meters, store: SightedStore) -> None:
-    """Read how the node sees its store."""
+    """Register gauges of the store."""
     meters.read(table.REVISION, lambda: store.sight().revision)
     meters.read(table.HEAD_REVISION, lambda: store.sight().head_revision)
     meters.read(table.SNAPSHOT_AGE, lambda: store.sight().age_s)
@@ -210,7 +209,7 @@ def read_store(meters: Meters, store: SightedStore) -> None:
 
 
 def read_node(meters: Meters, node: LiveNode) -> None:
-    """Read which nodes there are, and what runs here."""
+    """Register the number of nodes, the controller and the versions."""
 
     def nodes() -> float | None:
         listener = node.settings.inter_broker_listener_name

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.logs.pipeline import Logs
 
-# First the log: it keeps structlog from importing what nobody needs.
+# The log first: it prevents structlog from importing unused modules.
 import structlog  # isort: skip
 
 from doorkeeper.app.assembly import Assembly
@@ -35,14 +35,13 @@ if TYPE_CHECKING:
 
 STDOUT = 1
 STOPS = (signal.SIGTERM, signal.SIGINT)
+# The switch interval of threads, 5 ms by default. The store's thread needs Python's global lock
+# briefly between calls into SQLite, while all changes of its batch wait (decision 0238).
 SWITCH_S = 0.0005
-"""How long one thread may keep Python's lock from another that waits for it; usually it is 5 ms.
-
-The store's thread needs it for moments, between two calls into SQLite, and everybody whose change
-it writes waits with it."""
 
 SIGNAL_STATUS = 128
-"""A process that a second signal ends has this status plus the signal's number, as in a shell."""
+"""Exit status of a process that a second signal ends, without the signal's number; as in a shell.
+"""
 
 
 def serve(
@@ -51,7 +50,7 @@ def serve(
     loaded: Loaded,
     connect: Callable[..., Connection] = Connection,
 ) -> None:
-    """Run a server until a signal ends it; ``connect`` is as ``Assembly`` takes it.
+    """Run a server until a signal stops it; ``connect`` is as in ``Assembly``.
 
     Raises:
         StartError: it does not start.
@@ -94,20 +93,21 @@ class _Process:
         self._reloading: set[asyncio.Future[None]] = set()
 
     async def run(self) -> None:
-        """Start, serve, drain."""
+        """Start, serve and drain."""
         for warning in self._loaded.warnings:
             self._log.warning(warning)
         loop = asyncio.get_running_loop()
-        # uvloop's own would have threads whose names do not say whose they are.
+        # uvloop's own executor has threads without recognizable names.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
         for number in STOPS:
             loop.add_signal_handler(number, self._stop, number)
         settings = self._loaded.settings
-        # Until there is something to reload, the signal must not end the process.
+        # SIGHUP must not end the process before there is something to reload.
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
         assembly = Assembly(settings, self._logs, connect=self._connect)
         async with assembly:
             if await self._started(assembly):
+                # After the start, whose objects live as long as the process.
                 limit_collections()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._tell_start(assembly)
@@ -118,7 +118,7 @@ class _Process:
         self._log.info("stopped")
 
     async def _started(self, assembly: Assembly) -> bool:
-        """Start, unless a signal comes first; say whether the server serves."""
+        """Start unless a signal comes first; return whether the server serves."""
         starting = asyncio.ensure_future(assembly.start())
         stopping = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -159,12 +159,13 @@ class _Process:
             self._end_now(number)
         self._stopping.set()
         for each in STOPS:
-            # The loop may be held up by then, by an authorizer for example: beside what the loop
+            # The loop may be blocked, for example by an authorizer: the second signal also gets a
+            # handler that needs no loop.
             # calls, the second one has a handler that needs no loop.
             signal.signal(each, self._end_now)
 
     def _end_now(self, number: int, _frame: FrameType | None = None) -> None:
-        """End in a thread: what the signal has interrupted may hold a lock of the log."""
+        """Exit from a new thread: the interrupted code may hold a lock of the log."""
         threading.Thread(
             target=self._exit, args=(number,), name="doorkeeper-end", daemon=True
         ).start()

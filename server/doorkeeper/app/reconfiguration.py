@@ -1,7 +1,7 @@
-"""Using a new configuration while the server runs: what SIGHUP and dynamic values share.
+"""Use of a new configuration in a running server, for SIGHUP and dynamic values.
 
-First everything that can refuse is asked; then all of it is used in one turn of the loop, so that
-every request is answered by the old values or by the new ones.
+First every part that may reject it is asked; then all parts use it in one turn of the event loop,
+so that every request sees either the old values or the new ones.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from doorkeeper.updates.tokens import Tokens
 
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
-"""Keys that count without a restart where the authorizer says so."""
+"""Keys that apply without a restart if the authorizer supports them."""
 
 
 class Usable(NamedTuple):
-    """What everybody has accepted, and what it comes to.
+    """A configuration that all parts accepted.
 
-    ``overrides`` are the limits of single addresses, ``doors`` those of the listeners.
+    ``overrides`` are the connection limits of single addresses, ``security`` that of the listeners.
     """
 
     settings: Settings
@@ -60,9 +60,9 @@ class Reconfiguring:
         tokens: Tokens,
         logs: Logs,
     ) -> None:
-        """Take the parts; the authorizer is the one that was configured, without its guard.
+        """``authorizer`` is the configured one, without its guard; None: no authorizer.
 
-        Only what is ``Reconfigurable`` hears of new values; None is none.
+        Only a ``Reconfigurable`` one gets new values.
         """
         self._node = node
         self._authorizer: object = authorizer
@@ -75,14 +75,14 @@ class Reconfiguring:
 
     @property
     def settings(self) -> Settings:
-        """Return what counts now."""
+        """Return the settings in use."""
         return self._node.settings
 
     def is_reloaded(self, name: str) -> bool:
-        """Say whether a new value in the file counts without a restart.
+        """Return whether a new value in the file applies without a restart.
 
         Raises:
-            AuthorizerFault: the authorizer does not say which keys it takes.
+            AuthorizerFault: the authorizer fails to list its reconfigurable keys.
 
         """
         return self._is_reloaded(name, self._keys())
@@ -93,7 +93,7 @@ class Reconfiguring:
         return is_reloaded(name) and (name not in OF_AUTHORIZERS or self._authorizer is None)
 
     def _keys(self) -> frozenset[str]:
-        """Return the keys that the authorizer takes while the server runs."""
+        """Return the keys that the authorizer takes without a restart."""
         authorizer = self._authorizer
         if not isinstance(authorizer, Reconfigurable):
             return frozenset()
@@ -103,7 +103,7 @@ class Reconfiguring:
             raise AuthorizerFault(self._name, "reconfigurable_configs", error) from error
 
     def entries_with(self, new: Iterable[Entry]) -> list[Entry]:
-        """Return what counts now of the file, with what can be reloaded from a new one.
+        """Return the entries in use, with the reloadable ones of a new file.
 
         Raises:
             AuthorizerFault: as for ``is_reloaded``.
@@ -114,7 +114,7 @@ class Reconfiguring:
         return entries + [each for each in new if self._is_reloaded(each.key, keys)]
 
     def merged(self, new: Settings) -> Settings:
-        """Return what counts now with what can be reloaded from new settings.
+        """Return the settings in use, with the reloadable keys of new settings.
 
         Raises:
             ConfigError: a dynamic value does not fit.
@@ -125,11 +125,11 @@ class Reconfiguring:
         return settled(entries, self.settings.dynamic, new.jaas_file).settings
 
     async def check(self, new: Settings) -> Usable:
-        """Ask everybody who may refuse; return what can be used.
+        """Validate settings with all parts; return what ``use`` takes.
 
         Raises:
-            ValueError: somebody does; the text says why, and holds no secret.
-            StartError: a door does.
+            ValueError: a part rejects them; the text has the reason, and no secret.
+            StartError: the security of a listener is wrong.
             AuthorizerFault: as for ``is_reloaded``.
 
         """
@@ -137,11 +137,11 @@ class Reconfiguring:
         return await self.usable(new)
 
     async def usable(self, new: Settings) -> Usable:
-        """Return what can be used, the authorizer apart; hosts are looked up beside the loop.
+        """Validate all but the authorizer; host names are resolved in a thread.
 
         Raises:
             ValueError: a host is unknown.
-            StartError: the configuration of a door is wrong.
+            StartError: the security of a listener is wrong.
 
         """
         try:
@@ -152,10 +152,10 @@ class Reconfiguring:
         return Usable(new, overrides, doors)
 
     def check_authorizer(self, originals: Mapping[str, str]) -> None:
-        """Ask the authorizer whether it would take these values, where it takes one that is new.
+        """Validate values with the authorizer if any of its keys has changed.
 
         Raises:
-            ValueError: it refuses, or fails to judge.
+            ValueError: it rejects them, or fails to validate.
             AuthorizerFault: as for ``is_reloaded``.
 
         """
@@ -175,19 +175,19 @@ class Reconfiguring:
                 ) from error
 
     def use(self, usable: Usable) -> None:
-        """Use what ``check`` has accepted.
+        """Use a configuration that ``check`` has accepted.
 
         Raises:
-            AuthorizerFault: an authorizer raises that accepted the values before; then nothing
-                else is changed either.
+            AuthorizerFault: the authorizer fails to use accepted values; nothing is changed.
 
         """
+        # The authorizer goes first: it is the only part that can still fail.
         new = usable.settings
         for authorizer in self._concerned(new.originals):
             try:
                 authorizer.reconfigure(new.originals)
             except (Exception, SystemExit) as error:
-                # A plug-in does not end the process, least of all between two states.
+                # A plug-in must not end the process, least of all between two configurations.
                 raise AuthorizerFault(self._name, "reconfigure", error) from error
         self._logs.set_levels(new.log_levels)
         for name, offers in self._doors.use(usable.doors).items():
@@ -206,9 +206,9 @@ class Reconfiguring:
 
 
 def is_reloaded(name: str) -> bool:
-    """Say whether a key counts without a restart when the file is read again.
+    """Return whether a key in the file applies without a restart.
 
-    Those that only a plug-in of a listener can know do: it is made anew for new connections.
+    Unknown keys of a listener's plug-ins do: the plug-in is constructed again for new connections.
     """
     key = named(name).key
     if key is None:
@@ -217,5 +217,4 @@ def is_reloaded(name: str) -> bool:
 
 
 def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Return the keys whose values differ, sorted."""
     return sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

@@ -1,7 +1,7 @@
-"""What SIGHUP changes: the keys that say so, those of the authorizer, the catalog.
+"""Reload on SIGHUP: reloadable keys, those of the authorizer, and the catalog.
 
-All of it is checked before any of it is used: a file with errors leaves everything as it was, and
-each of them is told.
+Everything is checked before any of it is used: with errors nothing changes, and each error is
+logged.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
-    """Read the configuration again, use what can be used, and log what came of it.
+    """Load the configuration again, use it, and log the result.
 
-    It waits until keys that are being changed over the wire are.
+    Wait for changes of keys by requests.
     """
     log: Logger = structlog.get_logger("doorkeeper.server")
     async with assembly.config_changes.turn:
@@ -45,6 +45,8 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             before = assembly.node.settings
             read = await _read(file, overrides, assembly)
             assembly.reconfiguring.use(read.usable)
+            # A list, so that let_go() can drop the last reference in slices: freeing a million
+            # topics at once would stop the loop.
             old = [assembly.declared.topics]
             _declare(read.declared, assembly)
             await assembly.doors.refresh()
@@ -65,7 +67,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
 
 
 class _Read(NamedTuple):
-    """A configuration that everybody has accepted: as it is read, and as it can be used."""
+    """A configuration that all parts accepted: as loaded, and as usable."""
 
     new: Settings
     usable: Usable
@@ -73,11 +75,11 @@ class _Read(NamedTuple):
 
 
 async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
-    """Read all that the configuration is, and ask everybody who may refuse.
+    """Load the whole configuration, and validate it with all parts.
 
     Raises:
-        StartError: every problem of keys, authorizer and catalog.
-        AuthorizerFault: the authorizer does not say which keys it takes.
+        StartError: with every problem of keys, authorizer and catalog.
+        AuthorizerFault: the authorizer fails to list its reconfigurable keys.
 
     """
     reconfiguring = assembly.reconfiguring
@@ -138,7 +140,7 @@ def _tell_needing_restart(
 
 
 def _told(log: Logger, problems: Sequence[str]) -> Slices[None]:
-    """Log each problem; of a large catalog there may be as many as it has topics."""
+    """Log each problem in a slice of its own: a large catalog may have one for each topic."""
     for problem in problems:
         log.error("not reloaded", problem=problem)
         yield
@@ -150,5 +152,5 @@ def _record(assembly: Assembly, problem: str | None) -> None:
 
 
 def texts_of(settings: Settings) -> dict[str, str]:
-    """Return what the file and the overrides give."""
+    """Return the texts of the file and the overrides."""
     return {entry.key: entry.value for entry in settings.given}

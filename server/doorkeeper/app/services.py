@@ -1,4 +1,4 @@
-"""What a node changes for its connections."""
+"""The services of a node that change something for connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NodeServices:
-    """The parts of a node that change something; ``configs`` is known when the edge is."""
+    """The node's state log, tokens and authorizer; ``configs`` is set when the edge exists."""
 
     configs: ConfigChanges
 
@@ -28,7 +28,6 @@ class NodeServices:
         authorizer: GuardedAuthorizer | None,
         update_timeout_s: float,
     ) -> None:
-        """Take all but the changes of configurations."""
         self.log = log
         self.tokens = tokens
         self.authorizer = authorizer
@@ -37,5 +36,4 @@ class NodeServices:
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
     ) -> Results:
-        """Change the configuration of topics and brokers."""
         return await self.configs.alter_configs(resources, context, validate_only=validate_only)

@@ -1,4 +1,4 @@
-"""The store that a configuration names, opened: the embedded one, or the one that nodes share."""
+"""Opening of the configured store: embedded or shared."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 NS_PER_MS: Final = 1_000_000
 
+# A change fails this long before its request times out, so that the response can tell the reason.
 EARLIER_MS: Final = 1_000
-"""A change that waits for a shared store ends so long before its request does, to say why."""
 
 
 def utc_ms() -> int:
-    """Return the time in milliseconds since 1970."""
     return time.time_ns() // NS_PER_MS
 
 
 def identity_file_of(settings: Settings) -> Path | None:
-    """Return where the identity of the store is pinned; None for a shared one without a folder."""
+    """Return the path of the identity file; None for a shared store without a data folder."""
     if settings.store_identity_file is not None:
         return settings.store_identity_file
     if settings.store is None:
@@ -51,9 +50,8 @@ async def opened_store(
 ) -> Store:
     """Open the store; the caller closes it with ``aclose``.
 
-    ``make_store`` says that an embedded store may be created where there never was one, unless
-    ``doorkeeper.store.create`` forbids it; ``logger`` gets an event where it is. An empty database
-    that nodes shall share gets its tables.
+    ``make_store`` permits the creation of an embedded store, unless ``doorkeeper.store.create`` is
+    false; ``logger`` gets an event for it. An empty database of a shared store gets its tables.
 
     Raises:
         StoreReplaced: it is not the store of the identity file, or has lost changes.
@@ -62,7 +60,7 @@ async def opened_store(
     """
     identity_file = identity_file_of(settings)
     if settings.store is not None:
-        # A node without a shared store need not have its driver.
+        # The driver is needed only with a shared store.
         from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
         from doorkeeper.storage.postgres.store import PostgresStore  # noqa: PLC0415
 
@@ -80,7 +78,8 @@ async def opened_store(
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file,
         )
-    # A server inside a test has no database.
+    # Imported here: a server inside a test has no database.
+
     from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415
 
     path = settings.data_dir / DATABASE_NAME

@@ -1,1 +1,1 @@
-"""The audit trail: what was decided, changed and tried, as lines in files that are kept."""
+"""The audit log: decisions, changes and logins as lines in files."""

@@ -1,11 +1,11 @@
-"""What is done to the files of a trail: opened, closed for good, recovered, deleted when old.
+"""Files of the audit log: open, close, recover, delete.
 
-A file is closed by sync, rename, sync of the folder. One that is compressed is written under a
-temporary name, renamed, and only then loses its plain copy: at no moment does a reader find one
-file under two names of whole files.
+A file is closed by a sync, a rename, and a sync of the folder. A compressed file is written under a
+temporary name and renamed before its plain copy is deleted, so a reader never finds two closed
+files with the same events.
 
-The server that is killed leaves a file ``.open``. The next one cuts it after its last line feed,
-closes it, and says so in the trail.
+A killed server leaves a file ``.open``. The next start truncates it after its last line feed,
+closes it, and records that as an event.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from doorkeeper.storage.files import open_private, sync_file, sync_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+# A tenth of the size or less, at about 250 MB a second.
 COMPRESSION_LEVEL: Final = 3
-"""Of zstandard: a tenth of the size and less, at some 250 MB a second."""
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -37,15 +37,15 @@ SECONDS_A_DAY: Final = 86_400
 
 
 class TrailError(Exception):
-    """The folder of the trail cannot be used; the text says why and names it."""
+    """The folder of the audit log cannot be used; the text names it and the reason."""
 
 
 class TrailInUse(TrailError):
-    """Another process writes the trail of the same node there, most likely its server."""
+    """Another process writes the audit log of the same node, most likely its server."""
 
 
 class Recovered(NamedTuple):
-    """A file that a killed server left, after it was closed."""
+    """A file of a killed server that was completed and closed."""
 
     name: str
     lines: int
@@ -56,10 +56,10 @@ class TrailFolder:
     """The folder of one node's files. For one thread at a time."""
 
     def __init__(self, path: Path, node: int, *, compress: bool) -> None:
-        """Take the folder, which is made when it is missing.
+        """Lock the folder; create it if missing.
 
         Raises:
-            TrailError: it cannot be used, or another server of this node does.
+            TrailError: it cannot be used, or another server of this node uses it.
 
         """
         self.path = path
@@ -83,7 +83,7 @@ class TrailFolder:
             raise TrailError(f"{path}: the audit trail cannot be written: {reason}") from error
 
     def release(self) -> None:
-        """Let another server write here."""
+        """Release the lock."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -91,7 +91,7 @@ class TrailFolder:
     # --- at the start
 
     def recover(self) -> list[Recovered]:
-        """Close what a killed server left open; delete what it left half made.
+        """Close the open file of a killed server; delete temporary files.
 
         Raises:
             OSError: a file cannot be read or closed.
@@ -105,7 +105,8 @@ class TrailFolder:
         for file in found:
             if file.last is None:
                 if file.first in whole:
-                    # It had its new name already.
+                    # The server was killed between the rename of the compressed file and
+                    # this deletion.
                     file.path.unlink()
                 elif (closed := self._recovered(file)) is not None:
                     recovered.append(closed)
@@ -122,7 +123,7 @@ class TrailFolder:
         return Recovered(closed.name, lines, size - whole_bytes)
 
     def last_seq(self) -> int:
-        """Return the number of the last event that is in a whole file; 0 where there is none."""
+        """Return the number of the last event in a closed file; 0 without one."""
         return max((file.last or 0 for file in self.files()), default=0)
 
     def files(self) -> list[TrailFile]:
@@ -132,10 +133,10 @@ class TrailFolder:
     # --- while events are written
 
     def open(self, first: int) -> tuple[Path, int]:
-        """Make a file for the events from this one on; return its path and descriptor.
+        """Create a file whose first event has the number ``first``; return path and descriptor.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be created.
 
         """
         path = self.path / open_name(self.node, first)
@@ -145,7 +146,7 @@ class TrailFolder:
         return path, descriptor
 
     def close(self, path: Path, first: int, last: int) -> Path:
-        """Give a file its name for life; return that.
+        """Close a file under its final name; return that.
 
         Raises:
             OSError: it cannot be synced or renamed.
@@ -157,7 +158,7 @@ class TrailFolder:
             try:
                 _compress(path, target)
             except OSError:
-                # A full disk takes no second copy. Its name for life is the plain one then.
+                # A full disk has no space for a second copy: the plain file is final then.
                 target.with_name(target.name + TEMPORARY).unlink(missing_ok=True)
             else:
                 sync_folder(self.path)
@@ -169,9 +170,9 @@ class TrailFolder:
         return target
 
     def delete_old(self, now_s: float, days_max: int, bytes_max: int) -> int:
-        """Delete files that are too old or too many; return how many. The newest one stays.
+        """Delete files beyond the bounds; return their number. The newest file is kept.
 
-        A bound of -1 is none. Age is that of a file's last change.
+        A bound of -1 means none. Age is that of a file's last change.
         """
         files = [file.path for file in self.files() if file.last is not None][:-1]
         facts = [(path, path.stat()) for path in files]
@@ -180,6 +181,7 @@ class TrailFolder:
         for path, fact in facts:
             old = days_max >= 0 and fact.st_mtime < now_s - days_max * SECONDS_A_DAY
             if not old and not 0 <= bytes_max < total:
+                # Oldest first: the rest of the log has no gap.
                 break
             path.unlink()
             total -= fact.st_size
@@ -196,10 +198,10 @@ class TrailFolder:
         return self.path / f"audit-{self.node}.reserve"
 
     def reserve(self, size: int) -> None:
-        """Take room that ``free_reserve`` gives back.
+        """Allocate disk space that ``free_reserve`` releases.
 
         Raises:
-            OSError: there is no such room.
+            OSError: there is no such space.
 
         """
         descriptor = os.open(self._reserve, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -212,7 +214,7 @@ class TrailFolder:
             os.close(descriptor)
 
     def free_reserve(self) -> bool:
-        """Give the room back; say whether there was any."""
+        """Release the allocated space; return whether there was any."""
         if not self._reserve.exists():
             return False
         self._reserve.unlink()
@@ -233,7 +235,7 @@ def _compress(source: Path, target: Path) -> None:
 
 
 def _whole_lines(path: Path) -> tuple[int, int, bytes]:
-    """Return how many lines have an end, how many bytes they are, and the last one of them."""
+    """Return the number of complete lines, their bytes, and the last one."""
     lines = whole_bytes = 0
     last = b""
     with path.open("rb") as file:

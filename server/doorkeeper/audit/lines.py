@@ -1,4 +1,4 @@
-"""From events to lines: numbers, the time as text, JSON."""
+"""Encoding of events as lines: numbers, the time as text, JSON."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ NS_PER_MS = 1_000_000
 
 
 class Lines:
-    """Makes lines of one node's events. For the trail's thread."""
+    """Encoder of one node's events. For the writer's thread."""
 
     def __init__(self, node: int) -> None:
-        """Number events of this node."""
         self._node = node
         self._encode = msgspec.json.Encoder().encode
         self._second = -1
         self._prefix = ""
 
     def of(self, items: Iterable[Item], seq: int) -> tuple[bytes, int]:
-        """Return the lines of items whose first event has this number, and how many they are."""
+        """Return the lines of items, and how many they are; the first event gets ``seq``."""
         lines: list[bytes] = []
         for item in items:
             time = self.time_text(item.ts_ns)
@@ -41,13 +40,14 @@ class Lines:
         try:
             return self._encode(event) + b"\n"
         except UnicodeEncodeError:
-            # Half of a surrogate pair, which a plug-in may give, has no form in UTF-8.
+            # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
             return self._encode(_clean(msgspec.to_builtins(event))) + b"\n"
 
     def time_text(self, ts_ns: int) -> str:
         """Return a time as text: UTC, to the millisecond."""
         second, rest = divmod(ts_ns, NS_PER_S)
         if second != self._second:
+            # Formatting once for each second saves most of the time.
             self._second = second
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._prefix}.{rest // NS_PER_MS:03d}Z"

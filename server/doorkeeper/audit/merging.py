@@ -1,20 +1,21 @@
-"""Equal decisions, and equal logins, are counted for a while and become one event.
+"""Merging of equal decisions, and of equal logins, into one event for each window of time.
 
-Equal is all that an event tells but times and correlation ids; and the state of the ACLs must be
-the same object, because the rule is looked up later, in that state. Entries of several states that
-turn out to have the same rule are one event after all.
+Decisions are equal if their events would differ only in times and correlation ids, and the state of
+the ACLs is the same object, because the rule is computed later from that state. Entries of several
+states that turn out to have the same rule become one event.
 
-A client that asks for the same as the last time, or is answered from the cache, costs the loop one
-count for the whole request, however many decisions that has: the thread adds it to the entries.
+A client that repeats its last request, or is answered from the cache, costs the event loop one
+increment for the whole request, however many decisions it has: the writer's thread adds it to the
+entries.
 
-    first            -> an entry with the state
-    again            -> count, last time, last correlation id
-    the same request -> the same of all its entries together
-    the time is over, or there are too many entries -> all entries become one item of the queue
+ first            -> an entry with the state
+ equal            -> count, last time, last correlation id
+ the same request -> the same for all its entries together
+ end of the window, or too many entries -> all entries become one item of the queue
 
-Which decisions: those that Kafka would log at DEBUG or INFO, which an action says itself. Answers
-that are no access by themselves (KIP-430's masks, listings that leave out what one may not see)
-would be logged at TRACE and are not recorded: a single Metadata request has thousands of them.
+Recorded are the decisions that Kafka logs at DEBUG or INFO, as the flags of the action tell.
+Decisions that are not an access by themselves (KIP-430's masks, filters of listings), which Kafka
+logs at TRACE, are not recorded: a single Metadata request has thousands of them.
 """
 
 from __future__ import annotations
@@ -41,52 +42,48 @@ if TYPE_CHECKING:
     from doorkeeper.connection.exchange import Login
     from doorkeeper.request_context import AuthorizableRequestContext
 
+# About 5 MB. A request with more topics has one event for each of them anyway.
 ENTRIES_MAX: Final = 10_000
-"""Entries that are counted at a time: some 5 MB. A request that names more topics than that has
-one event for each of them anyway."""
 
-# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+# A module constant: looking a member up on its class costs more than the rest of a test (3.11).
 _ALLOWED: Final = AuthorizationResult.ALLOWED
 
 
 class Basis(Protocol):
-    """An authorizer whose decisions can be explained: all of them come from two values."""
+    """An authorizer whose decisions can be explained from two values."""
 
     @property
     def policy(self) -> Policy:
-        """Return what decides beside the ACLs."""
+        """Return the policy: super users, and the default without ACLs."""
         ...
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return the ACLs that decide at this moment."""
+        """Return the current ACLs."""
         ...
 
 
 class Meter(Protocol):
-    """What is counted."""
+    """The counters of merging."""
 
-    def dropped(self, events: int = 1) -> None:
-        """Count events for which there was no room."""
-        ...
+    def dropped(self, events: int = 1) -> None: ...
 
 
 class ClientDecisions:
-    """What is counted for one who asks: each decision, and the last request as a whole."""
+    """The counts of one client: of each decision, and of its last request as a whole."""
 
     __slots__ = ("policy", "recorded", "seen", "snapshot")
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.seen: dict[tuple[Action, bool], Seen] = {}
         self.recorded: RecordedDecision | None = None
-        """The last request; it was decided in the two below."""
+        """The last request; its decisions used the two values below."""
         self.policy: Policy | None = None
         self.snapshot: Snapshot | None = None
 
 
 class Again(NamedTuple):
-    """Some entries were decided so many times more."""
+    """A repetition of some entries."""
 
     entries: Sequence[Seen]
     times: int
@@ -94,7 +91,6 @@ class Again(NamedTuple):
     last_correlation_id: int | bytes
 
     def add(self) -> None:
-        """Count it in the entries."""
         for seen in self.entries:
             seen.count += self.times
             if self.last_ns >= seen.last_ns:
@@ -103,7 +99,7 @@ class Again(NamedTuple):
 
 
 class Merging:
-    """What is counted on the loop's thread before it becomes events."""
+    """The counts of the current window. For the event loop's thread."""
 
     def __init__(
         self,
@@ -116,25 +112,25 @@ class Merging:
         basis: Basis | None = None,
         entries_max: int = ENTRIES_MAX,
     ) -> None:
-        """Begin with nothing; ``basis`` is None where a plug-in decides."""
+        """``basis`` is None if a plug-in decides."""
         self._queue = queue
         self._window_s = options.merge_s
         self._loop = loop
         self._now_ns = now_ns
         self._meter = meter
         self.basis = basis
-        # More than the queue ever has room for would wait for ever.
+        # A window that the queue can never hold would never be handed over.
         self._entries_max = min(entries_max, options.queue_events_max)
         self._allowed_too = options.decisions is Recorded.ALL
         self._seen: dict[object, ClientDecisions] = {}
-        """What is counted, by who asks: all of a context but the correlation id."""
+        """The counts by client: by all fields of a context except the correlation id."""
         self._window = object()
-        """The time for which it is counted: it stands for ``_seen``, and refers to nothing, so that
-        recorded decisions refer to it and there is no circle."""
+        """The identity of the current window. It refers to nothing, so recorded decisions can refer
+        to it without a reference cycle."""
         self._entries: list[Seen] = []
-        """All of that, and what was counted before the state changed, in order."""
+        """All entries of the window in order, including those of earlier states."""
         self._again: list[RecordedDecision] = []
-        """Requests that came again."""
+        """Repeated requests."""
         self._logins: dict[object, SeenLogin] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -146,10 +142,11 @@ class Merging:
     ) -> RecordedDecision | None:
         """Count the decisions on a request's actions.
 
-        Return them as they are recorded again; None where nothing of them is recorded.
+        Return a handle for repetitions; None if nothing is recorded.
         """
         now_ns = self._now_ns()
         basis = self.basis
+        # The client: all fields of the context but its eighth, the correlation id.
         asked = context[:7] + context[8:]
         client = self._seen.get(asked)
         if client is not None:
@@ -172,10 +169,10 @@ class Merging:
         return self._counted(asked, context, actions, results, now_ns)
 
     def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
-        """Count decisions once more, for another request that was answered as the one before.
+        """Count decisions again for a request that was answered like the one before.
 
-        The correlation id stays as it came, four bytes, until an event is made. While the count
-        is above zero whoever is asked may add to it instead (see ``RecordedDecision``).
+        The correlation id stays as four bytes until an event is built. While the count is above
+        zero, callers may increment it themselves (see ``RecordedDecision``).
         """
         now_ns = self._now_ns()
         if recorded.window is self._window:
@@ -208,7 +205,7 @@ class Merging:
         wanted = 0
         for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
             allowed = result is _ALLOWED
-            # Their third and fourth fields are log_if_allowed and log_if_denied.
+            # By index, because it is faster: the flags log_if_allowed and log_if_denied.
             if not (action[3] and self._allowed_too if allowed else action[4]):
                 continue
             wanted += 1
@@ -221,6 +218,7 @@ class Merging:
                 key = (asked, action, allowed)
                 entry = Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
                 self._entries.append(entry)
+                # _has_room may have handed over the window: then the client's counts start again.
                 client = self._seen.setdefault(
                     asked, client if self._window is window else ClientDecisions()
                 )
@@ -231,14 +229,14 @@ class Merging:
         if not wanted:
             return None
         recorded = RecordedDecision((context, actions, results))
-        # Where some had no room, or are handed over already, the next time looks for all again.
+        # If some had no room or were handed over, the next request counts one by one again.
         if len(entries) == wanted and self._window is window:
             recorded.entries, recorded.window = entries, window
             client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
         return recorded
 
     def logged_in(self, login: Login) -> None:
-        """Count a login, or its failure."""
+        """Count a successful or failed login."""
         now_ns = self._now_ns()
         header = login.header
         key = (
@@ -260,7 +258,7 @@ class Merging:
             self._logins[key] = SeenLogin(login, now_ns)
 
     def hand_over(self) -> None:
-        """Make everything that is counted an item of the queue, if that has room."""
+        """Queue all counts as one item, if the queue has room."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -269,7 +267,7 @@ class Merging:
         if not count:
             return
         if not self._queue.has_room(count):
-            # What is counted costs nothing; there may be room when the time is over again.
+            # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return
         happened = self._happened()
@@ -285,21 +283,21 @@ class Merging:
         def build() -> list[Event]:
             for each in again:
                 each.add()
-            # What cannot be written is made once more.
+            # A build that could not be written is repeated: do not add the repetitions twice.
             again.clear()
             return [*decision_events(decisions), *map(login_event, logins)]
 
         self._queue.put(Item(self._now_ns(), build, events=count, happened=happened))
 
     def _last_ns(self, recorded: RecordedDecision) -> int:
-        """Return when decisions were counted last, in the cache to the turn of the loop."""
+        """Return the time of the last decision; repetitions from the cache have the loop's time."""
         if not recorded.last_s:
             return recorded.last_ns
         since_ns = int((self._loop.time() - recorded.last_s) * 1e9)
         return max(recorded.last_ns, self._now_ns() - since_ns)
 
     def close(self) -> None:
-        """Hand over for the last time; what has no room is counted as dropped."""
+        """Hand over the last window; without room its events are counted as dropped."""
         self.hand_over()
         if self._timer is None:
             return
@@ -310,13 +308,13 @@ class Merging:
         self._meter.dropped(dropped)
 
     def _happened(self) -> int:
-        """Return how often what is counted happened."""
+        """Return the number of decisions and logins in the window."""
         happened = sum(each.count for each in self._entries)
         happened += sum(each.count * len(each.entries) for each in self._again)
         return happened + sum(each.count for each in self._logins.values())
 
     def _has_room(self, now_ns: int) -> bool:
-        """Say whether another entry may begin; one that may not is counted as dropped."""
+        """Return whether another entry may start; if not, count it as dropped."""
         if len(self._entries) + len(self._logins) >= self._entries_max:
             self.hand_over()
             if self._entries or self._logins:

@@ -1,11 +1,11 @@
-"""The files of a trail: names that say which node wrote them and which events they hold.
+"""File names of the audit log: the node, and the numbers of the events.
 
-    audit-1-000000000042.jsonl.open                     being written: no reader takes it for whole
-    audit-1-000000000042-000000000977.jsonl             whole: events 42 to 977 of node 1
-    audit-1-000000000042-000000000977.jsonl.zst         the same, compressed
-    audit-1.lock, audit-1.reserve, *.tmp                of the server alone
+ audit-1-000000000042.jsonl.open                     being written; readers ignore a partial line
+ audit-1-000000000042-000000000977.jsonl             closed: events 42 to 977 of node 1
+ audit-1-000000000042-000000000977.jsonl.zst         the same, compressed
+ audit-1.lock, audit-1.reserve, *.tmp                private to the server
 
-A file that is whole keeps its name for life. Sorted, names of one node are in the order of events.
+A closed file keeps its name. The sorted names of one node are in the order of events.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPEN = re.compile(r"audit-(\d+)-(\d{12,})\.jsonl\.open")
 
 
 class TrailFile(NamedTuple):
-    """One file of a trail, by its name. ``last`` is None while it is being written."""
+    """A file of the audit log, by its name. ``last`` is None while it is being written."""
 
     node: int
     first: int
@@ -36,22 +36,21 @@ class TrailFile(NamedTuple):
 
     @property
     def is_compressed(self) -> bool:
-        """Say whether its lines are compressed."""
         return self.path.name.endswith(COMPRESSED)
 
 
 def open_name(node: int, first: int) -> str:
-    """Return the name of a file that is being written from this event on."""
+    """Return the name of an open file whose first event has this number."""
     return f"audit-{node}-{first:012d}{OPEN}"
 
 
 def whole_name(node: int, first: int, last: int, *, compressed: bool) -> str:
-    """Return the name of a file with these events."""
+    """Return the name of a closed file with these events."""
     return f"audit-{node}-{first:012d}-{last:012d}{COMPRESSED if compressed else PLAIN}"
 
 
 def file_of(path: Path) -> TrailFile | None:
-    """Return what a path's name says; None where it is no file of a trail's lines."""
+    """Parse a path's name; return None if it is not a file of events."""
     if (whole := _WHOLE.fullmatch(path.name)) is not None:
         return TrailFile(int(whole[1]), int(whole[2]), int(whole[3]), path)
     if (being_written := _OPEN.fullmatch(path.name)) is not None:
@@ -70,5 +69,5 @@ def files_in(folder: Path) -> list[TrailFile]:
 
 
 def in_order(files: Iterable[TrailFile]) -> list[TrailFile]:
-    """Return files by node, then by their first event; one that is being written comes last."""
+    """Sort files by node, then by their first event; the open file comes last."""
     return sorted(files, key=lambda file: (file.node, file.first, file.last is None))

@@ -1,4 +1,4 @@
-"""Decisions and logins, with how often and when each of them happened."""
+"""Decisions and logins with their counts and times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Seen:
-    """A decision and how often it was taken."""
+    """A decision and its count."""
 
     __slots__ = (
         "action",
@@ -39,7 +39,7 @@ class Seen:
         *,
         allowed: bool,
     ) -> None:
-        """Begin with one; ``key`` is all that it shares with those that are equal."""
+        """``key`` identifies equal decisions."""
         self.key = key
         self.context = context
         self.action = action
@@ -53,12 +53,11 @@ class Seen:
 
 
 class SeenLogin:
-    """A login and how often it came."""
+    """A login and its count."""
 
     __slots__ = ("count", "first_ns", "last_correlation_id", "last_ns", "login")
 
     def __init__(self, login: Login, now_ns: int) -> None:
-        """Begin with one."""
         self.login = login
         self.count = 1
         self.first_ns = self.last_ns = now_ns

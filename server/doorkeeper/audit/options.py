@@ -1,4 +1,4 @@
-"""What the keys ``doorkeeper.audit.*`` say, as the trail takes it."""
+"""Options of the audit log, from the keys ``doorkeeper.audit.*``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class Sync(Enum):
-    """What is true of a change's event when the change is answered."""
+    """Durability of a change's event at the time of the response."""
 
     NONE = "none"
-    """It is in the file: it survives the process, kill -9 too, but not the machine."""
+    """The event is in the file: it survives kill -9, but not a power cut."""
 
     INTERVAL = "interval"
-    """As none; and what is older than ``SYNC_INTERVAL_S`` survives the machine as well."""
+    """As ``none``; events older than ``SYNC_INTERVAL_S`` also survive a power cut."""
 
     STRICT = "strict"
-    """It is in the file and synced. Where it cannot be, changes are refused."""
+    """The event is in the file and synced. While that fails, changes are rejected."""
 
 
 class Recorded(Enum):
-    """Which decisions are recorded."""
+    """The recorded decisions."""
 
     ALL = "all"
     DENIED = "denied"
@@ -33,21 +33,21 @@ class Recorded(Enum):
 
 
 SYNC_INTERVAL_S: Final = 0.1
-"""What ``interval`` may lose with the machine."""
+"""Interval of syncs, and thus the most that ``interval`` may lose in a power cut."""
 
 
 class TrailOptions(Value):
-    """How a trail is kept. A bound of -1 is none."""
+    """Options of an audit log. A bound of -1 means none."""
 
     folder: Path
     node: int
     sync: Sync = Sync.INTERVAL
     decisions: Recorded = Recorded.ALL
     merge_s: float = 1.0
-    """For how long equal decisions are counted before they become an event."""
+    """Window for counting equal decisions, in seconds."""
 
     queue_events_max: int = 100_000
-    """How many events may wait for the thread: some 100 MB when they are large."""
+    """Bound of the queue: about 100 MB of large events."""
 
     file_bytes_max: int = 16 * 1024 * 1024
     file_age_max_s: float = 3600.0

@@ -1,8 +1,8 @@
-"""What waits for the trail's thread: items with the events to be made of them, and who waits.
+"""The queue from the event loop to the writer's thread: items that build events, and waiters.
 
-The loop's thread puts, the trail's thread takes; making and encoding events is the latter's work.
-What is a change always has room: its connection is not read until it is written, which bounds how
-many there are. Decisions and logins are refused, and counted, where the queue is full.
+The loop's thread puts, the writer's thread takes, builds and encodes. A change always has room: its
+connection is not read until it is written, which bounds their number. Decisions and logins are
+rejected and counted when the queue is full.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Item(NamedTuple):
-    """Events that are made later, in the thread.
+    """Events that the writer's thread builds later.
 
-    ``happened`` says how often what they tell happened, ``events`` how many they are at most;
-    ``is_change`` that they tell of a change, which may not be lost.
+    ``happened`` is the number of occurrences in the events, ``events`` the greatest number of
+    events; ``is_change`` marks events of a change, which must not be lost.
     """
 
     ts_ns: int
@@ -34,7 +34,7 @@ class Item(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """How much is missing, and from when to when."""
+    """The number of missing occurrences and changes, and the times of the first and last one."""
 
     happened: int
     changes: int
@@ -42,7 +42,7 @@ class Loss(NamedTuple):
     last_ns: int
 
     def and_also(self, other: Loss | None) -> Loss:
-        """Return both as one."""
+        """Return the sum of both."""
         if other is None:
             return self
         return Loss(
@@ -54,7 +54,7 @@ class Loss(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """All that was taken at once: items in order, who waits for them, and what had no room."""
+    """The content of the queue: items in order, their waiters, and the losses."""
 
     items: list[Item]
     waiting: list[Waiter]
@@ -63,10 +63,9 @@ class Batch(NamedTuple):
 
 
 class Queue:
-    """A bounded queue from the loop's thread to the trail's."""
+    """A bounded queue between two threads."""
 
     def __init__(self, events_max: int) -> None:
-        """Begin empty."""
         self._events_max = events_max
         self._items: list[Item] = []
         self._waiting: list[Waiter] = []
@@ -74,14 +73,14 @@ class Queue:
         self._closing = False
         self._wake = threading.Condition()
         self.length = 0
-        """How many events wait, those that are being written among them."""
+        """Number of queued events, including those that are being written."""
 
     def has_room(self, events: int) -> bool:
-        """Say whether so many events have room; who puts may rely on it, the thread only adds."""
+        """Return whether there is room; the one producer may rely on it until it puts."""
         return self.length + events <= self._events_max
 
     def put(self, item: Item) -> bool:
-        """Queue an item; say whether there was room. Always true for a change."""
+        """Queue an item; return whether there was room. Always True for a change."""
         with self._wake:
             if not (item.is_change or self.has_room(item.events)):
                 return False
@@ -91,18 +90,18 @@ class Queue:
         return True
 
     def lose(self, happened: int, ts_ns: int) -> None:
-        """Count what had no room; the thread writes it down when there is room again."""
+        """Count events without room; the thread records the loss when there is room again."""
         with self._wake:
             self._lost = Loss(happened, 0, ts_ns, ts_ns).and_also(self._lost)
 
     def when_written(self, waiter: Waiter) -> None:
-        """Have a future completed when all before it is written: with a problem, or None."""
+        """Complete a future when all earlier items are written: with a problem, or None."""
         with self._wake:
             self._waiting.append(waiter)
             self._wake.notify()
 
     def close(self) -> None:
-        """Tell the thread that nothing else comes."""
+        """Tell the thread that no further items follow."""
         with self._wake:
             self._closing = True
             self._wake.notify()
@@ -110,7 +109,7 @@ class Queue:
     # --- the trail's thread
 
     def take(self, timeout_s: float | None) -> Batch:
-        """Wait until there is something, or the time is over; return all there is."""
+        """Wait for content or the time-out; return everything in the queue."""
         with self._wake:
             if not (self._items or self._waiting or self._closing):
                 self._wake.wait(timeout_s)
@@ -119,6 +118,6 @@ class Queue:
         return batch
 
     def done(self, events: int) -> None:
-        """Give back the room of what has been taken and is written, or lost."""
+        """Release the room of items that are written or lost."""
         with self._wake:
             self.length -= events

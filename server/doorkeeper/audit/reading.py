@@ -1,4 +1,4 @@
-"""Reads the files of a trail: lines with where they stand, compressed or not."""
+"""Reader of files of the audit log: numbered lines, compressed or not."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
     from doorkeeper.audit.names import TrailFile
 
+# A longer line is invalid: a change has at most 10,000 ACLs, about 30 MB at worst.
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A longer line is not ours: a change has at most 10,000 ACLs, which are some 30 MB at worst."""
 
 NUMBER_MAX: Final = (1 << 63) - 1
-"""More no server writes: the numbers and times of events have 64 bits."""
+"""Greatest number or time of an event: they have 64 bits."""
 
 
 class Line(NamedTuple):
-    """One line; ``number`` counts from 1. ``is_whole`` says that it ends with a line feed."""
+    """One line; ``number`` starts at 1. ``is_whole``: it ends with a line feed."""
 
     number: int
     data: bytes
@@ -27,19 +27,19 @@ class Line(NamedTuple):
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be read to its end; the text says why."""
+    """A file that cannot be read to its end; the text has the reason."""
 
 
 class GoneFile(UnreadableFile):
-    """A file that was listed and is not there: a server closed it, or deleted it by its age."""
+    """A listed file that no longer exists: a server has closed it, or deleted it for its age."""
 
 
 def lines_of(file: TrailFile) -> Iterator[Line]:
     """Yield the lines of a file.
 
     Raises:
-        GoneFile: it is not there any more; nothing was yielded.
-        UnreadableFile: it cannot be opened or decompressed; the lines before that were yielded.
+        GoneFile: it no longer exists; nothing was yielded.
+        UnreadableFile: it cannot be opened or decompressed; the lines before were yielded.
 
     """
     number = 0
@@ -60,7 +60,7 @@ def lines_of(file: TrailFile) -> Iterator[Line]:
 
 
 def event_of(line: bytes) -> dict[str, Any] | None:
-    """Return the event of a line, or None where it is none that can be put in order."""
+    """Return the event of a line; None if it has no valid kind, number, node or time."""
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -75,7 +75,6 @@ def event_of(line: bytes) -> dict[str, Any] | None:
 
 @contextmanager
 def opened(file: TrailFile) -> Iterator[IO[bytes]]:
-    """Open a file as bytes of lines."""
     if not file.is_compressed:
         with file.path.open("rb") as plain:
             yield plain

@@ -1,4 +1,4 @@
-"""An event as a line for people: when, who, what, and what came of it."""
+"""Formatting of an event as a line of text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _GOOD: Final = {"ALLOWED", "SUCCEEDED"}
 
 
 def shown(event: Mapping[str, Any], paint: Paint) -> str:
-    """Return an event's line; ``paint`` gives a text a colour.
+    """Return an event's line; ``paint`` adds a colour to a text.
 
-    What clients have named is not made safe here: whoever prints it does.
+    Names from clients are not escaped here; the caller must do that before printing.
     """
     how = _SHOWN.get(str(event.get("kind")), _other)
     return f"{paint(str(event.get('time', '')), 'bright_black')} {how(event, paint)}"

@@ -1,7 +1,7 @@
-"""Follows a trail: the last lines, then what comes, from file to file.
+"""Following of an audit log: the last lines, then new ones, across files.
 
-A file that is closed and compressed while it is read goes on in the file that has its first event:
-what was read is known by number, so that nothing comes twice and nothing is left out.
+A file that is closed and compressed while it is read continues in the closed file with the same
+events: numbers of events identify the position, so no event is repeated or skipped.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 
 class Tail:
-    """What has been read of a trail, by node."""
+    """The position in an audit log, by node."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin with nothing read."""
         self._folder = folder
         self._last: dict[int, int] = {}
         self._offsets: dict[Path, int] = {}
         self.unreadable: dict[str, str] = {}
-        """Files that could not be read, and why."""
+        """Files that could not be read, with the reason."""
 
     def new(self) -> Iterator[dict[str, Any]]:
-        """Yield the events that have come since: those of each node in order.
+        """Yield the new events: those of each node in order.
 
         Raises:
             OSError: the folder cannot be read.
@@ -47,9 +46,9 @@ class Tail:
                     yield event
 
     def last_lines(self, count: int) -> list[dict[str, Any]]:
-        """Return the last events of all that there are now, and have read them all.
+        """Return the last ``count`` events, and set the position behind them.
 
-        Only files that can hold them are read.
+        Only files that can contain them are read.
 
         Raises:
             OSError: the folder cannot be read.
@@ -62,7 +61,7 @@ class Tail:
         return list(deque(found, maxlen=count))
 
     def _skip(self, files: list[TrailFile], count: int) -> None:
-        """Leave out closed files of a node behind which there are enough events."""
+        """Skip closed files of a node that have enough events behind them."""
         closed = [file for file in files if file.last is not None]
         behind = 0
         for file in reversed(closed):
@@ -89,6 +88,7 @@ class Tail:
             stream.seek(self._offsets.get(file.path, 0))
             for line in stream:
                 if not line.endswith(b"\n"):
+                    # The server is still writing this line: read it again next time.
                     return
                 self._offsets[file.path] = self._offsets.get(file.path, 0) + len(line)
                 if (event := event_of(line)) is not None:

@@ -1,11 +1,11 @@
-"""The audit log as the server sees it: what is recorded, and whether it is in the file.
+"""The audit log of a server.
 
-    on_decision, logged_in  counted, then queued; never wait, and are dropped without room
-    committed, updated      queued; ``recorded`` waits until they are in the file
-    refusal                 why nothing may be changed now: only with sync=strict and a disk that
-                            takes no more
+ on_decision, count_login      counted, then queued; never wait, and are dropped without room
+ record_commit, record_update  queued; ``wait_recorded`` waits until they are in the file
+ refusal                       why no change is possible now: only with sync=strict and a
+                               failing disk
 
-All of it is for the loop's thread, and none of it blocks but ``open`` and ``close``.
+All methods are for the event loop's thread; only ``open`` and ``close`` block.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import AuthorizableRequestContext
 
 CLOSE_TIMEOUT_S: Final = 10.0
-"""How long the end of the process waits for a disk that does not answer."""
+"""How long the end of the process waits for an unresponsive disk."""
 
 
 class Meter(merging.Meter, writer.Meter, Protocol):
-    """What is counted: the hooks of the server's metrics."""
+    """The counters and the gauge of the server's metrics."""
 
     def queue(self, length: Callable[[], int]) -> None:
-        """Say who knows how many events wait."""
+        """Set the function that returns the number of queued events."""
         ...
 
 
@@ -64,7 +64,7 @@ class Trail:
         logger: Logger,
         meter: Meter,
     ) -> None:
-        """Begin to write; first what was recovered."""
+        """Start to write; the first events are those of recovered files."""
         self.options = options
         self._now_ns = clocks.now_ns
         self._folder = folder
@@ -77,9 +77,9 @@ class Trail:
         self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
         meter.queue(lambda: self._queue.length)
         self.on_decision = self._merging.on_decision
-        """Counts what an authorizer has decided."""
+        """Counts decisions of an authorizer."""
         self.on_repeat = self._merging.on_repeat
-        """Counts decisions once more, for another request."""
+        """Counts decisions again for another request."""
         self._changes = 0
         self._recorded = 0
         self._stopping = False
@@ -114,7 +114,7 @@ class Trail:
         logger: Logger,
         meter: Meter,
     ) -> Self:
-        """Take the folder, complete what a killed server left there, and begin to write.
+        """Lock the folder, complete the file of a killed server, and start to write.
 
         Raises:
             TrailError: the folder cannot be used.
@@ -132,20 +132,19 @@ class Trail:
     # --- what is recorded
 
     def explain_by(self, basis: Basis) -> None:
-        """Look the rules behind decisions up there; without it they are those of a plug-in."""
+        """Compute rules behind decisions from ``basis``; without it a plug-in decides."""
         self._merging.basis = basis
 
     def logged_in(self, login: Login) -> None:
-        """Count a login, or its failure."""
         self._merging.logged_in(login)
 
     def committed(self, committed: Committed) -> None:
-        """Record a change of this node; those of others are in their audit logs."""
+        """Record a change of this node; other nodes record their own."""
         if committed.origin is not None:
             self.changed(committed.change, committed.revision, committed.origin)
 
     def changed(self, change: Change, revision: int | None, origin: Origin) -> None:
-        """Record a change; its revision is None where an authorizer keeps its ACLs elsewhere."""
+        """Record a change; ``revision`` is None if an authorizer has its own storage."""
         if not change:
             return
         self._changes += 1
@@ -155,13 +154,13 @@ class Trail:
     def updated(
         self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
     ) -> None:
-        """Record what became of ACLs that a plug-in keeps: what it says that it has changed."""
+        """Record the changes that a plug-in with its own storage reports."""
         self.changed(reported(items, results), None, origin_of(context))
 
     def started(
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
     ) -> None:
-        """Record that the server serves."""
+        """Record the start of the server."""
         self._tell(
             Start(
                 seq=0,
@@ -178,18 +177,18 @@ class Trail:
         )
 
     def reloaded(self, problem: str | None) -> None:
-        """Record that the configuration was read again; ``problem`` says why it was refused."""
+        """Record a reload; ``problem`` is the reason of a rejected one."""
         outcome = "SUCCEEDED" if problem is None else "FAILED"
         self._tell(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
 
     def _tell(self, event: Event) -> None:
-        # These few have room as changes have; none of them is asked for by clients.
+        # Rare and not caused by clients, so they always have room, as changes have.
         self._queue.put(Item(self._now_ns(), lambda: (event,), is_change=True))
 
     # --- what a change waits for
 
     def refusal(self) -> ApiError | None:
-        """Return why nothing may be changed now, None where it may."""
+        """Return why no change is possible now; None if changes are possible."""
         failing = self._writer.failing
         if failing is None or self.options.sync is not Sync.STRICT:
             return None
@@ -201,14 +200,14 @@ class Trail:
 
     @property
     def is_recorded(self) -> bool:
-        """Say whether every change so far is known to be in the file."""
+        """Return whether every change so far is known to be in the file."""
         return self._recorded == self._changes
 
     async def recorded(self) -> ApiError | None:
-        """Wait until every change so far is in the file, synced where that is promised.
+        """Wait until every change so far is in the file, synced as configured.
 
-        Return an error where that cannot be: only with strict, and only for changes that were
-        under way when the disk failed.
+        Return an error if that fails, which only happens with strict, for changes during the
+        failure of a disk.
         """
         problem = await self.written()
         if problem is None:
@@ -220,7 +219,7 @@ class Trail:
         )
 
     async def written(self) -> str | None:
-        """Wait as ``recorded``; return what is wrong with the disk, or None."""
+        """Wait as ``wait_recorded``; return the problem of the disk, or None."""
         changes = self._changes
         done: asyncio.Future[str | None] = self._loop.create_future()
         self._queue.when_written(done)
@@ -232,7 +231,7 @@ class Trail:
     # --- the end
 
     def close(self, *, serves: bool = True) -> None:
-        """Write what waits, say that the server ends unless none ``serves``, and close the file."""
+        """Write the queued events, with that of the end if it ``serves``; close the file."""
         if self._stopping:
             return
         self._stopping = True

@@ -1,16 +1,16 @@
-"""Whether a trail is whole: every number there, every line readable, in order.
+"""Verification of an audit log: complete numbers, readable lines, correct order.
 
-What is wrong:
+Kinds of problems:
 
-    gap          numbers are missing between two events of a node
-    order        a number that was there before, or events that go back
-    torn         the last line of a closed file has no end
-    unreadable   a line that is no event, a file that cannot be read or that its name belies
-    clock        the time goes back by more than a second; a hint, not an error: clocks are set
+ gap          numbers are missing between two events of a node
+ order        a repeated number, or numbers that go back
+ torn         the last line of a closed file is incomplete
+ unreadable   a line that is not an event, or a file that is unreadable or contradicts its name
+ clock        the time goes back by more than a second; a hint, not an error: clocks are set
 
-The first number of a node need not be 1: old files are deleted. A file that is being written may
-end in the middle of a line. The server may run meanwhile: what it closes, or deletes by its age,
-between the look at the folder and the reading is looked for again and is not wrong.
+The first number of a node need not be 1: old files are deleted. An open file may end in the middle
+of a line. The server may be running: files that it closes, or deletes for their age, between the
+listing and the reading are listed again and are not problems.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
 
+# Clocks are corrected by less than this all the time.
 CLOCK_NS: Final = 1_000_000_000
-"""Clocks are corrected by less than this all the time."""
 
 PROBLEMS_MAX: Final = 1000
-"""More are counted and not told."""
+"""Greatest number of listed problems; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong. ``line`` is None where it is the file's."""
+    """One problem. ``line`` is None for a problem of the whole file."""
 
     kind: str
     node: int
@@ -50,13 +50,13 @@ class Problem:
 
 @dataclass(slots=True, kw_only=True)
 class Verdict:
-    """What a trail is like."""
+    """The result of a verification."""
 
     files: int = 0
     open_files: int = 0
     events: Counter[str] = field(default_factory=Counter)
     dropped: int = 0
-    """How much the trail itself says is missing from it."""
+    """The number of missing occurrences according to the log itself."""
     first: dict[int, int] = field(default_factory=dict)
     last: dict[int, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -64,17 +64,16 @@ class Verdict:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether nothing is wrong; that a clock was set is not wrong."""
+        """Return whether there is no problem; a clock that was set back is none."""
         return not any(count for kind, count in self.counts.items() if kind != CLOCK)
 
     def add(self, problem: Problem) -> None:
-        """Note what is wrong."""
         self.counts[problem.kind] += 1
         if len(self.problems) < PROBLEMS_MAX:
             self.problems.append(problem)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return the verdict as JSON values."""
         return {
             "whole": self.is_whole,
             "files": self.files,
@@ -100,7 +99,7 @@ class Verdict:
 
 
 def verified(folder: Path) -> Verdict:
-    """Read a whole trail and say what it is like.
+    """Verify an audit log.
 
     Raises:
         OSError: the folder cannot be read.
@@ -123,7 +122,7 @@ def _verify_node(folder: Path, check: _Node) -> None:
             if file in now:
                 check.miss(file, "it is a link that leads nowhere")
             elif all(each.first >= file.first for each in now):
-                check.begin_anew()  # deleted by age, as everything before it
+                check.begin_anew()  # deleted for its age, as all before it
             elif all(each.first != file.first for each in now):
                 check.miss(file, "it was there and is gone")
             left = [each for each in now if each.first >= file.first and each != file]
@@ -132,14 +131,14 @@ def _verify_node(folder: Path, check: _Node) -> None:
 
 
 def _files_of(folder: Path, node: int) -> list[TrailFile]:
-    """Return a node's files; one that has its name for life may still have the open one too."""
+    """Return a node's files; a closed file hides the open one with the same first event."""
     found = [file for file in files_in(folder) if file.node == node]
     whole = {file.first for file in found if file.last is not None}
     return [file for file in found if file.last is not None or file.first not in whole]
 
 
 class _Node:
-    """What is checked from event to event of one node."""
+    """The state of a node's verification, event after event."""
 
     def __init__(self, node: int, verdict: Verdict) -> None:
         self.node = node
@@ -148,23 +147,22 @@ class _Node:
         self._last_ns = 0
 
     def count(self, file: TrailFile) -> None:
-        """Count a file that was read."""
         self._verdict.files += 1
         self._verdict.open_files += file.last is None
 
     def begin_anew(self) -> None:
-        """Expect any number next: what was before is not there any more."""
+        """Accept any number next: the files before were deleted."""
         self._last_seq = None
 
     def miss(self, file: TrailFile, text: str) -> None:
-        """Note that a file is not there, and not by its age."""
+        """Record a file that vanished, although not for its age."""
         self._wrong(UNREADABLE, file, None, text)
 
     def take(self, file: TrailFile) -> None:
-        """Check a file, which comes behind those before.
+        """Verify the next file.
 
         Raises:
-            GoneFile: it is not there any more; nothing of it was read.
+            GoneFile: it no longer exists; nothing of it was read.
 
         """
         seqs = []
@@ -176,7 +174,7 @@ class _Node:
             raise
         except UnreadableFile as error:
             self._wrong(UNREADABLE, file, None, str(error))
-            # What is behind it is missing, and told as that file.
+            # The rest of the file is unread: report the file, not a gap after it.
             self._last_seq = file.last
             return
         if file.last is not None and seqs[:1] + seqs[-1:] != [file.first, file.last]:

@@ -1,15 +1,15 @@
-"""The trail's thread: takes what waits, makes lines of it, writes, syncs, and changes files.
+"""The writer's thread of the audit log: take items, build lines, write, sync, rotate files.
 
-    queue -> lines -> the open file -> sync (by policy) -> who waits is told
-                          |
-                     full or old: closed for good, old ones deleted
+ queue -> lines -> the open file -> sync (by policy) -> complete the waiters
+      |
+      full or old: closed; old files deleted
 
-When the disk is full, or fails, what was half written is cut off again, so that the file ends with
-a whole line, and
+If the disk is full or fails, a partial write is truncated, so that the file ends with a complete
+line, and
 
-    none, interval   the events are lost, and counted in the next event that can be written
-    strict           decisions and logins are lost and counted; for the changes that were under way
-                     there is a reserve of room; new ones are refused until the disk takes lines
+ none, interval   the events are lost, and counted in the next event that can be written
+ strict           decisions and logins are lost and counted; changes in flight use a reserve of
+                  disk space; new changes are rejected until the disk works again
 """
 
 from __future__ import annotations
@@ -35,44 +35,38 @@ if TYPE_CHECKING:
     from doorkeeper.audit.queue import Batch, Queue, Waiter
     from doorkeeper.logger import Logger
 
+# About half a megabyte of lines.
 CHUNK_EVENTS: Final = 1000
-"""Events that are made and written together: half a megabyte or so."""
 
+# Disk space for the changes in flight when a disk fills: two of the largest requests, or some
+# thousands of usual ones.
 RESERVE_BYTES: Final = 8 * 1024 * 1024
-"""Room for the changes that are under way when a disk is full: two of the largest requests, or
-some thousands of usual ones."""
 
 RETRY_S: Final = 1.0
-"""How often a disk that failed is tried again while nothing is to be written."""
+"""Interval of attempts on a failed disk while no events come."""
 
 QUEUE, DISK = "queue", "disk"
 
 
 class Meter(Protocol):
-    """What is counted."""
+    """The counters of the writer."""
 
-    def written(self, events: int) -> None:
-        """Count events that are in the file."""
-        ...
+    def written(self, events: int) -> None: ...
 
-    def lost(self, events: int) -> None:
-        """Count events that could not be written."""
-        ...
+    def lost(self, events: int) -> None: ...
 
-    def synced(self, took_s: float) -> None:
-        """Note how long a sync took."""
-        ...
+    def synced(self, took_s: float) -> None: ...
 
 
 class Clocks(NamedTuple):
-    """Both clocks: nanoseconds since 1970, and seconds that never go back."""
+    """Nanoseconds since 1970, and monotonic seconds."""
 
     now_ns: Callable[[], int]
     steady_s: Callable[[], float]
 
 
 class Writer:
-    """The thread and its file. ``failing`` says why lines cannot be written now, or is None."""
+    """The thread and its file. ``failing`` is why lines cannot be written now, or None."""
 
     def __init__(
         self,
@@ -85,7 +79,6 @@ class Writer:
         logger: Logger,
         meter: Meter,
     ) -> None:
-        """Wait for ``start``."""
         self._queue = queue
         self._folder = folder
         self._options = options
@@ -106,13 +99,12 @@ class Writer:
         self.failing: str | None = None
 
     def start(self) -> None:
-        """Begin to write."""
         if self._strict:
             self._take_reserve()
         self._thread.start()
 
     def join(self, timeout_s: float) -> bool:
-        """Wait for the end, after the queue was closed; say whether it came."""
+        """Wait for the end of the thread after the queue was closed; return whether it ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -125,7 +117,7 @@ class Writer:
             closing = batch.closing
             try:
                 self._work(batch)
-            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever it is given
+            except Exception as error:  # noqa: BLE001 - the thread must survive any item
                 self._log.error("events could not be made for the audit trail", cause=repr(error))
                 self._lose(batch.items)
                 self._tell(batch.waiting, repr(error))
@@ -136,7 +128,7 @@ class Writer:
             self._folder.free_reserve()
 
     def _timeout_s(self) -> float | None:
-        """Return how long nothing has to be done if nothing comes."""
+        """Return the time until the next sync, rotation or retry; None if there is none."""
         now_s = self._clocks.steady_s()
         waits = []
         if self._unsynced_since_s is not None and self._options.sync is not Sync.NONE:
@@ -159,10 +151,10 @@ class Writer:
             self._close_file()
 
     def _record(self, items: list[Item]) -> None:
-        """Write the events of items, what is missing first; keep or lose what cannot be written."""
+        """Write items, after the event of losses; keep or lose those that cannot be written."""
         self._held = []
         if self._strict and not self._reserved and not self._take_reserve():
-            # Only what may not be lost goes where the reserve was.
+            # The released reserve has space only for changes, which must not be lost.
             self._lose(item for item in items if not item.is_change)
             items = [item for item in items if item.is_change]
         elif self._lost:
@@ -183,6 +175,7 @@ class Writer:
         try:
             self._append(items)
         except OSError as error:
+            # Without their decisions and logins the changes may fit into the reserve.
             changes = [item for item in items if item.is_change]
             if not (changes and error.errno in NO_SPACE and self._use_reserve()):
                 raise
@@ -191,10 +184,10 @@ class Writer:
             self._lose(item for item in items if not item.is_change)
 
     def _append(self, items: list[Item]) -> None:
-        """Write the events of some items, all of them or none.
+        """Write the events of items, all or none.
 
         Raises:
-            OSError: the file takes no more.
+            OSError: the file cannot be written.
 
         """
         data, count = self._lines.of(items, self._seq + 1)
@@ -233,7 +226,8 @@ class Writer:
         except OSError as error:
             self._fail(error)
             self._unsure = self.failing if self._strict else None
-            # What was not synced may be lost; the next lines go to another file. With strict that
+            # Lines that were not synced may be lost, and another fsync would not report it: the
+            # next lines go to a new file. With strict, changes wait for a new reserve.
             # waits until room can be taken once more.
             self._reserved = False
             self._close_file()
@@ -241,7 +235,7 @@ class Writer:
             self._meter.synced(self._clocks.steady_s() - began_s)
 
     def _tell(self, waiting: list[Waiter], problem: str | None) -> None:
-        # Where the loop is closed nobody waits.
+        # A closed loop has no waiters.
         if waiting:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_complete, waiting, problem)
@@ -252,7 +246,7 @@ class Writer:
         return self._clocks.steady_s() - file.opened_s >= self._options.file_age_max_s
 
     def _close_file(self) -> None:
-        """Give the open file its name for life, and delete old ones."""
+        """Close the open file under its final name, and delete old files."""
         file, self._file = self._file, None
         self._unsynced_since_s = None
         if file is None:
@@ -269,7 +263,7 @@ class Writer:
                 self._options.retention_bytes,
             )
         except OSError as error:
-            # It stays as it is, and the next start closes it.
+            # The file stays open by its name; the next start closes it.
             self._fail(error)
             self._unsure = self.failing if self._strict else None
             self._log.error(
@@ -310,7 +304,7 @@ class Writer:
             self._log.info("the audit trail is written again", dir=str(self._folder.path))
 
     def _give_up(self, items: list[Item]) -> None:
-        """Lose items, except changes where they may not be lost."""
+        """Lose items; with strict hold changes back for the next attempt."""
         if self._strict:
             self._held = [item for item in items if item.is_change]
             items = [item for item in items if not item.is_change]
@@ -337,7 +331,7 @@ def _complete(waiting: list[Waiter], problem: str | None) -> None:
 
 
 def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[Item]:
-    """Return the events that tell what is missing."""
+    """Return the events that report losses."""
 
     def made(reason: str, loss: Loss) -> Dropped:
         return Dropped(
@@ -357,7 +351,7 @@ def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[Item]:
 
 
 class _File:
-    """The file that is being written."""
+    """The open file."""
 
     __slots__ = ("descriptor", "first", "opened_s", "path", "size")
 
@@ -369,7 +363,7 @@ class _File:
         self.size = 0
 
     def append(self, data: bytes) -> None:
-        """Write all of it, or nothing."""
+        """Write all data or nothing."""
         view = memoryview(data)
         try:
             while view:

@@ -1,13 +1,13 @@
 """The catalog: topics and groups that a YAML file declares. ``docs/catalog.md`` is its reference.
 
-errors             what is wrong with a file, every fault of it
-document           from YAML to mappings, lists and texts that know their lines
+errors             the faults of a file
+document           YAML nodes with their lines
 topics             the topics of a document
 groups             the groups of a document
-consumer_protocol  the bytes that members of a group exchange
-loading            from a path to a ``Catalog``
+consumer_protocol  the bytes of group members
+loading            load a ``Catalog`` from a path
 lines              a ``Catalog`` as lines of JSON
-apart              the process that reads a large file, and tells it so
+apart              the process that reads a large file
 
-Nothing here is imported unless a catalog is configured.
+These modules are imported only if a catalog is configured.
 """

@@ -1,7 +1,7 @@
 """The process that reads a large catalog: ``python -m doorkeeper.catalog.apart FILE``.
 
-It writes the lines that ``doorkeeper.catalog.lines`` describes, and ends. Its memory, which is
-many times the size of the file, goes with it.
+It writes the lines of ``doorkeeper.catalog.lines``. Its memory, many times the size of the file, is
+released with its end.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.catalog.lines import lines_of, lines_of_problems
 from doorkeeper.catalog.loading import load
 
+# The server has precedence on a machine with few processors.
 NICENESS = 10
-"""Whoever is served goes first where processors are few."""
 
 
 def main(file: str) -> None:
-    """Read a file, and tell what it declares or what is wrong with it."""
+    """Read a file, and write its declarations or its faults."""
     give_way()
-    # There are no cycles worth looking for, and all of it is gone in a second or two.
+    # No cycles to collect, and the process ends within seconds.
     gc.disable()
     try:
         lines = lines_of(load(Path(file)))
@@ -34,7 +34,7 @@ def main(file: str) -> None:
 
 
 def give_way() -> None:
-    """Leave the processor to the server; where memory ends, end before the server does."""
+    """Lower the priority; without memory the kernel kills this process before the server."""
     with suppress(OSError):
         os.nice(NICENESS)
     with suppress(OSError):

@@ -1,7 +1,6 @@
-"""The bytes that the members of a consumer group exchange: a version, then a message of it.
+"""The bytes of consumer group members: a version, then a message of that version.
 
-Version 0 is written: every client reads it, also the oldest, and nothing that a catalog declares
-needs a later one.
+Version 0 is written: every client reads it, and a catalog needs no later one.
 
 Source: ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment`` of the Java client.
 """
@@ -30,7 +29,7 @@ def subscription_bytes(topics: Iterable[str]) -> bytes:
 
 
 def assignment_bytes(partitions: Mapping[str, Sequence[int]]) -> bytes:
-    """Return the assignment of a member that was given these partitions, by topic."""
+    """Return the assignment of a member with these partitions by topic."""
     assigned = tuple(
         TopicPartition(topic=topic, partitions=tuple(indexes))
         for topic, indexes in partitions.items()

@@ -1,11 +1,11 @@
-"""From YAML to values that know where they stand, with every fault noted and none raised.
+"""YAML nodes with their lines; faults are collected, not raised.
 
-A ``Value`` wraps one node of the document. Its methods return what the reader asked for, or, after
-noting the fault, None or an empty value; reading goes on, so that one run finds all faults.
+A ``YamlValue`` wraps one node. Its methods return the requested type or, after recording a fault,
+None or an empty value; reading goes on, so one run finds all faults.
 
-Scalars are read as the text that was written. YAML's own ideas (``no`` is false, ``1_000`` is a
-number) would change names that happen to look so; a name that YAML takes for something else than
-text is a fault, because other tools would read it differently.
+Scalars are read as written: YAML's implicit types (``no`` is false, ``1_000`` a number) would
+change some names. A name that YAML does not read as text is a fault, because other tools would read
+it differently.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader in C, where PyYAML was built with it: ten times as fast."""
+"""PyYAML's loader in C, if it was built: ten times as fast."""
 
 _TEXT, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float"))
 _BOOL, _NULL = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "null"))
 _TRUE = frozenset({"true", "yes", "on"})
 _SHOWN_MAX = 60
 _TEXT_BYTES_MAX = 32_767
-"""The longest text of Kafka's protocol: a longer one would close the connection of who asks."""
+"""The longest string of Kafka's protocol: a longer one could not be encoded in a response."""
 
 
 class Faults:
     """The faults of one file."""
 
     def __init__(self, file: str) -> None:
-        """Begin without any."""
         self.file = file
         self.problems: list[Problem] = []
 
     def note(self, line: int, path: str, text: str) -> None:
-        """Add one."""
         self.problems.append(Problem(self.file, line, path, text))
 
 
 def parse(text: str, faults: Faults) -> Value | None:
-    """Return the document; None where there is none, or where it is no YAML."""
+    """Return the document; None if it is empty or invalid YAML."""
     try:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
@@ -62,30 +60,30 @@ def parse(text: str, faults: Faults) -> Value | None:
 
 
 class Value:
-    """One node of the document: where it is, and what it can be read as."""
+    """A node of the document."""
 
     __slots__ = ("_faults", "_node", "path")
 
     def __init__(self, node: yaml.Node, path: str, faults: Faults) -> None:
-        """Wrap a node. ``path`` is how faults name it."""
+        """``path`` is its name in faults."""
         self._node = node
         self._faults = faults
         self.path = path
 
     def fault(self, text: str) -> None:
-        """Note what is wrong with this value."""
+        """Record a fault of this value."""
         self._faults.note(self._node.start_mark.line + 1, self.path, text)
 
     def is_text(self) -> bool:
-        """Say whether this is a single value rather than a list or a mapping."""
+        """Return whether this is a scalar."""
         return isinstance(self._node, yaml.ScalarNode)
 
     def text(self, *, allow_empty: bool = False) -> str | None:
-        """Return a text as it was written, which a message can carry."""
+        """Return the text as written, at most as long as a string of the protocol."""
         return self._carried(self.written(allow_empty=allow_empty))
 
     def written(self, *, allow_empty: bool = False) -> str | None:
-        """Return a text of any length as it was written."""
+        """Return the text as written, of any length."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag in (_NULL, _BOOL, _INT, _FLOAT):
             hint = "; put quotes around it" if self.is_text() and node.tag != _NULL else ""
@@ -97,7 +95,7 @@ class Value:
         return str(node.value)
 
     def scalar(self) -> str | None:
-        """Return any single value as a text: numbers as written, booleans as true or false."""
+        """Return a scalar as text: numbers as written, booleans as true or false."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
             self.fault(f"must be a single value, not {self._shown()}")
@@ -107,7 +105,7 @@ class Value:
         return self._carried(str(node.value))
 
     def number(self, low: int, high: int) -> int | None:
-        """Return a whole number."""
+        """Return a decimal integer within bounds."""
         node = self._node
         allowed = f"must be a whole number from {low} to {high}"
         if not isinstance(node, yaml.ScalarNode) or node.tag != _INT or not _is_decimal(node):
@@ -120,7 +118,6 @@ class Value:
         return number
 
     def boolean(self) -> bool:
-        """Return true or false."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag != _BOOL:
             self.fault(f"must be true or false, not {self._shown()}")
@@ -139,7 +136,7 @@ class Value:
         ]
 
     def entries(self) -> dict[str, Value]:
-        """Return the values of a mapping by key, whatever the keys are."""
+        """Return the values of a mapping by key."""
         node = self._node
         if not isinstance(node, yaml.MappingNode):
             self.fault(f"must be a mapping, not {self._shown()}")
@@ -160,7 +157,7 @@ class Value:
                 yield key, Value(value_node, f"{prefix}{key}", self._faults)
 
     def fields(self, allowed: Sequence[str], required: Sequence[str] = ()) -> dict[str, Value]:
-        """Return the values of a mapping whose keys are known.
+        """Return the values of a mapping with known keys.
 
         A key without a value counts as absent.
         """
@@ -177,7 +174,7 @@ class Value:
         return present
 
     def is_null(self) -> bool:
-        """Say whether nothing was written."""
+        """Return whether nothing was written."""
         return bool(self._node.tag == _NULL)
 
     def _carried(self, text: str | None) -> str | None:
@@ -203,6 +200,6 @@ class Value:
 
 def _is_decimal(node: yaml.ScalarNode) -> bool:
     text = node.value.lstrip("+-")
-    # YAML reads 010 as eight; who writes it may mean ten.
+    # YAML 1.1 reads 010 as eight; its author may mean ten.
     has_leading_zero = text.startswith("0") and text != "0"
     return bool(text.isascii() and text.isdigit() and len(text) <= 18 and not has_leading_zero)

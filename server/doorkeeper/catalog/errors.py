@@ -1,6 +1,6 @@
-"""What is wrong with a catalog.
+"""Faults of a catalog.
 
-CatalogError    every fault that was found, in the order of the file
+CatalogError    every fault, in the order of the file
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """One fault, in a place such as ``topics[2].name``. ``line`` 0 is the file as a whole."""
+    """A fault at a path such as ``topics[2].name``. ``line`` 0 is the whole file."""
 
     file: str
     line: int
@@ -26,9 +26,9 @@ class Problem(NamedTuple):
 
 
 class CatalogError(Exception):
-    """This file is no catalog."""
+    """The file is not a valid catalog."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        """Keep the faults, sorted by line."""
+        """The faults are sorted by line."""
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         super().__init__("\n".join(map(str, self.problems)))

@@ -1,4 +1,4 @@
-"""The groups that a catalog declares, with their members."""
+"""The groups of a catalog, with their members."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PARTITION_MAX = 2**31 - 1
 def read_groups(document: Value, partitions: Mapping[str, int]) -> list[Group]:
     """Return the groups of a list; those with faults may be incomplete.
 
-    ``partitions`` says how many the declared topics have: an assignment must fit.
+    ``partitions`` are the numbers of partitions of declared topics, which bound the assignments.
     """
     groups: dict[str, Group] = {}
     for item in document.items():
@@ -136,7 +136,7 @@ def _base64(value: Value) -> bytes:
 
 
 class _Assignment:
-    """What one member of a group was given; ``owners`` knows what the members before it have."""
+    """Reader of one member's assignment; ``owners`` has the partitions of the members before it."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _Assignment:
         self._partitions = partitions
 
     def read(self, value: Value | None) -> bytes:
-        """Return the assignment's bytes: from partitions by topic, or from base64."""
+        """Return the assignment's bytes, from partitions by topic or from base64."""
         if value is None:
             return assignment_bytes({})
         if value.is_text():
@@ -163,6 +163,7 @@ class _Assignment:
         )
 
     def _indexes(self, topic: str, value: Value) -> list[int]:
+        # Topics that the catalog does not declare may exist with any number of partitions.
         high = self._partitions.get(topic, _PARTITION_MAX + 1) - 1
         indexes = []
         for item in value.items():

@@ -1,15 +1,14 @@
-"""A catalog as lines of JSON: what the process that reads a large file tells the server.
+"""A catalog as lines of JSON: the output of the process that reads a large file.
 
-Each line is an array: what its rows are, and the rows. The last line is ``end`` with the digest
-of the file; without it the rest is worth nothing.
+Each line is an array: the kind of its rows, and the rows. The last line is ``end`` with the digest
+of the file; without it the output is incomplete.
 
-    ["topics", [["orders", 3, 1, false, {"retention.ms": "1000"}], ...]]
-    ["groups", [["readers", "Stable", "classic", "consumer", "range", [member, ...]], ...]]
-    ["problems", ["catalog.yaml:14: topics[2].partitions: must be a whole number ...", ...]]
-    ["end", "<hex>"]
+ ["topics", [["orders", 3, 1, false, {"retention.ms": "1000"}], ...]]
+ ["groups", [["readers", "Stable", "classic", "consumer", "range", [member, ...]], ...]]
+ ["problems", ["catalog.yaml:14: topics[2].partitions: must be a whole number ...", ...]]
+ ["end", "<hex>"]
 
-A line has as many rows as fit into 16 KiB, but one at least, so that the server can read it in
-one of many short turns.
+A line has as many rows as fit into 16 KiB, but at least one, so that the server reads it in slices.
 """
 
 from __future__ import annotations
@@ -28,42 +27,41 @@ if TYPE_CHECKING:
     from doorkeeper.catalog.errors import CatalogError
     from doorkeeper.runtime.slices import Slices
 
+# The server parses such a line in a third of a millisecond.
 LINE_BYTES: Final = 16 * 1024
-"""A third of a millisecond to read."""
 
 
 class Unfinished(ValueError):
-    """These are not the lines of a whole catalog."""
+    """The lines of a catalog are incomplete or invalid."""
 
 
 class Faulty(ValueError):
-    """These are the lines of a file that is no catalog; ``problems`` are texts."""
+    """The lines of an invalid catalog; ``problems`` are texts."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Keep the problems, in the order of the file."""
         super().__init__(f"{len(problems)} problems")
         self.problems = problems
 
 
 def lines_of(catalog: Catalog) -> Iterator[str]:
-    """Return the lines of a catalog."""
+    """Yield the lines of a catalog."""
     yield from _lines("topics", catalog.topics)
     yield from _lines("groups", map(_row_of, catalog.groups.values()))
     yield _line("end", json.dumps(catalog.mark.digest.hex()))
 
 
 def lines_of_problems(error: CatalogError) -> Iterator[str]:
-    """Return the lines of a file that is no catalog."""
+    """Yield the lines of an invalid catalog."""
     yield from _lines("problems", map(str, error.problems))
     yield _line("end", json.dumps(""))
 
 
 def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
-    """Return the catalog of these lines, a line in each piece.
+    """Return the catalog of these lines, one line in each slice.
 
     Raises:
-        Faulty: with the problems that the lines tell.
-        Unfinished: the last line is missing, or there is something else.
+        Faulty: with the problems in the lines.
+        Unfinished: the last line is missing, or a line is invalid.
 
     """
     topics: list[DeclaredTopic] = []

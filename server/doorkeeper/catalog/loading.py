@@ -1,4 +1,4 @@
-"""From a file to a catalog."""
+"""Load a catalog from a file."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+# Larger than a file of a hundred thousand topics; reading must not take minutes.
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""A file of a hundred thousand topics is smaller; reading is not meant to take minutes."""
 
 
 class Mark(NamedTuple):
-    """Which file, and with which bytes: what it declares is the same while this is."""
+    """The identity of a catalog's content: file and digest."""
 
     file: str
     digest: bytes
 
 
 class Catalog(NamedTuple):
-    """What a file declares."""
+    """A valid catalog."""
 
     mark: Mark
     topics: tuple[DeclaredTopic, ...]
     groups: Mapping[str, Group]
 
     def declared(self, cluster_id: str) -> Iterator[Topic]:
-        """Return the topics with the ids that they have in this cluster, made one by one."""
+        """Yield the topics with their ids in this cluster."""
         return (
             Topic(
                 name=topic.name,
@@ -52,10 +52,10 @@ class Catalog(NamedTuple):
 
 
 def load(path: Path) -> Catalog:
-    """Read and check a catalog.
+    """Load and validate a catalog.
 
     Raises:
-        CatalogError: with all faults; or with one, where the file cannot be read.
+        CatalogError: with all faults, or with that of an unreadable file.
 
     """
     content = content_of(path)
@@ -80,18 +80,17 @@ def content_of(path: Path) -> bytes:
 
 
 def digest_of(content: bytes) -> bytes:
-    """Return what tells one content from another."""
     return hashlib.sha256(content).digest()
 
 
 def parsed(document: Mapping[str, object], name: str) -> Catalog:
-    """Check a catalog that is no file; faults name it so.
+    """Validate a catalog that is not a file; faults have ``name`` as the file.
 
     Raises:
         CatalogError: with all faults.
 
     """
-    # JSON is YAML; so one reader checks both.
+    # JSON is YAML, so the same reader validates both.
     content = json.dumps(document, ensure_ascii=False).encode()
     return _catalog(content, Mark(name, digest_of(content)))
 

@@ -1,4 +1,4 @@
-"""The topics that a catalog declares."""
+"""The topics of a catalog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS = ("name", "partitions", "replication_factor", "internal", "configs")
 
 
 class DeclaredTopic(NamedTuple):
-    """A topic as the file declares it; it has no id yet."""
+    """A declared topic, without an id."""
 
     name: str
     partitions: int
@@ -53,7 +53,7 @@ def read_topics(document: Value) -> list[DeclaredTopic]:
 
 
 def _name(value: Value, names: dict[str, str]) -> str | None:
-    """Return a legal name that is new; ``names`` holds those before it, as Kafka compares them."""
+    """Return a legal, unused name; ``names`` has the earlier ones by their unified form."""
     name = value.text()
     if name is None:
         return None

@@ -1,1 +1,1 @@
-"""The values that make up a cluster: brokers, topics, groups, and Kafka's uuids."""
+"""Values of a cluster: brokers, topics, groups, and Kafka's uuids."""

@@ -1,4 +1,4 @@
-"""What clients see of a cluster: its nodes, topics and groups."""
+"""Nodes, topics and groups of a cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Broker(NamedTuple):
-    """One node as clients see it: the address is the one to dial."""
+    """A node with its advertised address."""
 
     node_id: int
     host: str
@@ -18,10 +18,10 @@ class Broker(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A node that lives, as the others know it.
+    """A live node.
 
-    ``addresses`` are host and port by the name of the listener. ``secret`` is the fingerprint of
-    the secret under which it makes delegation tokens, in hexadecimal; empty where it makes none.
+    ``addresses`` are host and port by the name of the listener. ``secret`` is the hexadecimal
+    fingerprint of its delegation token secret; empty without one.
     """
 
     node_id: int
@@ -31,9 +31,9 @@ class Member(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic that Metadata can tell of.
+    """A topic.
 
-    ``origin`` is the catalog file that declares it; None for one that was made over the wire.
+    ``origin`` is the catalog file that declares it; None if a request created it.
     """
 
     name: str

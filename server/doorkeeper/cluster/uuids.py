@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 def random_uuid(random_bytes: Callable[[int], bytes]) -> str:
     """Return 22 characters of URL-safe base64: a version 4 uuid that does not begin with "-".
 
-    One that begins with a dash looks like an option on a command line.
-
     Source: ``org.apache.kafka.common.Uuid.randomUuid``.
     """
     while True:
@@ -21,5 +19,6 @@ def random_uuid(random_bytes: Callable[[int], bytes]) -> str:
         octets[6] = octets[6] & 0x0F | 0x40
         octets[8] = octets[8] & 0x3F | 0x80
         text = urlsafe_b64encode(octets).decode().rstrip("=")
+        # A leading dash looks like an option on a command line.
         if not text.startswith("-"):
             return text

@@ -1,16 +1,17 @@
-"""The configuration: Kafka's ``server.properties`` and a few keys of our own.
+"""The configuration: Kafka's ``server.properties`` and additional keys ``doorkeeper.*``.
 
-loading      a file and overrides -> ``Settings``, warnings, or every error at once
-properties   bytes of a file -> entries with their lines
+loading      a file and overrides -> ``Settings``, warnings, or all errors at once
+properties   parser of a file into entries with their lines
 entry        an entry, and a problem with one
 keys         the table of keys that have an effect
 kafka_keys   the names of all other keys of a Kafka broker
-kafka_dynamic_keys   which of them may change while a broker runs
-naming       which key a name means; the known key that an unknown one resembles
-values       texts -> typed values
-listeners    the rules between listeners, addresses and protocols
+kafka_dynamic_keys   those that are dynamic in Kafka
+naming       lookup of a key by name; suggestions for unknown names
+values       typed values of texts
+raw_config   typed entries by key path
+listeners    listeners, addresses and protocols
 jaas         ``sasl.jaas.config``
-dynamic_values  values that are given while the server runs
-origins      what counts and where it comes from
-settings     the values as the server reads them
+dynamic_values  values that change while the server runs
+origins      values in effect and their sources
+settings     the values as the server uses them
 """

@@ -1,4 +1,4 @@
-"""The audit trail's part of the configuration."""
+"""Settings of the audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class AuditSettings(Value):
-    """The values of ``doorkeeper.audit.*``. Without a folder there is no trail; -1 is no bound."""
+    """The values of ``doorkeeper.audit.*``. No folder: no audit log; -1: no bound."""
 
     folder: Path | None = None
     sync: str = "interval"
@@ -27,7 +27,7 @@ class AuditSettings(Value):
 
 
 def audit_of(given: Given) -> AuditSettings:
-    """Return what is given for the trail; what is wrong is noted."""
+    """Return the settings of the audit log; record their problems."""
     return AuditSettings(
         folder=given.path("doorkeeper.audit.dir"),
         sync=given.text("doorkeeper.audit.sync"),

@@ -1,10 +1,10 @@
-"""Rules for clients by their software, whose name and version they give in ApiVersions.
+"""Rules for clients by software name and version, which they send in ApiVersions.
 
-    name=numbers            any version
-    name/3.0=numbers        3.0, 3.0.12, 3.0-rc1, but not 3.01
-    unnamed=numbers         clients that give no name: ApiVersions before version 3, or none at all
+ name=numbers            any version
+ name/3.0=numbers        3.0, 3.0.12, 3.0-rc1, but not 3.01
+ unnamed=numbers         clients without a name: ApiVersions before version 3, or none at all
 
-The first rule that fits a client is its rule.
+The first rule that matches a client applies.
 """
 
 from __future__ import annotations
@@ -23,33 +23,32 @@ _RULE = re.compile(r"([A-Za-z0-9.-]+)(?:/([A-Za-z0-9.-]+))?=(\d{1,10}(?:/\d{1,10
 
 
 class ClientSoftware(NamedTuple):
-    """What a client said of itself."""
+    """The software of a client, as it reports itself."""
 
     name: str = "unnamed"
     version: str = ""
 
 
 class ClientRule(NamedTuple):
-    """A rule for a software, in all versions or in those that begin so."""
+    """A rule for a software: all versions, or those with a prefix."""
 
     software: str
     version: str
     numbers: tuple[int, ...]
 
     def fits(self, client: ClientSoftware) -> bool:
-        """Say whether this is a rule for the client."""
         if client.name != self.software or not client.version.startswith(self.version):
             return False
+        # A prefix ends at a part of the version: 3.0 does not match 3.01.
         return not self.version or client.version[len(self.version) :][:1] in ("", ".", "-")
 
 
 def rule_for(rules: Iterable[ClientRule], client: ClientSoftware) -> ClientRule | None:
-    """Return the first rule that fits, if any does."""
     return next((rule for rule in rules if rule.fits(client)), None)
 
 
 def client_rules_of(given: Given, key: str, *numbers: str) -> tuple[ClientRule, ...]:
-    """Read the rules of a key; ``numbers`` are words for what each number is."""
+    """Parse the rules of a key; ``numbers`` describe each number for errors."""
     rules = []
     for text in given.list(key):
         found = _RULE.fullmatch(text)

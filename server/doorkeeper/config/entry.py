@@ -1,4 +1,4 @@
-"""An entry of a configuration, and a problem that was found with one."""
+"""An entry of a configuration, and a problem with one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A key, its value as written, and where it stands. The value may be a secret."""
+    """A key, its value as written, and its source. The value may be a secret."""
 
     key: str
     value: str
     source: str
 
     def __repr__(self) -> str:
-        """Leave out the value."""
         return f"Entry({self.key}, {self.source})"
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, or that one should know.
+    """An error or a warning.
 
     ``source`` is a file with its line, ``--override``, or empty; ``key`` may be empty. The text
     never contains the value of a sensitive key.

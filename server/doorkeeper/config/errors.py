@@ -1,6 +1,6 @@
-"""What is wrong with a configuration.
+"""Errors of a configuration.
 
-ConfigError     every problem that was found, one line each
+ConfigError     every problem, one line each
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ConfigError(Exception):
-    """The server cannot start with this configuration."""
+    """The configuration is invalid."""
 
     def __init__(
         self,
@@ -23,9 +23,9 @@ class ConfigError(Exception):
         entries: Sequence[Entry] = (),
         settings: Settings | None = None,
     ) -> None:
-        """Keep the problems, and what could be read and made: others may look at it too.
+        """``entries`` and ``settings`` are the readable parts, for further checks.
 
-        In ``settings`` a key with a problem has its default, or what is nearest to it.
+        In ``settings`` a key with a problem has its default or a similar value.
         """
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)

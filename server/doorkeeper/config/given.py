@@ -1,4 +1,4 @@
-"""What a configuration gives, key by key, with Kafka's order of prefixes.
+"""Typed entries of a configuration by key path, with Kafka's precedence of prefixes.
 
 A listener's value of a key is the first of ``listener.name.<name>.<mechanism>.<key>``,
 ``listener.name.<name>.<key>``, ``<key>`` and the default.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A key under its prefix; names are in lower case, None where there is no prefix."""
+    """A key with its prefix; names are in lower case, None without that prefix."""
 
     key: str
     listener: str | None = None
@@ -30,18 +30,17 @@ class Place(NamedTuple):
 
 
 class Given:
-    """The entries that have an effect, typed, and the problems found among them so far."""
+    """The typed entries that have an effect, and the problems found so far."""
 
     def __init__(self) -> None:
-        """Begin with nothing given."""
         self._entries: dict[Place, tuple[Entry, Value]] = {}
         self.entries: Mapping[str, Entry] = {}
-        """All that is given, by the whole key."""
+        """All entries by their full key."""
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
 
     def add(self, entry: Entry, place: Place, key: Key) -> None:
-        """Take an entry, or note what is wrong with it."""
+        """Add an entry, or record its problem."""
         try:
             value = typed(key.type, entry.value)
             if key.check is not None:
@@ -49,15 +48,16 @@ class Given:
         except ValueError as error:
             found = "" if key.sensitive else f"found {entry.value.strip()!r}; "
             self.problem_at(entry, f"{found}allowed: {_narrower(key, error)}")
+            # The default, so that further checks can run.
             value = _default(key)
         self._entries[place] = (entry, value)
 
     def problem_at(self, entry: Entry, text: str) -> None:
-        """Note that something is wrong with an entry."""
+        """Record a problem of an entry."""
         self.problems.append(Problem(entry.source, entry.key, text))
 
     def problem(self, place: Place, text: str) -> None:
-        """Note that something is wrong with what a place holds, given or not."""
+        """Record a problem of a key path, which may have no entry."""
         entry = self.entry(place)
         if entry is None:
             self.problems.append(Problem("", place.key, text))
@@ -65,19 +65,19 @@ class Given:
             self.problem_at(entry, text)
 
     def warn(self, text: str) -> None:
-        """Note what does no harm, and is not what it looks like; once."""
+        """Record a warning once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def entry(self, place: Place) -> Entry | None:
-        """Return the entry that decides a place; None where its default does."""
+        """Return the entry in effect; None for the default."""
         for candidate in _candidates(place):
             if candidate in self._entries:
                 return self._entries[candidate][0]
         return None
 
     def value(self, place: Place) -> Value | None:
-        """Return the value of a place: given, or the default; None where there is none."""
+        """Return the value in effect or the default; None if there is none."""
         for candidate in _candidates(place):
             if candidate in self._entries:
                 return self._entries[candidate][1]
@@ -85,23 +85,21 @@ class Given:
         return None if key.default is None else _default(key)
 
     def text(self, name: str) -> str:
-        """Return a text of the server; empty where there is none."""
+        """Return a text of the server; empty if there is none."""
         value = self.value(Place(name))
         return value if isinstance(value, str) else ""
 
     def path(self, name: str) -> Path | None:
-        """Return a path of the server; None where there is none."""
+        """Return a path of the server; None if there is none."""
         text = self.text(name)
         return Path(text) if text else None
 
     def number(self, name: str, listener: str | None = None, mechanism: str | None = None) -> int:
-        """Return a whole number."""
         value = self.value(Place(name, listener, mechanism))
         assert isinstance(value, int)
         return value
 
     def flag(self, name: str) -> bool:
-        """Return a boolean of the server."""
         return self.value(Place(name)) is True
 
     def list(self, name: str, listener: str | None = None) -> tuple[str, ...]:
@@ -119,7 +117,7 @@ def _candidates(place: Place) -> tuple[Place, ...]:
 
 
 def _narrower(key: Key, error: ValueError) -> ValueError:
-    """Return what a key allows: less than its type does, where it has a check."""
+    """Return the error of a key's check, which is more specific than that of its type."""
     if key.check is not None:
         try:
             key.check("")

@@ -1,7 +1,7 @@
-"""The operations port as the configuration describes it.
+"""Settings of the operations port.
 
-Whoever reaches it learns how the server is, and an address that others reach is therefore given
-with https and a login, or not at all.
+Its pages show the state of the server, so an address that other machines reach requires https and
+authentication.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FORMS: Final = "http://127.0.0.1:9404, or https://host:port"
 
 
 class HttpSettings(Value):
-    """Where the operations port is, and who may ask. Files are both there for https, or neither."""
+    """Address and files of the operations port. Both files of https are set, or none."""
 
     host: str
     port: int
@@ -40,23 +40,23 @@ class HttpSettings(Value):
 
     @property
     def encrypted(self) -> bool:
-        """Say whether it speaks https."""
+        """Return whether the port uses https."""
         return self.certificate_file is not None
 
     @property
     def has_login(self) -> bool:
-        """Say whether who asks must say who they are."""
+        """Return whether clients must authenticate."""
         return self.tokens_file is not None or self.users_file is not None
 
     @property
     def url(self) -> str:
-        """Return where it is, with the port that was asked for."""
+        """Return the URL with the configured port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.encrypted else 'http'}://{host}:{self.port}"
 
 
 def http_of(given: Given) -> HttpSettings | None:
-    """Return where the operations port is; None where it is off, or a problem was noted."""
+    """Return the settings; None if the port is off, or has a problem."""
     files = {key: given.text(key) for key in (CERTIFICATE, PRIVATE_KEY, TOKENS, USERS)}
     text = given.text(LISTENER)
     if not text:
@@ -86,7 +86,7 @@ def http_of(given: Given) -> HttpSettings | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches a host; names other than localhost may be anybody."""
+    """Return whether only this machine reaches a host; names other than localhost may be public."""
     if host == "localhost":
         return True
     try:
@@ -126,7 +126,7 @@ def _check_reachable(given: Given, files: dict[str, str], *, encrypted: bool) ->
 
 
 def _shown(text: str) -> str:
-    """Return a text that may hold a password, which it should not."""
+    """Return the text, unless it may contain a password."""
     return "a URL with a login" if "@" in text else repr(text)
 
 

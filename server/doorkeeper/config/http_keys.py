@@ -62,4 +62,4 @@ HTTP: Final = (
         check=at_least(0),
     ),
 )
-"""All of them, in the order of the documentation."""
+"""All keys, in the order of the documentation."""

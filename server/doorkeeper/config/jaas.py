@@ -1,12 +1,12 @@
 r"""``sasl.jaas.config``: login modules, each with a flag and options.
 
-    org.apache.kafka.common.security.plain.PlainLoginModule required
-        username="broker"  password="x"
-        user_alice="it's \"quoted\"";
+ org.apache.kafka.common.security.plain.PlainLoginModule required
+  username="broker"  password="x"
+  user_alice="it's \"quoted\"";
 
-Kafka reads it with Java's ``StreamTokenizer``, and so do we, quirks included: a number without
-quotes is no value, one ``/`` begins a comment, a quoted text ends at the end of its line, and
-``\101`` in it is the letter A. Nothing here puts a piece of the text into an error.
+Kafka parses it with Java's ``StreamTokenizer``, whose quirks apply: an unquoted number is not a
+value, a single ``/`` starts a comment, a quoted text ends at the end of its line, and ``\101`` in
+it is the letter A. Errors never quote the text, which contains secrets.
 
 Source: Kafka's ``JaasConfig``; ``java.io.StreamTokenizer``.
 """
@@ -24,18 +24,17 @@ FLAGS = ("REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL")
 
 
 class JaasError(ValueError):
-    """The text is no JAAS configuration; says where, counting characters from 1."""
+    """The text is not a JAAS configuration; the error has the position, counted from 1."""
 
 
 class LoginModule(NamedTuple):
-    """One module of the configuration; ``options`` holds secrets."""
+    """One module; ``options`` contains secrets."""
 
     name: str
     flag: str
     options: Mapping[str, str]
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"LoginModule({self.name}, {self.flag}, {len(self.options)} options)"
 
 
@@ -64,7 +63,8 @@ def _module(name: Token, tokens: Tokens) -> LoginModule:
     options: dict[str, str] = {}
     while (key := tokens.next()) is not None and key.sign != ";":
         value = _value(key, tokens)
-        # Kafka keeps a key that is no word under null, where nobody reads it.
+        # Kafka stores such a value under null, where it is never read.
+
         if key.text is not None:
             options[key.text] = value
     if key is None:

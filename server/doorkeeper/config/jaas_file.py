@@ -1,14 +1,14 @@
-"""A JAAS file: sections, each with login modules, as Java's own parser reads it.
+"""A JAAS file: sections with login modules, as Java's parser reads them.
 
-    KafkaServer {
-        org.apache.kafka.common.security.plain.PlainLoginModule required
-            user_alice="her password";
-        org.apache.kafka.common.security.scram.ScramLoginModule required;
-    };
+ KafkaServer {
+  org.apache.kafka.common.security.plain.PlainLoginModule required
+   user_alice="her password";
+  org.apache.kafka.common.security.scram.ScramLoginModule required;
+ };
 
-It is not quite what ``sasl.jaas.config`` is: single quotes quote nothing, ``*`` may stand in a
-word, a section's name occurs once, and ``${user.home}`` in a value is replaced. Nothing here puts a
-piece of the text into an error: it may be a secret.
+Differences from ``sasl.jaas.config``: single quotes do not quote, words may contain ``*``, section
+names are unique, and ``${user.home}`` in a value is expanded. Errors never quote the text, which
+contains secrets.
 
 Source: ``sun.security.provider.ConfigFile`` and ``sun.security.util.PropertyExpander`` (17).
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from doorkeeper.config.jaas_tokens import Token
 
 FILE_KEY: Final = "doorkeeper.jaas.file"
+# Far longer than any JAAS file; rejects a large file that was named by mistake.
 FILE_BYTES_MAX: Final = 1 << 20
-"""No JAAS file is so long; another file, named by mistake, may be."""
 
 
 class JaasFile(NamedTuple):
-    """A file that was read. ``problems`` say why it holds nothing, where it should."""
+    """A file as read. ``problems`` explain an unusable file."""
 
     path: str
     sections: Mapping[str | None, tuple[LoginModule, ...]]
@@ -45,7 +45,7 @@ NO_FILE: Final = JaasFile("", {})
 
 
 def read(path: str) -> JaasFile:
-    """Read a file; what is wrong is among the problems. An empty path is no file."""
+    """Read a file; its faults are in ``problems``. An empty path means no file."""
     if not path:
         return NO_FILE
     try:
@@ -60,13 +60,13 @@ def read(path: str) -> JaasFile:
     try:
         return JaasFile(path, parse(data.decode("utf-8", "replace"), java_properties()))
     except JaasError as error:
-        # The error begins with the line.
+        # The text of the error starts with the line.
         return JaasFile(path, {}, (Problem(f"{path} {error}", "", ""),))
 
 
 def java_properties() -> dict[str, str]:
-    """Return what ``${name}`` may stand for: the properties of Java that every machine has."""
-    # Where nobody has a home, a name that needs one is as unknown as any other.
+    """Return the Java properties that ``${name}`` may name."""
+    # Without a home folder ``~`` stays as it is; pathlib would raise an error.
     home = os.path.expanduser("~")  # noqa: PTH111  the pathlib one raises where there is none
     return {
         "/": os.sep,
@@ -78,10 +78,10 @@ def java_properties() -> dict[str, str]:
 
 
 def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[LoginModule, ...]]:
-    """Return the sections by name. Java also takes a sign for a name: None, which nobody asks for.
+    """Return the sections by name. As in Java, a sign may be a name: None, never looked up.
 
     Raises:
-        JaasError: the text is not well-formed; it says where, and what is expected there.
+        JaasError: the text is not well-formed; the error has the line and the expected token.
 
     """
     parser = _Parser(text, properties)
@@ -96,7 +96,7 @@ def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[Lo
 
 
 class _Parser:
-    """Reads one section after the other; ``token`` is the next one, None at the end."""
+    """Parses section after section; ``token`` is the next token, None at the end."""
 
     def __init__(self, text: str, properties: Mapping[str, str]) -> None:
         self._tokens = Tokens(text, more_in_words="*")
@@ -105,11 +105,10 @@ class _Parser:
 
     @property
     def line(self) -> int:
-        """Return the line of the next token."""
         return self._tokens.line
 
     def section(self) -> tuple[str | None, tuple[LoginModule, ...]]:
-        """Go past a section."""
+        """Parse one section."""
         name = None if self.token is None else self.token.text
         self.token = self._tokens.next()
         self._sign("{", "{ after the name of a section")
@@ -175,7 +174,7 @@ def expand(value: str, properties: Mapping[str, str]) -> str:
     """Return a value with every ``${name}`` replaced; ``${{...}}`` stays as it is.
 
     Raises:
-        KeyError: a name is none of the properties.
+        KeyError: a name is not a property.
 
     """
     pieces: list[str] = []

@@ -1,7 +1,7 @@
-r"""Words, quoted texts and signs, as Java's ``StreamTokenizer`` gives them to both JAAS parsers.
+r"""Tokenizer of both JAAS parsers, equal to Java's ``StreamTokenizer``.
 
-Its quirks are kept: a number is no word, one ``/`` begins a comment, a quoted text ends at the end
-of its line, and ``\101`` in it is the letter A.
+Its quirks are kept: a number is not a word, a single ``/`` starts a comment, a quoted text ends at
+the end of its line, and ``\101`` in it is the letter A.
 
 Source: ``java.io.StreamTokenizer`` (17).
 """
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Token(NamedTuple):
-    """``text`` is None for numbers and for signs; ``sign`` is None for all else.
+    """A token. ``text`` is None for numbers and signs; ``sign`` is None except for signs.
 
-    ``quote`` is what a quoted text began with, None for a word. ``position`` counts characters
-    from 1. The text may be a secret.
+    ``quote`` is the quotation mark of a quoted text, None for a word. ``position`` starts at 1. The
+    text may be a secret.
     """
 
     position: int
@@ -28,7 +28,6 @@ class Token(NamedTuple):
     quote: str | None = None
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"Token({self.position})"
 
 
@@ -40,10 +39,10 @@ _OCTAL = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
 
 class Tokens:
-    """Walks over a text. ``_``, ``-`` and ``$`` may stand in words, and ``more_in_words``."""
+    """Iterates over a text. Words may contain ``_``, ``-``, ``$`` and ``more_in_words``."""
 
     def __init__(self, text: str, more_in_words: str = "") -> None:
-        # Java reads UTF-16, but no rule tells one character beyond 255 from another.
+        # Java reads UTF-16, but its rules treat all characters beyond 255 alike.
         self._text = text
         self._more_in_words = more_in_words
         self._at = 0
@@ -51,7 +50,7 @@ class Tokens:
 
     @property
     def line(self) -> int:
-        r"""Return the line of the last token, from 1: each ends with ``\n``, ``\r\n`` or ``\r``."""
+        r"""Return the line of the last token, from 1; lines end with ``\n``, ``\r\n`` or ``\r``."""
         before = self._text[: self.position - 1]
         return 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
 
@@ -72,7 +71,7 @@ class Tokens:
         return Token(self.position, sign=character)
 
     def _in_word(self, character: str) -> bool:
-        """Say whether a word may begin with the character; digits may follow in one."""
+        """Return whether a word may start with the character; digits may follow in it."""
         return (
             character in "_$-"
             or character in self._more_in_words
@@ -84,7 +83,7 @@ class Tokens:
         return self._text[self._at : self._at + 1]
 
     def _skip(self) -> None:
-        """Go past white space and comments."""
+        """Skip white space and comments."""
         while character := self._peek():
             if character in _WHITESPACE:
                 self._at += 1
@@ -95,7 +94,7 @@ class Tokens:
 
     def _skip_comment(self) -> None:
         following = self._text[self._at + 1 : self._at + 2]
-        # Also a lone slash begins a comment; the character after it is skipped unseen.
+        # A single slash starts a comment too; the character after it is skipped unseen.
         self._at += 2
         if following == "*":
             end = self._text.find("*/", self._at)
@@ -105,7 +104,7 @@ class Tokens:
             self._at += 1
 
     def _number(self) -> Token:
-        """Go past a number; a minus alone is a sign."""
+        """Skip a number; a minus alone is a sign."""
         if self._peek() == "-":
             self._at += 1
             following = self._peek()
@@ -148,5 +147,6 @@ class Tokens:
             return chr(int(octal.group(), 8))
         character = self._peek()
         self._at += 1
-        # At the very end Java appends its mark for "no character".
+        # At the end of the text Java appends its marker for "no character".
+
         return _ESCAPES.get(character, character or "\uffff")

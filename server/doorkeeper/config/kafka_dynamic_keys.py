@@ -1,6 +1,6 @@
-"""Which of Kafka's keys may change while a broker runs, and whose they may be.
+"""Kafka's dynamic keys, and the level at which each may be set.
 
-As ``org.apache.kafka.server.config.DynamicBrokerConfig`` of Kafka 4.3.1 has them.
+Source: ``org.apache.kafka.server.config.DynamicBrokerConfig`` of Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PER_LISTENER: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Keys that are given with a listener before them only.
-Source: ``DynamicBrokerConfig.DynamicSecurityConfigs``."""
+"""Keys that are dynamic only with a listener's prefix. Source:
+``DynamicBrokerConfig.DynamicSecurityConfigs``."""
 
 PER_BROKER: Final = PER_LISTENER | frozenset(
     {
@@ -55,8 +55,8 @@ PER_BROKER: Final = PER_LISTENER | frozenset(
         "ssl.trustmanager.algorithm",
     }
 )
-"""Keys that the cluster as a whole cannot have.
-Source: ``DynamicBrokerConfig.PerBrokerConfigs``."""
+"""Keys that cannot be set for the whole cluster. Source: ``DynamicBrokerConfig.PerBrokerConfigs``.
+"""
 
 OF_LISTENERS_OF_ALL: Final = frozenset(
     {
@@ -65,8 +65,8 @@ OF_LISTENERS_OF_ALL: Final = frozenset(
         "num.network.threads",
     }
 )
-"""Keys that the cluster as a whole can have with a listener before them.
-Source: ``DynamicBrokerConfig.ClusterLevelListenerConfigs``."""
+"""Keys that can be set for the whole cluster with a listener's prefix. Source:
+``DynamicBrokerConfig.ClusterLevelListenerConfigs``."""
 
 _OTHERS: Final = frozenset(
     {
@@ -136,5 +136,5 @@ _OTHERS: Final = frozenset(
 )
 
 DYNAMIC: Final = PER_BROKER | OF_LISTENERS_OF_ALL | _OTHERS
-"""Keys that a broker of 4.3.1 takes new values of while it runs, whether they have an effect here
-or not. Source: ``DynamicBrokerConfig.AllDynamicConfigs``."""
+"""Keys that are dynamic in a broker of 4.3.1, whether or not they have an effect here. Source:
+``DynamicBrokerConfig.AllDynamicConfigs``."""

@@ -1,8 +1,8 @@
-"""Kafka's own keys that have no effect here, so that a real broker's file starts unchanged.
+"""Keys of Kafka without an effect here, so that the file of a broker starts unchanged.
 
-``name: (type, default)``, as ``KafkaConfig.configDef()`` of Kafka 4.3.1 lists them; a default of
-None is null or required. Below them, keys that only earlier releases know. Both lists are written
-by ``testkit.kafka_keys_list``.
+``name: (type, default)``, from ``KafkaConfig.configDef()`` of Kafka 4.3.1; a default of None is
+null or required. Then keys of earlier releases. Both lists are written by
+``testkit.kafka_keys_list``.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
 }
 
 SECURITY_LISTENER_PREFIXES: Final = ("ssl.", "sasl.")
-"""Keys that begin so may carry ``listener.name.<name>.`` and a mechanism before them."""
+"""Prefixes of keys that may have the prefix ``listener.name.<name>.`` and a mechanism."""
 
 OF_EARLIER_RELEASES: Final = frozenset(
     {
@@ -380,4 +380,4 @@ OF_EARLIER_RELEASES: Final = frozenset(
         "zookeeper.sync.time.ms",
     }
 )
-"""Of Kafka 3.9 and before, most of them about ZooKeeper."""
+"""Keys of Kafka 3.9 and before, most of them about ZooKeeper."""

@@ -1,4 +1,4 @@
-"""What the table of keys says of each key."""
+"""Description of a key in the table of keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Scope(Enum):
-    """What may stand before a key: each scope allows what the ones above it allow."""
+    """The prefixes that a key may have: each scope includes the ones above it."""
 
     SERVER = "nothing"
     LISTENER = "listener.name.<name>."
@@ -21,7 +21,7 @@ class Scope(Enum):
 
 
 class Applies(Enum):
-    """When a new value counts."""
+    """When a new value takes effect."""
 
     RESTART = "after a restart"
     RELOAD = "after SIGHUP"
@@ -29,11 +29,11 @@ class Applies(Enum):
 
 
 class Key(Value):
-    """One key. ``default`` is the text that stands for it where nobody gives it, or None.
+    """One key. ``default`` is the text of its default value, or None.
 
-    ``importance`` is Kafka's word: HIGH, MEDIUM or LOW. ``declared`` is false for keys that a
-    broker hands to its authorizer without declaring them: their values are never described.
-    ``since`` is the release from which a new value counts as ``applies`` says.
+    ``importance`` is Kafka's: HIGH, MEDIUM or LOW. ``declared`` is False for keys that a broker
+    passes to its authorizer without declaring them: their values are never described. ``since`` is
+    the release from which ``applies`` is true.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Key(Value):
 
     @property
     def sensitive(self) -> bool:
-        """Say whether the value is never shown."""
+        """Return whether the value is never shown."""
         return self.type is KeyType.PASSWORD or not self.declared
 
     @property
     def ours(self) -> bool:
-        """Say whether no Kafka broker knows the key."""
+        """Return whether the key is Doorkeeper's own."""
         return self.name.startswith("doorkeeper.")

@@ -1,4 +1,4 @@
-"""The levels of loggers, as ``doorkeeper.log.levels`` gives them."""
+"""The levels of loggers in ``doorkeeper.log.levels``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = "root"
 
 
 def levels_of(given: Given) -> dict[str, int]:
-    """Return the level of each logger that is named; what is none is noted."""
+    """Return the level of each named logger; record invalid ones."""
     place = Place("doorkeeper.log.levels")
     levels: dict[str, int] = {}
     for text in given.list(place.key):

@@ -1,8 +1,8 @@
-"""The listeners of a server, and Kafka's rules between their names, addresses and protocols.
+"""The listeners of a server, and Kafka's rules for their names, addresses and protocols.
 
 Source: ``KafkaConfig.validateValues`` and ``CoreUtils.listenerListToEndPoints`` (4.3.1). One rule
-is more lenient than a broker's: where nothing names the listener between nodes and none is called
-PLAINTEXT, it is the first that clients may dial.
+is more lenient than a broker's: if no key names the inter-broker listener and none is called
+PLAINTEXT, it is the first advertised one.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not boun
 
 
 class Listener(Value):
-    """One address to listen on, and what holds for its connections.
+    """One address to listen on, and the options of its connections.
 
-    ``host`` is empty for all interfaces. ``advertised_host`` is None for a host that only this
-    machine knows (its own name), ``advertised_port`` for the port that is bound. ``advertised`` is
-    false for controller listeners and for those that ``advertised.listeners`` leaves out.
-    ``mechanisms`` is empty where clients are anonymous. ``values`` are the texts of every key
-    that a listener may have for itself, ``given_as`` the whole keys that give them, both by the
-    key without prefix: see ``prefixed``.
+    ``host`` is empty for all interfaces. ``advertised_host`` is None for this machine's own name,
+    ``advertised_port`` for the bound port. ``advertised`` is False for controller listeners and
+    those that ``advertised.listeners`` leaves out. ``mechanisms`` is empty if clients are
+    anonymous. ``values`` are the texts of every key that may have a listener's prefix, ``given_as``
+    the full keys that gave them, both by the key without prefix: see ``prefixed``.
     """
 
     name: str
@@ -56,17 +55,17 @@ class Listener(Value):
 
     @property
     def authenticates(self) -> bool:
-        """Say whether clients must prove who they are."""
+        """Return whether clients must authenticate."""
         return self.security_protocol.startswith("SASL_")
 
     @property
     def encrypts(self) -> bool:
-        """Say whether connections speak TLS."""
+        """Return whether connections use TLS."""
         return self.security_protocol.endswith("SSL")
 
 
 class Address(NamedTuple):
-    """One element of ``listeners`` or ``advertised.listeners``; the name in upper case."""
+    """An element of ``listeners`` or ``advertised.listeners``; the name is in upper case."""
 
     name: str
     host: str
@@ -74,7 +73,7 @@ class Address(NamedTuple):
 
 
 def listeners_of(given: Given, jaas_file: JaasFile) -> tuple[Listener, ...]:
-    """Return the listeners; what breaks a rule is noted in ``given``."""
+    """Return the listeners; record violations of rules."""
     bound = _addresses(given, "listeners")
     _check_distinct(given, bound)
     controllers = _names(given, "controller.listener.names")
@@ -97,11 +96,11 @@ def listeners_of(given: Given, jaas_file: JaasFile) -> tuple[Listener, ...]:
 
 
 def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str:
-    """Return the name of the listener between nodes; empty where a rule is broken.
+    """Return the name of the inter-broker listener; empty after a violation of rules.
 
-    It is the one that is named; else the one that is called as the protocol is (PLAINTEXT where
-    that is not given), else the first that speaks it; where neither key is given, else the first.
-    A broker wants it to be called as the protocol is.
+    It is the named one; else the one with the name of the protocol (PLAINTEXT by default), else the
+    first with that protocol; without either key, else the first. A broker requires the name to be
+    that of the protocol.
     """
     names = [listener.name for listener in listeners if listener.advertised]
     name_place = Place("inter.broker.listener.name")
@@ -125,7 +124,7 @@ def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str
 
 def _addresses(given: Given, key: str) -> list[Address]:
     addresses = []
-    # An element that is repeated as it stands counts once, as in Kafka (KIP-1161).
+    # A repeated element counts once, as in Kafka (KIP-1161).
     for text in dict.fromkeys(given.list(key)):
         match = _ADDRESS.fullmatch(text)
         if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
@@ -153,7 +152,7 @@ def _check_distinct(given: Given, addresses: Sequence[Address]) -> None:
 
 
 def _one_of_each_family(addresses: Sequence[Address]) -> bool:
-    """Say whether these are two: one IPv4 address and one IPv6 address."""
+    """Return whether these are two: one IPv4 address and one IPv6 address."""
     colons = [":" in address.host for address in addresses]
     dotted = [bool(re.fullmatch(r"[0-9.]+", address.host)) for address in addresses]
     return len(addresses) == 2 and any(colons) and any(dotted)
@@ -166,7 +165,7 @@ def _names(given: Given, key: str) -> list[str]:
 def _advertised(
     given: Given, bound: Sequence[Address], controllers: Sequence[str]
 ) -> dict[str, Address]:
-    """Return the addresses that clients are told, by the name of their listener."""
+    """Return the advertised addresses by the name of their listener."""
     place = Place("advertised.listeners")
     if given.entry(place) is None:
         addresses = [address for address in bound if address.name not in controllers]
@@ -220,7 +219,7 @@ def _protocols(
 
 
 def _names_a_secure_protocol(bound: Sequence[Address], controllers: Sequence[str]) -> bool:
-    """Say whether Kafka would not map the controller listeners to PLAINTEXT by itself."""
+    """Return whether Kafka would not map the controller listeners to PLAINTEXT by default."""
     return any(name in PROTOCOLS[1:] for name in (*controllers, *(a.name for a in bound)))
 
 
@@ -268,7 +267,7 @@ def _listener(
 
 
 def _max_connections(given: Given, prefix: str) -> int:
-    """Return the listener's own limit; the one without prefix is the whole server's."""
+    """Return the listener's own limit; the key without prefix is that of the server."""
     place = Place("max.connections", prefix)
     entry = given.entry(place)
     own = entry is not None and entry.key.startswith("listener.name.")

@@ -1,7 +1,6 @@
-"""From a file and overrides to ``Settings``: all errors at once, each with its place.
+"""Load ``Settings`` from a file and overrides; report all errors at once with their sources.
 
-With a file, nothing is added to it. With none, the server is a playground for the people of one
-machine: see ``WITHOUT_A_FILE``.
+Without a file the server is open to the users of this machine: see ``WITHOUT_A_FILE``.
 """
 
 from __future__ import annotations
@@ -42,23 +41,23 @@ WITHOUT_A_FILE = tuple(
         ("super.users", "User:ANONYMOUS"),
     )
 )
-"""What holds where no file is given, before the overrides."""
+"""The entries without a file, before the overrides."""
 
 _INDIRECT = re.compile(r"\$\{[^}]*:[^}]*\}")
 
 
 class Loaded(NamedTuple):
-    """A configuration, and what one should know about it, one line each."""
+    """A valid configuration, and warnings of one line each."""
 
     settings: Settings
     warnings: tuple[str, ...]
 
 
 def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
-    """Read the configuration; overrides are ``key=value`` and come last.
+    """Load the configuration; overrides are ``key=value`` and come last.
 
     Raises:
-        ConfigError: every problem that was found.
+        ConfigError: with every problem.
 
     """
     entries, problems = _entries(file, overrides)
@@ -75,10 +74,10 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
 
 
 def loaded_of(values: Mapping[str, str], source: str) -> Loaded:
-    """Return the configuration that values by key are, which come from no file.
+    """Return the configuration of values by key.
 
     Raises:
-        ConfigError: every problem that was found; ``source`` is where.
+        ConfigError: with every problem; its source is ``source``.
 
     """
     entries = [Entry(key, value, source) for key, value in values.items()]
@@ -86,10 +85,10 @@ def loaded_of(values: Mapping[str, str], source: str) -> Loaded:
 
 
 def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
-    """Return what can be read, and what cannot.
+    """Return the readable entries and the problems of the others.
 
     Raises:
-        ConfigError: the file cannot be read at all: what overrides are without it tells nothing.
+        ConfigError: the file cannot be read at all: overrides alone would cause misleading errors.
 
     """
     entries, problems = list(WITHOUT_A_FILE), list[Problem]()
@@ -117,12 +116,12 @@ def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
 def settled(
     entries: Iterable[Entry], dynamic: DynamicValues, jaas: JaasFile = jaas_file.NO_FILE
 ) -> Loaded:
-    """Return the settings of entries that are read already, and of dynamic values over them.
+    """Return the settings of entries with dynamic values over them.
 
-    ``jaas`` is the JAAS file that they name, read already too.
+    ``jaas`` is the JAAS file that they name.
 
     Raises:
-        ConfigError: every problem that was found.
+        ConfigError: with every problem.
 
     """
     static, warnings = _last_of_each(entries)
@@ -145,9 +144,9 @@ def settled(
 
 
 def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, list[Problem]]:
-    """Return the settings with the dynamic values that a store kept, and what is wrong with some.
+    """Return the settings with the stored dynamic values, and the problems of some.
 
-    Values that do not fit the file of today are left out, as a broker leaves them out.
+    Values that do not fit the current file are left out, as by a broker.
     """
     problems: list[Problem] = []
     while True:
@@ -156,7 +155,7 @@ def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, lis
         except ConfigError as error:
             culprits = [each for each in error.problems if is_dynamic_source(each.source)]
             if not culprits:
-                # The file alone was right: what a value does to another key is no better.
+                # The file alone is valid, so a dynamic value has broken another key.
                 problems += error.problems
                 dynamic = DynamicValues()
                 continue
@@ -165,8 +164,9 @@ def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, lis
 
 
 def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]]:
-    """Return the entry that counts for each key; a key that a file repeats is worth a warning."""
+    """Return the last entry of each key, and a warning for each key that a file repeats."""
     final: dict[str, Entry] = {}
+    # Popped and set again, so that the order is that of the last entries.
     warnings = []
     for entry in entries:
         before = final.pop(entry.key, None)
@@ -177,7 +177,7 @@ def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]
 
 
 def _take(given: Given, entries: Mapping[str, Entry]) -> list[str]:
-    """Type every entry that has an effect; return warnings about the others."""
+    """Add every entry that has an effect; return warnings about the others."""
     without_effect = []
     unknown = []
     for entry in entries.values():
@@ -208,7 +208,7 @@ def _why_nobody_reads(listener: str, names: set[str]) -> str:
 
 
 def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings) -> list[str]:
-    """Warn of keys for a listener that is not there: more likely a slip than a reserve."""
+    """Warn of keys for a listener that does not exist: probably a misspelt name."""
     names = {listener.name.lower() for listener in settings.listeners}
     prefixed = ((entry, named(entry.key).listener) for entry in entries.values())
     return [
@@ -219,7 +219,7 @@ def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings)
 
 
 def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
-    """Refuse values that a broker would fetch from a config provider, where it has any."""
+    """Reject values that a broker would get from a config provider, if it has any."""
     providers = entries.get("config.providers")
     if providers is None or not providers.value.strip():
         return
@@ -300,7 +300,7 @@ def _answer_rules(given: Given) -> tuple[ClientRule, ...]:
 
 def _node_id(given: Given) -> int:
     if given.entry(Place("node.id")) is not None:
-        # Where the text is no number, the problem is noted already.
+        # The problem of an invalid number is already recorded.
         value = given.value(Place("node.id"))
         return value if isinstance(value, int) else 1
     broker_id = given.number("broker.id")
@@ -320,7 +320,7 @@ def _per_ip(given: Given) -> dict[str, int]:
 
 
 def _without_a_file(settings: Settings) -> str:
-    """Say what holds without a file, as far as overrides left it so."""
+    """Return a line about the defaults without a file, unless overrides have replaced them."""
     text = "no configuration file is given"
     if "User:ANONYMOUS" not in [user.strip() for user in settings.super_users.split(";")]:
         return text

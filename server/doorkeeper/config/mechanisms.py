@@ -1,4 +1,4 @@
-"""What the configuration says of one SASL mechanism on one listener."""
+"""Settings of one SASL mechanism on one listener."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class MechanismSettings(Value):
-    """What the configuration says of one mechanism on one listener.
+    """Settings of one SASL mechanism on one listener.
 
-    ``login_module`` is the mechanism's own in ``sasl.jaas.config`` or a JAAS file, None without.
-    ``callback_handler`` is ``sasl.server.callback.handler.class``, empty for none. ``values`` are
-    the texts of every key that may stand behind a listener's prefix, by the name without prefix,
-    in Kafka's order of prefixes and with defaults; one without a value is absent. ``given_as``
-    has, by the same names, the whole key that gave each. ``originals`` are all keys, for plug-ins.
+    ``login_module`` is that of ``sasl.jaas.config`` or a JAAS file, or None. ``callback_handler``
+    is ``sasl.server.callback.handler.class`` or empty. ``values`` are the texts of every key that
+    may have a listener's prefix, by the name without prefix, in Kafka's precedence of prefixes and
+    with defaults. ``given_as`` has the full key of each by the same names. ``originals`` are all
+    keys, for plug-ins.
     """
 
     name: str

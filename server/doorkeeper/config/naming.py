@@ -1,4 +1,4 @@
-"""Which key a name means: known, without effect, prefixed, or nearly a known one."""
+"""Lookup of a key by name: known, without effect, prefixed, or similar to a known one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from doorkeeper.config.keys import KEYS
 
 LISTENER_PREFIX = "listener.name."
 TYPOS_MAX = 2
-"""An unknown key that differs in so many letters from a known one is taken for a typo."""
+"""Greatest number of different letters at which an unknown key counts as a typo."""
 
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
 
 class Named(NamedTuple):
-    """What a name means.
+    """The result of a lookup.
 
-    ``key`` is set for a key that has an effect; ``without_effect`` says that it is one of Kafka's
-    own that has none here; neither is set for an unknown key, whose ``resembles`` may name a
-    known one. ``listener`` and ``mechanism``, both in lower case, are what stood before the key.
+    ``key`` is set for a key with an effect; ``without_effect`` marks a key of Kafka without an
+    effect here; both are unset for an unknown key, for which ``resembles`` may name a known one.
+    ``listener`` and ``mechanism`` are the prefixes in lower case.
     """
 
     key: Key | None = None
@@ -35,7 +35,6 @@ class Named(NamedTuple):
 
 
 def named(name: str) -> Named:
-    """Return what a name means."""
     if not name.startswith(LISTENER_PREFIX):
         key = KEYS.get(name)
         if key is not None:
@@ -55,7 +54,7 @@ def named(name: str) -> Named:
 
 
 def is_without_effect(name: str) -> bool:
-    """Say whether this is one of Kafka's own keys that has no effect here."""
+    """Return whether this is a key of Kafka without an effect here."""
     return name in WITHOUT_EFFECT or name in OF_EARLIER_RELEASES
 
 
@@ -63,7 +62,7 @@ def _split_mechanism(rest: str) -> tuple[str | None, str]:
     """Split ``plain.sasl.jaas.config`` into the mechanism and the key."""
     first, _, bare = rest.partition(".")
     if rest in KEYS:
-        # As doorkeeper.ssl.x, which no mechanism called doorkeeper has.
+        # Such as doorkeeper.ssl.x: there is no mechanism called doorkeeper.
         return None, rest
     if bare.startswith((*SECURITY_LISTENER_PREFIXES, "connections.max.reauth")):
         return first, bare
@@ -77,9 +76,9 @@ def _fits(scope: Scope, mechanism: str | None) -> bool:
 
 
 def resembling(name: str) -> str | None:
-    """Return the known key that a name mistypes, with two letters replaced, swapped, more or less.
+    """Return the known key that a name mistypes by up to two letters.
 
-    One that is longer by more is none: a key of a plug-in may begin with a key of Kafka's.
+    A longer name is not a typo: a plug-in's key may start with a key of Kafka.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - needed for unknown keys only
 
@@ -91,9 +90,9 @@ def resembling(name: str) -> str | None:
 
 
 def is_for_plug_ins(name: str, listener: str = "") -> bool:
-    """Say whether only a plug-in of a listener can know a key, of any one where none is given.
+    """Return whether only a plug-in of a listener (of any one by default) can know a key.
 
-    It has the listener's prefix, and nobody declares it.
+    Such a key has the listener's prefix, and no declaration.
     """
     prefix = f"listener.name.{listener.lower()}." if listener else "listener.name."
     return name.lower().startswith(prefix) and named(name) == Named()

@@ -1,4 +1,4 @@
-"""What counts, and where each value comes from: for an operator's eyes, secrets hidden."""
+"""The values in effect and their sources, with hidden secrets."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SHOWN_ALTHOUGH_UNDECLARED = frozenset(
 
 
 class Origin(NamedTuple):
-    """A key, its value (None where there is none), and its source: file and line, for example.
+    """A key, its value (None if there is none), and its source, for example file and line.
 
-    What nobody declares may have an effect: plug-ins read it.
+    An undeclared key counts as having an effect, because plug-ins may read it.
     """
 
     key: str
@@ -33,9 +33,9 @@ class Origin(NamedTuple):
 
 
 def origins_of(settings: Settings) -> list[Origin]:
-    """Return all keys that have an effect and all others that are given, sorted by key.
+    """Return all keys with an effect and all other entries, sorted by key.
 
-    The value of a password, and of a key that nobody declares, is hidden: it may be one.
+    The values of passwords and of undeclared keys, which may be secrets, are hidden.
     """
     given = {entry.key: entry for entry in (*settings.given, *settings.dynamic.entries())}
     rows = []

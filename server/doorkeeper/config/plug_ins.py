@@ -1,9 +1,9 @@
-"""Finds what a configuration key names: a class of Python.
+"""Import of the Python class that a key names.
 
 package.module.Class, package.module:Class    by its path
 name                                          an entry point of the key's group
 
-Whatever a plug-in does while it is imported, the operator gets one line.
+Any failure of a plug-in during its import becomes an error of one line.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
-"""How names of Java classes begin, by custom, or hold a nested class."""
+"""Java class names: common first packages, or a nested class."""
 
 CAUSE_CHARACTERS_MAX = 200
 
 
 class UnusableClass(ValueError):
-    """The configuration names something that cannot be used; the text says key, name and why."""
+    """The class cannot be used; the text names key, value and reason."""
 
 
 def named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object:
-    """Return what the value of a key names; ``kafka_names`` are those of Java that it may be.
+    """Return the object that a key names; ``kafka_names`` are the Java names that it may have.
 
     Raises:
-        UnusableClass: there is no such thing, or it cannot be imported.
+        UnusableClass: it does not exist, or cannot be imported.
 
     """
     if "." in name or ":" in name:
@@ -38,13 +38,13 @@ def named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object
 
 
 def one_line(error: BaseException) -> str:
-    """Return class and text of an exception in one line of bounded length."""
+    """Return the class and text of an exception in one line of bounded length."""
     text = " ".join(str(error).split())[:CAUSE_CHARACTERS_MAX]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def missing_methods(abstract: type) -> str:
-    """Return the names of the methods that an abstract class leaves to others."""
+    """Return the names of the abstract methods of a class."""
     names: frozenset[str] = getattr(abstract, "__abstractmethods__", frozenset())
     return ", ".join(sorted(names))
 
@@ -74,7 +74,7 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
 
 
 def _from_entry_point(key: str, name: str, group: str) -> object:
-    # It imports mail and archives: a tenth of the start, where no entry point is named.
+    # It imports the modules of mail and archives: a tenth of the start, needed only here.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     known = {each.name: each for each in entry_points(group=group)}
@@ -86,7 +86,7 @@ def _from_entry_point(key: str, name: str, group: str) -> object:
     try:
         return known[name].load()
     except (Exception, SystemExit) as error:
-        # As above.
+        # As above: a plug-in may fail in any way.
         raise UnusableClass(
             f"{key}={name}: cannot load {known[name].value}: {type(error).__name__}:"
             f" {' '.join(str(error).split())}"

@@ -1,4 +1,4 @@
-"""The values that hold for one listener, or for one mechanism of it, as texts.
+"""The texts of values for one listener, or for one of its mechanisms.
 
 A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 ``listener.name.<name>.<key>``, ``<key>`` and the default.
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from doorkeeper.config.given import Given
 
 READ_ELSEWHERE: Final = "sasl.jaas.config"
-"""It is read once, as a login module, and carried no further as a text."""
+"""It is parsed once into login modules; its text is not passed on."""
 
 
 def values_of(
     given: Given, listener: str, mechanism: str | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return values, and the whole keys that give them, both by the key without prefix.
+    """Return values, and the full keys that gave them, both by the key without prefix.
 
-    They are those of all keys that a listener may have for itself, and of all keys of SASL; one
-    without a value is absent. A default is given by no key.
+    They are those of all keys that may have a listener's prefix, and of all SASL keys; a key
+    without a value is absent. Defaults have no full key.
     """
     values: dict[str, str] = {}
     given_as: dict[str, str] = {}
@@ -59,5 +59,5 @@ _KEYS: Final = tuple(
     for name, (_, default) in WITHOUT_EFFECT.items()
     if name.startswith("sasl.")
 )
-"""Name, default, and whether a mechanism may stand before it. Handlers of others read more of the
-keys of SASL than we do."""
+"""Name, default, and whether a mechanism may precede it. Plug-ins may read SASL keys that have no
+effect here."""

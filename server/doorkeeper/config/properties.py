@@ -1,6 +1,6 @@
-r"""Reading ``server.properties``: Java's format, with the line of each entry.
+r"""Parser of ``server.properties``: Java's format, with the line of each entry.
 
-The bytes are read as ISO 8859-1 with ``\uXXXX`` escapes, as a broker reads them.
+The bytes are ISO 8859-1 with ``\uXXXX`` escapes, as for a broker.
 
 Source: ``java.util.Properties.load(InputStream)``; Kafka's ``Utils.loadProps``.
 """
@@ -26,7 +26,7 @@ def read(path: Path) -> list[Entry]:
     """Read a file.
 
     Raises:
-        ConfigError: the file cannot be read, or escapes in it are malformed.
+        ConfigError: the file cannot be read, or has malformed escapes.
 
     """
     try:
@@ -38,13 +38,13 @@ def read(path: Path) -> list[Entry]:
 
 
 def parse(data: bytes, name: str) -> list[Entry]:
-    r"""Return the entries of a file's bytes, in order, repeated keys included.
+    r"""Return the entries of a file's bytes, in order, with repeated keys.
 
     Raises:
-        ConfigError: every ``\u`` escape that is malformed, with the entries without one.
+        ConfigError: with every malformed ``\u`` escape, and the entries without one.
 
     """
-    # It imports XML, HTTP and mail: a fifth of the start, where no file is given.
+    # It imports XML, HTTP and mail: a fifth of the start, saved without a file.
     import javaproperties  # noqa: PLC0415
 
     entries: list[Entry] = []
@@ -58,7 +58,7 @@ def parse(data: bytes, name: str) -> list[Entry]:
                     entries.append(Entry(element.key, element.value, f"{name} line {begin}"))
                 begin = lines.taken + 1
         except javaproperties.InvalidUEscapeError:
-            # The escape itself may be a part of a password.
+            # The escape is not quoted: it may be part of a password.
             text = r"a \u is not followed by four hex digits"
             problems.append(Problem(f"{name} line {begin}", "", text))
     if problems:
@@ -67,7 +67,7 @@ def parse(data: bytes, name: str) -> list[Entry]:
 
 
 class _Lines:
-    """The physical lines of a file, and how many are taken: reading may go on after an error."""
+    """The physical lines of a file; reading can continue after an error."""
 
     def __init__(self, data: bytes) -> None:
         self._lines: list[str] = _LINE.findall(data.decode("iso-8859-1"))
@@ -85,7 +85,7 @@ class _Lines:
 
 
 def override(argument: str) -> Entry:
-    """Return the entry of one ``--override key=value``.
+    """Return the entry of an ``--override key=value``.
 
     Raises:
         ConfigError: there is no ``=``, or nothing before it.
@@ -93,6 +93,7 @@ def override(argument: str) -> Entry:
     """
     key, equals, value = argument.partition("=")
     if not equals or not key.strip():
-        # The text may hold a password, so that only what cannot be one is shown.
+        # The text is not quoted: it may be a password.
+
         raise ConfigError([Problem(OVERRIDE, "", "expected key=value")])
     return Entry(key.strip(), value, OVERRIDE)

@@ -1,9 +1,9 @@
-"""The SASL mechanisms of a listener, and the login module of each.
+"""The SASL mechanisms of a listener, and their login modules.
 
-A mechanism's module comes from the first of: ``listener.name.<l>.<mechanism>.sasl.jaas.config``,
-the section ``<l>.KafkaServer`` of the JAAS file, its section ``KafkaServer``. Without both prefixes
-``sasl.jaas.config`` is ignored, as a broker ignores it. A section may hold the modules of several
-mechanisms, and several of one: of their options, the first of each name counts.
+A mechanism's module is the first of: ``listener.name.<l>.<mechanism>.sasl.jaas.config``, the
+section ``<l>.KafkaServer`` of the JAAS file, its section ``KafkaServer``. Without both prefixes
+``sasl.jaas.config`` is ignored, as by a broker. A section may have modules of several mechanisms,
+and several of one: the first option of each name applies.
 
 Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3.1).
 """
@@ -38,7 +38,7 @@ MODULES: Final = {
 """The mechanisms, and the login modules that Kafka documents for each."""
 
 _OPTIONS = {"PLAIN": 'user_alice="..."', "GSSAPI": 'useKeyTab=true keyTab="..." principal="..."'}
-"""Of the mechanisms that cannot do without: who may log in is nowhere else."""
+"""Example options of the mechanisms that require a login module."""
 
 USERS_ELSEWHERE: Final = ("sasl.server.callback.handler.class", "doorkeeper.sasl.plain.users.file")
 """With one of these keys PLAIN needs no login module."""
@@ -49,7 +49,7 @@ _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 def mechanisms_of(
     given: Given, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
-    """Return the mechanisms of a SASL listener; what is wrong is noted."""
+    """Return the mechanisms of a SASL listener; record problems."""
     return tuple(
         _settings(given, name, listener_name, jaas_file)
         for name in _enabled(given, listener_name.lower())
@@ -57,7 +57,7 @@ def mechanisms_of(
 
 
 def _enabled(given: Given, listener: str) -> tuple[str, ...]:
-    """Return the names of the mechanisms; one that is not known is noted."""
+    """Return the names of the mechanisms; record unknown ones."""
     place = Place("sasl.enabled.mechanisms", listener)
     names = tuple(dict.fromkeys(given.list(place.key, listener)))
     others = [name for name in names if name not in MODULES]
@@ -88,14 +88,14 @@ def _settings(
 
 
 class _Found(NamedTuple):
-    """A login module, and the place that gives it."""
+    """A login module and its source."""
 
     module: LoginModule
     where: str
 
 
 def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Found | None:
-    """Return the login module of a mechanism; what is wrong is noted."""
+    """Return the login module of a mechanism; record problems."""
     key = f"listener.name.{listener}.{name.lower()}.{JAAS_KEY}"
     if key in given.entries:
         return _of_key(given, name, Place(JAAS_KEY, listener, name.lower()))
@@ -104,7 +104,7 @@ def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Foun
             given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
-        # As in Java, an empty section is none.
+        # As in Java, an empty section counts as missing.
         if modules:
             where = f"{jaas_file.path} section {section}"
             return _of_section(given, Place(JAAS_KEY, listener, name), modules, where)
@@ -153,7 +153,7 @@ def _of_section(
 
 
 def _needs_module(given: Given, name: str, listener: str) -> bool:
-    """Say whether a mechanism knows nobody without its login module."""
+    """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
         values, _ = values_of(given, listener, "plain")
         return not any(values.get(key) for key in USERS_ELSEWHERE)

@@ -229,4 +229,4 @@ _OAUTHBEARER = (
 )
 
 SASL: Final = (*_EVERY_MECHANISM, *_CHECKS, *_GSSAPI, *_OAUTHBEARER)
-"""Those of all mechanisms, then those of one."""
+"""Keys of all mechanisms, then those of single ones."""

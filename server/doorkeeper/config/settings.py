@@ -1,6 +1,6 @@
-"""The configuration as the server reads it: values with names and types.
+"""The configuration as the server uses it: named, typed values.
 
-An attribute is named as its key, with underscores; ours lose ``doorkeeper.``.
+An attribute has the name of its key with underscores, without the prefix ``doorkeeper.``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from; the codes are those of DescribeConfigs."""
+    """The source of a value; the codes are those of DescribeConfigs."""
 
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
@@ -40,12 +40,12 @@ class ConfigSource(IntEnum):
     DEFAULT_CONFIG = 5
 
 
+# As on a broker, one of them is shown as the value of both.
 SAME_ID = {"broker.id": "node.id", "node.id": "broker.id"}
-"""Either of them, given alone, is shown as the value of both, as on a broker."""
 
 
 class Synonym(NamedTuple):
-    """One of the places that could give a value; the first of a list is the one that does."""
+    """A source of a value; the first of a list is in effect."""
 
     name: str
     value: str | None
@@ -53,7 +53,7 @@ class Synonym(NamedTuple):
 
 
 class DescribedKey(NamedTuple):
-    """A key as DescribeConfigs tells of it. ``value`` is None where the key is sensitive."""
+    """A key for DescribeConfigs. ``value`` is None if the key is sensitive."""
 
     name: str
     value: str | None
@@ -66,15 +66,11 @@ class DescribedKey(NamedTuple):
 
 
 class Settings(Value):
-    """All values. ``originals`` are the keys as given, for plug-ins; it holds secrets.
+    """All values. ``originals`` are the keys as given, for plug-ins; it contains secrets.
 
-    ``given`` are the entries of the file and the overrides, ``dynamic`` what was given over them
-    while the server runs; in ``originals`` both are one. ``jaas_file`` is the file as it was read.
-
-    ``store`` is None where it is the embedded one.
-
-    Times are in milliseconds where the name ends so. ``log_levels`` are numbers as in
-    ``logging``, TRACE being 5.
+    ``given`` are the entries of the file and the overrides, ``dynamic`` the dynamic values over
+    them; ``originals`` combines both. ``jaas_file`` is the content of the file. ``store`` is None
+    for the embedded one. ``log_levels`` are numbers of ``logging``, with 5 for TRACE.
     """
 
     node_id: int
@@ -129,12 +125,11 @@ class Settings(Value):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Return what is given, in the order in which it counts: the last of a key does."""
+        """Return all entries by increasing precedence: the last one of a key is in effect."""
         return (*self.given, *self.dynamic.entries())
 
     @property
     def controller_listener_names(self) -> frozenset[str]:
-        """Return the names of the listeners that answer as a controller."""
         return frozenset(each.name for each in self.listeners if each.controller)
 
     @property
@@ -143,7 +138,7 @@ class Settings(Value):
         return frozenset(each.name for each in self.listeners if each.early_start)
 
     def listener(self, name: str) -> Listener:
-        """Return the listener of this name.
+        """Return the listener with this name.
 
         Raises:
             KeyError: there is none.
@@ -155,7 +150,7 @@ class Settings(Value):
         raise KeyError(name)
 
     def values_of(self, name: str) -> list[Synonym]:
-        """Return what is given for a key, the value that counts first; not its default."""
+        """Return the given values of a key, the one in effect first; without the default."""
         static = {entry.key: entry.value for entry in self.given}
         twin = SAME_ID.get(name)
         if twin in static:
@@ -171,17 +166,17 @@ class Settings(Value):
         ]
 
     def described(self) -> list[DescribedKey]:
-        """Return what DescribeConfigs tells of this node, sorted by name.
+        """Return the keys of this node for DescribeConfigs, sorted by name.
 
-        These are all keys that have an effect, and the others that were given. As on a broker,
-        a key that is not declared is sensitive: ``super.users``, plug-ins' keys.
+        They are all keys with an effect, and all other given ones. As on a broker, an undeclared
+        key is sensitive: ``super.users``, plug-ins' keys.
         """
         names = {key.name for key in KEYS.values() if key.declared}
         names |= self.originals.keys() | self.dynamic.shown_of_cluster.keys()
         return [self._described(name) for name in sorted(names)]
 
     def described_of_cluster(self) -> list[DescribedKey]:
-        """Return the dynamic values of the cluster as a whole, sorted by name."""
+        """Return the dynamic values of the whole cluster, sorted by name."""
         rows = []
         for name, value in sorted(self.dynamic.shown_of_cluster.items()):
             _, key_type, read_only, sensitive, doc = meaning_of(name)
@@ -217,7 +212,7 @@ class Settings(Value):
 
 
 class Meaning(NamedTuple):
-    """What a name means: the key without its prefix, and how it is told."""
+    """Properties of a key for DescribeConfigs; ``base`` is the key without its prefix."""
 
     base: str
     type: KeyType
@@ -227,7 +222,7 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(name: str) -> Meaning:
-    """Return how DescribeConfigs tells of a key; one that nobody declares is sensitive."""
+    """Return the properties of a key for DescribeConfigs; undeclared keys are sensitive."""
     if name in WITHOUT_EFFECT:
         key_type = KeyType[WITHOUT_EFFECT[name][0]]
         secret = key_type is KeyType.PASSWORD
@@ -244,7 +239,7 @@ def meaning_of(name: str) -> Meaning:
 
 
 def default_of(name: str) -> str | None:
-    """Return the text that stands for a declared key which nobody gives; None if there is none."""
+    """Return the default text of a declared key; None if there is none."""
     if name in WITHOUT_EFFECT:
         return WITHOUT_EFFECT[name][1]
     return KEYS[name].default if name in KEYS and KEYS[name].declared else None

@@ -1,8 +1,8 @@
-"""Where a shared store is: ``postgresql://user@host:5432,host2/database?sslmode=verify-full``.
+"""Settings of a shared store: ``postgresql://user@host:5432,host2/database?sslmode=verify-full``.
 
-The form is libpq's. What is allowed behind the question mark is a closed list: of a parameter that
-nobody knows, PostgreSQL would make a setting of the session, and ``sslmod=verify-full`` would
-leave the connection open to everyone.
+The form is libpq's. The parameters after the question mark are a closed list: PostgreSQL would take
+an unknown one as a setting of the session, and with a misspelt ``sslmod=verify-full`` the
+connection would not be verified.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALLOWED: Final = "embedded, or postgresql://user@host:port/database"
 _SCHEMES: Final = ("postgresql", "postgres")
 _MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _UNPROVED: Final = ("allow", "prefer")
-"""With these a server's certificate proves nothing, and need not be there."""
+"""Modes that ignore a server's certificate."""
 _FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PARAMETERS: Final = (
     "sslmode",
@@ -43,17 +43,16 @@ _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5})
 
 
 class SharedStore(Value):
-    """A PostgreSQL database, and how to get in.
+    """A PostgreSQL database and its credentials.
 
-    ``hosts`` are as they are given, in the order in which they are tried, and ``urls`` one for each
-    of them, without the password. ``files`` are those of TLS by the name of their parameter. Times
-    are in milliseconds.
+    ``hosts`` are in the order of connection attempts; ``urls`` has one URL for each, without the
+    password. ``files`` are those of TLS by the name of their parameter. Times are in milliseconds.
     """
 
     hosts: tuple[str, ...]
     urls: tuple[str, ...]
     shown: str
-    """Hosts and database, as an error names them."""
+    """Hosts and database, as in errors."""
     password: Password | None = hidden()
     password_file: Path | None
     files: Mapping[str, Path]
@@ -63,7 +62,7 @@ class SharedStore(Value):
 
 
 def shared_store_of(given: Given) -> SharedStore | None:
-    """Return where the shared store is; None where the store is embedded. Problems are noted."""
+    """Return the settings of the shared store; None for the embedded one. Record problems."""
     text = given.text(KEY)
     if text == EMBEDDED:
         if given.text(f"{KEY}.password.file"):
@@ -73,7 +72,7 @@ def shared_store_of(given: Given) -> SharedStore | None:
     try:
         found = _parsed(text, given, Path(file) if file else None)
     except ValueError as error:
-        # The text may hold a password: it is not told.
+        # The URL may contain a password, so it is not quoted.
         given.problem(Place(KEY), str(error))
         return None
     _check_files(given, found)
@@ -87,10 +86,10 @@ def shared_store_of(given: Given) -> SharedStore | None:
 
 
 def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
-    """Read the URL.
+    """Parse the URL.
 
     Raises:
-        ValueError: it is none; the text says what is allowed.
+        ValueError: it is invalid; the text has the allowed form.
 
     """
     scheme, mark, rest = text.partition("://")
@@ -168,7 +167,7 @@ def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:
 
 
 def _check_files(given: Given, store: SharedStore) -> None:
-    """Note the files that cannot be read. What is in them is seen when they are used."""
+    """Record unreadable files. Their content is checked when they are used."""
     for name, path in store.files.items():
         if not os.access(path, os.R_OK) or path.is_dir():
             given.problem(Place(KEY), f"{name}: {path}: there is no such file, or it is unreadable")

@@ -118,4 +118,4 @@ STORE: Final = (
         check=at_least(1),
     ),
 )
-"""All of them, in the order of the documentation."""
+"""All keys, in the order of the documentation."""

@@ -168,4 +168,4 @@ TLS: Final = (
         applies=Applies.RELOAD,
     ),
 )
-"""The certificates, who must show one, and what is spoken."""
+"""All keys, in the order of the documentation."""

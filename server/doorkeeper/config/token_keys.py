@@ -52,4 +52,4 @@ TOKENS: Final = (
         applies=Applies.RELOAD,
     ),
 )
-"""All of them, in the order of the documentation."""
+"""All keys, in the order of the documentation."""

@@ -1,4 +1,4 @@
-"""The secret of delegation tokens, and what one should know about it.
+"""The secret of delegation tokens, and warnings about it.
 
 Source: ``DelegationTokenManagerConfigs`` of Kafka 4.3.1, ``KafkaConfig`` of 3.9.1.
 """
@@ -19,14 +19,14 @@ OLDER_NAME = "delegation.token.master.key"
 
 
 def secret_of(given: Given) -> str:
-    """Return the secret; empty without one. Its older name counts where the newer is absent."""
+    """Return the secret; empty without one. The older key applies if the newer is absent."""
     if given.entry(Place(NAME)) is None:
         return given.text(OLDER_NAME)
     return given.text(NAME)
 
 
 def token_warnings(given: Given, settings: Settings) -> Iterator[str]:
-    """Return what is odd about the secret, one line each."""
+    """Yield warnings about the secret, one line each."""
     older = given.entry(Place(OLDER_NAME))
     if older is not None:
         yield f"{older.source}: {OLDER_NAME} is deprecated: use {NAME}"

@@ -1,7 +1,7 @@
-"""From the text of a property to its typed value, as Kafka's ``ConfigDef`` reads it.
+"""Typed values of texts, as Kafka's ``ConfigDef`` parses them.
 
-A reader takes the trimmed text and returns the value. It raises ``ValueError`` whose text says
-what is allowed; the caller adds what was found, unless the key is sensitive.
+A parser takes the trimmed text. Its ``ValueError`` describes the allowed values; the caller adds
+the value itself, unless the key is sensitive.
 """
 
 from __future__ import annotations
@@ -13,29 +13,26 @@ from typing import TypeAlias
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 HIDDEN = "[hidden]"
-"""What is printed in the place of a secret, as Kafka's ``Password`` does."""
+"""Placeholder of a secret, as printed by Kafka's ``Password``."""
 
 
 class Password(str):
-    """A secret: a text for those who use it, and hidden from whoever prints it."""
+    """A secret: the text itself, but hidden when it is printed."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Hide the text."""
         return HIDDEN
 
     def __str__(self) -> str:
-        """Hide the text."""
         return HIDDEN
 
     def __format__(self, _specification: str) -> str:
-        """Hide the text."""
         return HIDDEN
 
 
 Check: TypeAlias = Callable[[Value], None]
-"""Raises ``ValueError`` with what is allowed."""
+"""Raises ``ValueError`` with the allowed values."""
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -65,10 +62,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def typed(key_type: KeyType, text: str) -> Value:
-    """Return the value of a text.
+    """Parse a text.
 
     Raises:
-        ValueError: it is none of the type; the text of the error says what is allowed.
+        ValueError: it is not of the type; the text describes the allowed values.
 
     """
     text = text.strip()
@@ -94,7 +91,7 @@ def _boolean(text: str) -> bool:
 
 def _whole(text: str, low: int, high: int) -> int:
     allowed = f"a whole number from {low} to {high}"
-    # Python refuses to read numbers of thousands of digits, with an error of its own.
+    # Python rejects numbers of thousands of digits with an error of its own.
     if not _WHOLE.fullmatch(text) or len(text) > 40:
         raise ValueError(allowed)
     number = int(text)
@@ -111,7 +108,7 @@ def _double(text: str) -> float:
 
 
 def at_least(low: int, high: int = INT_MAX) -> Check:
-    """Make a check of a number's range."""
+    """Return a check of a number's range."""
 
     def check(value: Value) -> None:
         if not isinstance(value, int) or not low <= value <= high:
@@ -121,7 +118,7 @@ def at_least(low: int, high: int = INT_MAX) -> Check:
 
 
 def one_of(*allowed: str) -> Check:
-    """Make a check that a text is one of a few."""
+    """Return a check for one of some texts."""
 
     def check(value: Value) -> None:
         if value not in allowed:
@@ -131,19 +128,19 @@ def one_of(*allowed: str) -> Check:
 
 
 def not_blank(value: Value) -> None:
-    """Refuse an empty text."""
+    """Reject an empty text."""
     if not value:
         raise ValueError("a text that is not empty")
 
 
 def without_login(text: str | None) -> str | None:
-    """Return a value as it may be shown: a URL without the name and password that stand in it."""
+    """Return a value for output: the user and password of a URL are hidden."""
     if text is None:
         return None
     return _PASSWORD.sub(HIDDEN, _LOGIN.sub(f"{HIDDEN}@", text))
 
 
 _LOGIN = re.compile(r"(?<=postgres://)\S*@|(?<=postgresql://)\S*@|(?<=://)[^/\s@]*@")
-"""Of a database's URL all up to the last @: a password with a slash in it is still one."""
+"""Up to the last @ of a database URL: a password may contain a slash."""
 
 _PASSWORD = re.compile(r"(?<=[?&]password=)[^&\s]*|(?<=[?&]sslpassword=)[^&\s]*")

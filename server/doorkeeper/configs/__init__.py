@@ -1,1 +1,1 @@
-"""Configurations of brokers, topics and groups as DescribeConfigs and AlterConfigs see them."""
+"""Configurations of brokers, topics and groups for DescribeConfigs and AlterConfigs."""

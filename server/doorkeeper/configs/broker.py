@@ -1,9 +1,8 @@
-"""Which keys of a broker may change while it runs, and what they may become.
+"""Validation of changed broker configurations.
 
-A change is judged on the values that were given for the same resource before: this node's, or the
-cluster's as a whole. It is refused as a whole. What is told here apart from a broker: passwords are
-not kept (the file is their place), slips are refused as in a file, and so are Kafka's dynamic keys
-that count only after a restart here.
+A change is validated on the current dynamic values of its resource: this node, or the whole
+cluster. It is rejected as a whole. Other than a broker, Doorkeeper rejects passwords (they belong
+in the file), misspelt keys, and keys that are dynamic in Kafka but need a restart here.
 
 Source: the broker's ``ConfigAdminManager``, ``DynamicBrokerConfig.validateConfigs`` (4.3.1).
 """
@@ -40,7 +39,7 @@ _OF_TOPICS = {config.synonym: config for config in TOPIC_CONFIGS.values() if con
 
 
 class OurRefusal(ApiError):
-    """A refusal of what a broker would take: for callers who may alter, and for nobody else."""
+    """A rejection of a change that a broker accepts; only callers with ALTER_CONFIGS see it."""
 
 
 def altered(
@@ -121,12 +120,12 @@ def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError)
 def _needs_restart(name: str) -> bool:
     key = named(name).key
     if name in PER_LISTENER and key is not None and not key.sensitive:
-        # What is wrong with it is told apart.
+        # _check_names rejects it with another text.
         return False
     if key is not None:
         if key.applies is not Applies.DYNAMIC:
             return True
-        # A time of a listener's sessions needs the listener before it, as on a broker.
+        # The session keys of a listener need the listener's prefix, as on a broker.
         return key.declared and not key.ours and name == key.name and name not in DYNAMIC
     if name in WITHOUT_EFFECT:
         return name not in DYNAMIC or WITHOUT_EFFECT[name][0] == KeyType.PASSWORD.name
@@ -134,7 +133,7 @@ def _needs_restart(name: str) -> bool:
 
 
 def _is_fixed_in_kafka(name: str) -> bool:
-    """Say whether a broker refuses it too: a key of its own that is not dynamic."""
+    """Return whether a broker rejects it too: a key of Kafka that is not dynamic."""
     key = named(name).key
     of_kafka = key is not None and key.declared and not key.ours and name == key.name
     return name not in DYNAMIC and (of_kafka or name in WITHOUT_EFFECT)
@@ -175,10 +174,10 @@ def _check_value(name: str, text: str) -> None:
 
 
 def check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> None:
-    """Hold to what eligible leader replicas ask for, which a broker has by default.
+    """Check the restrictions of eligible leader replicas, which a broker enables by default.
 
     Raises:
-        ApiError: INVALID_CONFIG. A controller says so, when it is known who may ask.
+        ApiError: INVALID_CONFIG, which a controller returns after the authorization.
 
     """
     for name, operation, _ in alterations:

@@ -1,7 +1,7 @@
-"""The settings of groups and of client metrics that a broker tells of, all at their defaults.
+"""Configurations of groups and client metrics, all at their defaults.
 
-They have no effect here and cannot be changed; tools that list the settings of a group find what a
-fresh broker would say.
+They have no effect and cannot be changed; tools that list a group's configuration get the defaults
+of a new broker.
 
 Source: the broker's ``GroupConfig`` and ``ClientMetricsConfigs`` (4.3.1).
 """
@@ -14,7 +14,7 @@ from doorkeeper.config.values import KeyType
 
 
 class FixedConfig(NamedTuple):
-    """One setting. ``synonym`` is the server's key for its default, None if it has none."""
+    """A setting. ``synonym`` is the server's key of its default, or None."""
 
     name: str
     type: KeyType

@@ -1,4 +1,4 @@
-"""What IncrementalAlterConfigs does to one value: sets, deletes or edits a list.
+"""Operations of IncrementalAlterConfigs on a value.
 
 Source: ``ConfigurationControlManager.incrementalAlterConfigResource`` (4.3.1).
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ConfigOperation(IntEnum):
-    """The codes on the wire."""
+    """The codes of the protocol."""
 
     SET = 0
     DELETE = 1
@@ -27,9 +27,9 @@ OF_LISTS = frozenset({ConfigOperation.APPEND, ConfigOperation.SUBTRACT})
 
 
 def operated(operation: ConfigOperation, current: str, elements: str) -> str:
-    """Return a list with elements appended that it lacks, or without them; comma-separated."""
+    """Append the missing elements to a comma-separated list, or remove elements from it."""
     parts = [part.strip() for part in current.split(",")] if current.strip() else []
-    # As Java splits: empty elements at the end do not count, but "" is one empty element.
+    # As Java's split: trailing empty elements are dropped, but "" is one empty element.
     split = elements.rstrip(",").split(",") if elements.strip(",") or not elements else []
     for element in map(str.strip, split):
         if operation is ConfigOperation.APPEND:
@@ -41,7 +41,7 @@ def operated(operation: ConfigOperation, current: str, elements: str) -> str:
 
 
 class Alteration(NamedTuple):
-    """What shall become of one key; ``operation`` is the code of a ``ConfigOperation``."""
+    """A change of one key; ``operation`` is the code of a ``ConfigOperation``."""
 
     name: str
     operation: int
@@ -49,9 +49,9 @@ class Alteration(NamedTuple):
 
 
 class AlteredResource(NamedTuple):
-    """A topic or a broker whose keys shall change; a broker without a name is all of them.
+    """Changes of a topic, a broker, or all brokers if a broker's name is empty.
 
-    ``replaces`` says that keys which are not named lose their values.
+    With ``replaces`` keys that are not named lose their values.
     """
 
     is_topic: bool
@@ -60,7 +60,7 @@ class AlteredResource(NamedTuple):
     replaces: bool = False
 
     def given_of(self, dynamic: DynamicValues) -> Mapping[str, str]:
-        """Return the values of a broker, or of all, that a change begins with."""
+        """Return the dynamic values on which the change starts."""
         if self.replaces:
             return {}
         return dynamic.broker if self.name else dynamic.cluster

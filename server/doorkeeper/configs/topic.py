@@ -1,7 +1,7 @@
-"""The settings that a topic can be given: names, types, defaults, what a value may be.
+"""The settings of a topic: names, types, defaults, valid values.
 
-They have no effect here, but they are checked, kept and told as a broker does, so that a tool that
-creates a topic with a misspelt setting hears of it.
+They have no effect, but are validated, stored and described as by a broker, so that a tool that
+creates a topic with a misspelt setting gets an error.
 
 Source: the broker's ``LogConfig`` and ``TopicConfig`` (4.3.1); the texts of errors are those of its
 ``ConfigDef``.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class InvalidConfig(ValueError):
-    """A setting that a topic cannot have; the text is the broker's."""
+    """An invalid setting of a topic; the text is the broker's."""
 
 
 class TopicConfig(NamedTuple):
-    """One setting. ``synonym`` is the server's key with the same meaning, None if it has none.
+    """A setting. ``synonym`` is the server's key with the same meaning, or None.
 
-    A setting of default None is told only where it was given.
+    A setting with the default None is described only if it was given.
     """
 
     name: str
@@ -427,19 +427,19 @@ _BOUNDS = {
     _LONG: (-(2**63), LONG_MAX),
 }
 _SPACE = "".join(map(chr, range(0x21)))
-"""What Java trims; a no-break space is none of it."""
+"""The characters that Java's trim removes; a no-break space is not among them."""
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
 _DECIMAL = re.compile(
     r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?"
 )
-"""Java's decimal numbers; those of base 16 are not taken."""
+"""Java's decimal numbers; hexadecimal ones are rejected."""
 
 
 def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | None) -> Value:
-    """Return the value of a text; it may be no other than that of a topic's setting, if given.
+    """Parse a value; ``like`` is a topic's setting whose check also applies.
 
     Raises:
-        InvalidConfig: it is none of the type, or not allowed; the text tells the name.
+        InvalidConfig: the text is not of the type, or not valid.
 
     """
     value = _typed(name, key_type, text)
@@ -470,9 +470,9 @@ def _typed(name: str, key_type: KeyType, text: str) -> Value:
 
 
 def shown(config: TopicConfig, text: str) -> str:
-    """Return the text of a valid value as DescribeConfigs tells it: trimmed, in one spelling.
+    """Return the text of a valid value as DescribeConfigs returns it: trimmed and normalized.
 
-    That of the internal setting, which has no default, is told as it was given.
+    The internal setting, which has no default, is returned as given.
     """
     if config.default is None:
         return text
@@ -485,12 +485,12 @@ def shown(config: TopicConfig, text: str) -> str:
 
 
 def check_configs(given: Mapping[str, str]) -> None:
-    """Check the settings of one topic: the names, then each value, then what must fit together.
+    """Validate the settings of a topic: the names, then each value, then their combinations.
 
-    The values are checked in the order in which Kafka defines them.
+    Values are checked in the order of Kafka's definitions.
 
     Raises:
-        InvalidConfig: the first fault.
+        InvalidConfig: with the first fault.
 
     """
     for name in given:
@@ -515,7 +515,7 @@ def check_configs(given: Mapping[str, str]) -> None:
 
 
 class Effective(NamedTuple):
-    """A setting of a topic as it counts; the source is a code of DescribeConfigs."""
+    """A setting of a topic in effect; the source is a code of DescribeConfigs."""
 
     value: str
     source: ConfigSource
@@ -525,9 +525,9 @@ class Effective(NamedTuple):
 def effective(
     given: Mapping[str, str], of_broker: Callable[[str], Sequence[Synonym]]
 ) -> dict[str, Effective]:
-    """Return all settings of a topic, sorted: what was given, over the broker's, over the defaults.
+    """Return all settings of a topic, sorted: given ones, else the broker's, else the defaults.
 
-    ``of_broker`` tells what is given for a key of the broker, the value that counts first.
+    ``of_broker`` returns the values of a broker's key, the one in effect first.
     """
     rows = {}
     for name, config in TOPIC_CONFIGS.items():

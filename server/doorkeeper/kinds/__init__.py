@@ -1,8 +1,8 @@
-"""The kinds of state that a store keeps: their rows, how these are encoded, and changes of them.
+"""The kinds of state that a store keeps: rows, their encoding, and changes.
 
-kind      what a kind is: its columns, its secrets, the codec of its rows
+kind      columns, secrets and the codec of a kind
 declared  every kind, generated from ``schemas/state/``
 acls      the codec of ACLs
-change    a change, who asked for it, and what subscribers are given
-table     rows by key, sharing structure with the table that they were made from
+change    a change and its origin
+table     rows by key, as a persistent map
 """

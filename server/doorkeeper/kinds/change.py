@@ -1,4 +1,4 @@
-"""What changes, and who asked for it."""
+"""Changes of state, and their origins."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Edit(NamedTuple):
-    """The rows of one kind that are set, and those that are deleted, as they were.
+    """Set rows and deleted rows of one kind; the deleted ones with their old values.
 
-    A row that is set replaces the one of its key. No key is in both.
+    A set row replaces the row with its key. No key is in both.
     """
 
     set: tuple[Any, ...] = ()
     deleted: tuple[Any, ...] = ()
 
     def parts(self, size: int) -> Iterator[Edit]:
-        """Cut the edit into edits of at most ``size`` rows, the deleted ones first."""
+        """Split into edits of at most ``size`` rows, the deleted ones first."""
         if len(self.set) + len(self.deleted) <= size:
             yield self
             return
@@ -34,7 +34,7 @@ class Edit(NamedTuple):
 
 
 Change = Mapping[Kind, Edit]
-"""What one request changes, by kind. An empty one changes nothing, and is no revision."""
+"""The change of one request, by kind. An empty change makes no revision."""
 
 
 def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:  # noqa: A002 - as the field
@@ -44,7 +44,7 @@ def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) ->
 
 
 class Author(NamedTuple):
-    """Who changed something, and from where: what the log keeps with each revision."""
+    """The principal and the client that caused a revision, as the change log keeps them."""
 
     principal: str
     host: str
@@ -53,7 +53,7 @@ class Author(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Who asked for a change: the author, and the request where there was one.
+    """The author of a change, and the request if there is one.
 
     The request is not stored; subscribers on this node get it.
     """
@@ -63,14 +63,14 @@ class Origin(NamedTuple):
 
 
 SERVER = Origin(Author("Server:doorkeeper", "", "", ""))
-"""The origin of changes that no client asked for. No client can be it: clients are of type User."""
+"""The origin of the server's own changes. No client can use this principal type."""
 
 
 class Committed(NamedTuple):
-    """A change that is durable and visible.
+    """A durable, visible change.
 
-    ``revision`` is that of the last change before it where the change is empty. ``origin`` is None
-    for a change of another node, whose audit log has it.
+    An empty change has the revision of the change before it. ``origin`` is None for a change of
+    another node, which writes its audit event.
     """
 
     revision: int

@@ -1,12 +1,11 @@
-"""What a kind of state is: its columns, which of them are secret, and how its rows are encoded.
+"""A kind of state: its columns, the secret ones, and the encoding of its rows.
 
-A store keeps a row as an ``Item``: the key as a text, the value as a JSON array of the columns
-behind the key, in their declared order. Secret columns are null in the value and have an array of
-their own, which the log of changes does not keep.
+A store keeps a row as an ``Item``: the key as text, the value as a JSON array of the other columns
+in their declared order. Secret columns are null in the value; they have an array of their own,
+which the change log does not contain.
 
-Columns may be appended to a kind later, with a default: a row that lacks one gets the default, and
-columns that this version does not know are skipped. So versions that share a store read each
-other's rows.
+Later versions may append columns with a default: a row without one gets the default, and unknown
+columns are skipped. Thus versions that share a store read each other's rows.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ class Item(NamedTuple):
     secret: str | None = None
 
     def __repr__(self) -> str:
-        """Leave out the secret columns."""
         return f"Item({self.key!r}, {self.value!r})"
 
 
@@ -76,9 +74,9 @@ class Column(NamedTuple):
 
 
 class Codec(NamedTuple):
-    """How rows of a kind become items, and items rows; an item may lack its secret array.
+    """Convert rows of a kind to items and back; an item may lack its secret array.
 
-    ``decode`` raises KeyError, TypeError or ValueError for an item that no ``encode`` made.
+    ``decode`` raises KeyError, TypeError or ValueError for an invalid item.
     """
 
     encode: Callable[[Any], Item]
@@ -88,10 +86,10 @@ class Codec(NamedTuple):
 class Kind:
     """One kind of state.
 
-    ``name`` stands in stores, ``field`` is the attribute of ``State``, ``subject`` is what events
-    of the audit log call it. ``row`` is the class of its rows: a named tuple of all columns, the
-    key first. ``since`` is the schema version of the store that introduced the kind.
-    ``audit_name`` and ``audit_detail`` are the columns that identify a row in the audit log.
+    ``name`` is its name in stores, ``field`` the attribute of ``State``, ``subject`` its name in
+    audit events. ``row`` is the class of its rows: a named tuple of all columns, the key first.
+    ``since`` is the schema version of stores that introduced the kind. ``audit_name`` and
+    ``audit_detail`` are the columns that identify a row in the audit log.
     """
 
     __slots__ = (
@@ -121,7 +119,7 @@ class Kind:
         audit_detail: str = "",
         codec: Codec | None = None,
     ) -> None:
-        """Declare a kind whose first ``key`` columns are its key."""
+        """The first ``key`` columns are the key."""
         self.name = name
         self.field = field
         self.subject = subject
@@ -135,11 +133,9 @@ class Kind:
 
     @property
     def has_secrets(self) -> bool:
-        """Say whether any column is secret."""
         return any(column.secret for column in self.columns)
 
     def encode(self, row: Any) -> Item:  # noqa: ANN401 - a row of this kind
-        """Return the item of a row."""
         return self.codec.encode(row)
 
     def decode(self, item: Item) -> Any:  # noqa: ANN401 - a row of this kind
@@ -159,7 +155,7 @@ class Kind:
 
 
 def key_text(cells: Sequence[str]) -> str:
-    """Return a key as stores have it: the only cell itself, or a JSON array of several."""
+    """Return a key as stores keep it: a single cell as it is, several as a JSON array."""
     return cells[0] if len(cells) == 1 else _dumps(list(cells))
 
 
@@ -178,16 +174,17 @@ def _row_codec(row: type[Any], columns: tuple[Column, ...], key: int) -> Codec:
         if not has_secrets:
             return Item(key_text(found[:key]), _dumps(cells))
         public = [None if secret else cell for cell, secret in zip(cells, is_secret, strict=True)]
-        hidden = [cell for cell, secret in zip(cells, is_secret, strict=True) if secret]
-        return Item(key_text(found[:key]), _dumps(public), _dumps(hidden))
+        secrets = [cell for cell, secret in zip(cells, is_secret, strict=True) if secret]
+        return Item(key_text(found[:key]), _dumps(public), _dumps(secrets))
 
     def decode(item: Item) -> Any:  # noqa: ANN401 - as above
         keys = [item.key] if key == 1 else _list(item.key)
         if len(keys) != key or any(cell.__class__ is not str for cell in keys):
             raise ValueError(f"expected a key of {key} texts")
-        hidden = None if item.secret is None else iter(_list(item.secret))
+        secrets = None if item.secret is None else iter(_list(item.secret))
+        # Not strict: another version may have appended columns, or lack some (see the module).
         cells = zip(_list(item.value), values, strict=False)
-        return row(*keys, *[_cell(cell, column, hidden) for cell, column in cells])
+        return row(*keys, *[_cell(cell, column, secrets) for cell, column in cells])
 
     return Codec(encode, decode)
 
@@ -199,16 +196,17 @@ def _list(text: str) -> list[Any]:
     return found
 
 
-def _cell(cell: Any, column: Column, hidden: Iterator[Any] | None) -> Any:  # noqa: ANN401 - of any type
+def _cell(cell: Any, column: Column, secrets: Iterator[Any] | None) -> Any:  # noqa: ANN401 - of any type
     """Return the value of a column; a secret one comes from ``hidden``.
 
-    Without that, as in the log of changes, it is empty.
+    Without ``hidden``, as in the change log, secret columns are empty.
     """
     kind = column.type
     if column.secret:
-        if hidden is None:
+        if secrets is None:
             return _EMPTY[kind]
-        cell = next(hidden, None)
+        cell = next(secrets, None)
+    # Not isinstance: JSON's true is no int.
     if type(cell) is not _IN_JSON[kind]:
         raise TypeError(f"{column.name} is no {kind}")
     reader = _FROM_JSON.get(kind)

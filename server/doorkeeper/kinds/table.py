@@ -1,4 +1,4 @@
-"""Rows by key, as persistent maps: another table shares all but what has changed."""
+"""Rows by key in persistent maps: a new version shares the unchanged rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R", bound="tuple[object, ...]")
 
 
 class Table(Generic[R]):
-    """The rows of one kind. Never changes; ``changed`` returns another table."""
+    """The rows of one kind; immutable."""
 
     __slots__ = ("_key_columns", "_rows")
 
@@ -22,26 +22,24 @@ class Table(Generic[R]):
         key_columns: int,
         rows: immutables.Map[tuple[object, ...], R] | None = None,
     ) -> None:
-        """Begin with no rows; the first ``key_columns`` columns are the key."""
+        """The first ``key_columns`` columns are the key; the table is empty without ``rows``."""
         self._key_columns = key_columns
         self._rows: immutables.Map[tuple[object, ...], R] = (
             immutables.Map() if rows is None else rows
         )
 
     def get(self, *key: object) -> R | None:
-        """Return the row of a key; None where there is none."""
         return self._rows.get(key)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[R]:
         """Yield the rows, in no order."""
         return iter(self._rows.values())
 
-    def changed(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:  # noqa: A002 - as Edit
-        """Return the table without some rows, and with others: O(log n) for each."""
+    def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:  # noqa: A002 - as Edit
+        """Return a table without ``deleted`` and with ``set``; O(log n) for each row."""
         size = self._key_columns
         with self._rows.mutate() as rows:
             for row in deleted:

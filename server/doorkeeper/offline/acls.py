@@ -1,10 +1,10 @@
-"""ACLs without a server: its store and its authorizer, without listeners.
+"""ACLs of a stopped server: its store and its authorizer, without listeners.
 
-The embedded store is its server's alone, which must be stopped. With a store that nodes share this
-is one more node, as long as it takes.
+The embedded store belongs to one process, so its server must be stopped. With a shared store the
+command is one more node for its duration.
 
-The authorizer is made, configured and started as by the server, with the dynamic values that the
-store keeps; what it changes has no request context, because no client asked.
+The authorizer is constructed, configured and started as in the server, with the dynamic values of
+the store; its changes have no request context.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 
 class OfflineAcls:
-    """The ACLs as the authorizer has them. What it refuses is an ``ApiError`` of the item.
+    """The ACLs of the authorizer. A rejected item has an ``ApiError`` in its result.
 
-    What is changed is in the trail, where one is given, before its results are returned.
+    Changes are in the audit log, if there is one, before their results are returned.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class OfflineAcls:
         *,
         keeps_elsewhere: bool = False,
     ) -> None:
-        """Take an authorizer that has started; ``keeps_elsewhere`` says not in the store."""
+        """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store."""
         self._authorizer = authorizer
         self._timeout_s = timeout_s
         self._trail = OfflineTrail(AuditSettings(), 0) if trail is None else trail
         self._keeps_elsewhere = keeps_elsewhere
 
     def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return what any of the filters matches, sorted, each once.
+        """Return the bindings that any of the filters matches, sorted, without duplicates.
 
         Raises:
-            AuthorizerFault: it fails to answer.
+            AuthorizerFault: the authorizer fails.
 
         """
         found: set[AclBinding] = set()
@@ -81,7 +81,7 @@ class OfflineAcls:
         """Create bindings; the results are in order.
 
         Raises:
-            AuthorizerFault: it fails as a whole.
+            AuthorizerFault: the authorizer fails as a whole.
             StartError: the audit log cannot be written.
 
         """
@@ -92,10 +92,10 @@ class OfflineAcls:
         return self._explained(results)
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
-        """Delete what the filters match; the results are in order.
+        """Delete the bindings that the filters match; the results are in order.
 
         Raises:
-            AuthorizerFault: it fails as a whole.
+            AuthorizerFault: the authorizer fails as a whole.
             StartError: the audit log cannot be written.
 
         """
@@ -106,7 +106,7 @@ class OfflineAcls:
         return self._explained(results)
 
     def _explained(self, results: Results) -> list[Any]:
-        """Return the values, with what the authorizer raised: no client reads it here."""
+        """Return the values with the authorizer's errors, which a server hides from clients."""
         errors = iter(results.errors)
         return [each._replace(error=self._fault(each.error, errors)) for each in results.values]
 
@@ -123,9 +123,9 @@ class OfflineAcls:
 def run_offline(
     settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool = False
 ) -> None:
-    """Do something with the ACLs of a server that is stopped; its log goes to stderr.
+    """Run ``work`` with the ACLs of a stopped server; its log goes to stderr.
 
-    ``make_store`` says that the server need not have started yet.
+    ``make_store`` permits the creation of the store.
 
     Raises:
         StartError: a server uses the store, there is none, or there is no authorizer.
@@ -166,18 +166,18 @@ async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[Offl
             elsewhere = not isinstance(made, KeepsInStore)
             yield OfflineAcls(authorizer, timeout_s, trail, keeps_elsewhere=elsewhere)
         finally:
-            # What it has begun, and nothing has waited for, is submitted before it closes.
+            # Submit changes that the authorizer has begun without awaiting them.
             await asyncio.sleep(0)
             close(authorizer, structlog.get_logger("doorkeeper.offline"))
 
 
 def _changes_unasked(authorizer: Authorizer) -> bool:
-    """Say whether an authorizer may write to the store from its start on, as a plug-in may."""
+    """Return whether an authorizer may write to the store without a command, as a plug-in may."""
     return type(authorizer) is not StandardAuthorizer and isinstance(authorizer, KeepsInStore)
 
 
 async def _start(authorizer: GuardedAuthorizer, settings: Settings, log: StateLog) -> None:
-    """Start it as the server does; its endpoints are those of the file, and nobody listens."""
+    """Start the authorizer as the server does; its endpoints are configured, but not bound."""
     endpoints = [
         Endpoint(each.name, each.security_protocol, each.advertised_host or each.host, each.port)
         for each in settings.listeners

@@ -1,4 +1,4 @@
-"""Deleting dynamic values without a server: the way back when a value locked everybody out."""
+"""Deletion of dynamic values without a server, for example after one locked out all clients."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from doorkeeper.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
-"""The origin in the log of changes: no client asked."""
+"""The origin in the change log."""
 
 
 def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
-    """Delete the dynamic values of these keys, of all keys where there are no names.
+    """Delete the dynamic values of these keys; of all keys without ``names``.
 
-    They are deleted of every broker and of the cluster; returns what was deleted.
+    They are deleted for every broker and for the cluster; return the deleted values.
 
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be written.

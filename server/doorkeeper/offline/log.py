@@ -1,13 +1,12 @@
 """The state log and the audit log of commands that change the store of a stopped server.
 
-The audit log is the server's own: its folder, settings, files and numbers, which go on where the
-server ended. It is opened for the first change: commands that only read need no right to write
-there, and leave nothing.
+The audit log is that of the server: its folder, settings and files, and its sequence of numbers. It
+is opened for the first change: commands that only read need no permission to write there.
 
-    store      opened first, so that a server that runs is named as what it is
-    audit log  its folder taken; what a killed server left is completed
-    change     refused where the server would refuse it; made; waited for until it is recorded
-    store      closed, then the audit log, without the event of a server's end
+ store      opened first, so that a running server is reported as the user of the store
+ audit log  opened; the file of a killed server is completed
+ change     rejected if the server would reject it; committed; waits until it is recorded
+ store      closed before the audit log, which gets no event of a server's end
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that 
 
 
 class OfflineTrail:
-    """The audit log that the configuration names, if any. For the loop's thread."""
+    """The configured audit log, if any. For the event loop's thread."""
 
     def __init__(self, settings: AuditSettings, node: int) -> None:
-        """Prepare; nothing is opened yet. Settings without a folder make none."""
+        """Nothing is opened yet. Settings without a folder make no audit log."""
         self._settings = settings
         self._node = node
         self._meter = _Meter()
@@ -49,7 +48,7 @@ class OfflineTrail:
         self._trail: Trail | None = None
 
     def open(self) -> None:
-        """Begin to write, where there is a folder; may be called again.
+        """Start to write if there is a folder; idempotent.
 
         Raises:
             StartError: the folder cannot be used, or its server writes there.
@@ -57,7 +56,7 @@ class OfflineTrail:
         """
         if self._settings.folder is None or self._trail is not None:
             return
-        # A command without an audit log imports nothing of it.
+        # A command without an audit log imports none of its modules.
         from doorkeeper.app.audit_log import trail_of  # noqa: PLC0415
         from doorkeeper.audit.files import TrailInUse  # noqa: PLC0415
 
@@ -73,11 +72,11 @@ class OfflineTrail:
 
     @asynccontextmanager
     async def recording(self) -> AsyncIterator[None]:
-        """Make a change in the block; it is recorded when the block has ended.
+        """Record the change of the block before the context ends.
 
         Raises:
             StartError: nothing was changed, because it could not be recorded; or it was changed,
-                and with sync=strict could not be recorded.
+                and could not be recorded although sync is strict.
 
         """
         self.open()
@@ -96,24 +95,25 @@ class OfflineTrail:
             )
 
     def committed(self, committed: Committed) -> None:
-        """Record a change of the store; does nothing where there is no folder."""
+        """Record a change of the store; do nothing without a folder."""
         if self._settings.folder is not None:
-            assert self._trail is not None, "it is open before anything changes"
+            assert self._trail is not None, "open() precedes changes"
             self._trail.committed(committed)
 
     def reported(self, items: Sequence[Any], results: Sequence[Any]) -> None:
-        """Record what an authorizer that keeps its ACLs elsewhere says that it has changed."""
+        """Record the changes that an authorizer with its own storage reports."""
         if self._trail is not None:
             from doorkeeper.audit.event_builder import reported  # noqa: PLC0415 - as above
 
             self._trail.changed(reported(items, results), None, SERVER)
 
     def close(self) -> None:
-        """Write what waits; log what went wrong where no error has told it. May be called twice."""
+        """Write the queued events; log problems that no error has reported. Idempotent."""
         trail, self._trail = self._trail, None
         if trail is None:
             return
         trail.close(serves=False)
+        # The error of the command has reported the problem.
         if self._refused:
             return
         if self._meter.lost_events:
@@ -124,7 +124,7 @@ class OfflineTrail:
 
 
 class _Log(NoLog):
-    """Keeps errors until it is known whether the command ends with a line that tells them."""
+    """Holds errors back until it is known whether the command itself reports them."""
 
     def __init__(self) -> None:
         self._errors: list[tuple[str, dict[str, object]]] = []
@@ -145,7 +145,7 @@ class _Log(NoLog):
 
 
 class _Meter(TrailMeter):
-    """Remembers what could not be written."""
+    """Counts the events that could not be written."""
 
     __slots__ = ("lost_events",)
 
@@ -161,7 +161,7 @@ class _Meter(TrailMeter):
 async def offline_log(
     settings: Settings, *, make_store: bool
 ) -> AsyncIterator[tuple[StateLog, OfflineTrail]]:
-    """Open the store that a configuration names; give its state log, not started, and audit log.
+    """Open the configured store; yield its state log, not started, and the audit log.
 
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.
@@ -179,7 +179,7 @@ async def offline_log(
 
 
 async def submit(log: StateLog, trail: OfflineTrail, plan: Plan, origin: Origin) -> None:
-    """Start a log, and make one change that is in the audit log when this returns.
+    """Start a log, and commit one change; it is in the audit log on return.
 
     Raises:
         StorageError: it cannot be written.
@@ -192,7 +192,7 @@ async def submit(log: StateLog, trail: OfflineTrail, plan: Plan, origin: Origin)
 
 
 def trail_logs(settings: Settings) -> AbstractContextManager[None]:
-    """Show on stderr what the audit log reports; without one, nothing is imported for that."""
+    """Show problems of the audit log on stderr; without an audit log import nothing for it."""
     if settings.audit.folder is None:
         return nullcontext()
     from doorkeeper.logs.command_log import command_logs  # noqa: PLC0415

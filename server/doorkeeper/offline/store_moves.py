@@ -1,4 +1,4 @@
-"""What ``doorkeeper store migrate``, ``check``, ``copy``, ``create`` and ``accept`` do."""
+"""The commands ``doorkeeper store migrate``, ``check``, ``copy``, ``create`` and ``accept``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Migrated(NamedTuple):
-    """From which schema version to which, 0 being none; and the SQL of a shared store."""
+    """Schema versions before (0: no store) and after, and the SQL of a shared store."""
 
     before: int
     after: int
@@ -32,7 +32,7 @@ class Migrated(NamedTuple):
 
 
 async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> Migrated:
-    """Make or update the tables of a store; ``dry_run`` only says what would be done.
+    """Create or migrate the tables of a store; ``dry_run`` only returns the migration.
 
     Raises:
         StorageError: it cannot be reached, is newer than this code, or a server uses it.
@@ -46,17 +46,17 @@ async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> 
     async with connection_to(place) as connection:
         try:
             if dry_run:
-                return Migrated(*await migrating.planned(connection))
+                return Migrated(*await migrating.plan_migration(connection))
             return Migrated(*await migrating.migrate(connection, os.urandom))
         except StorageError as error:
             raise StorageError(f"{place.shown}: {error}") from error
 
 
 async def finish(place: Place) -> bool:
-    """Remove what nodes of the version before need from a shared store; say whether it was there.
+    """Remove the compatibility with the previous version; return whether there was any.
 
     Raises:
-        StorageError: such nodes live, it is not a shared store, or cannot be reached.
+        StorageError: nodes of that version are live, it is not a shared store, or is unreachable.
 
     """
     if isinstance(place, DataFolder):
@@ -89,7 +89,7 @@ def _migrate_embedded(place: DataFolder, now_ms: Callable[[], int], *, dry_run: 
 
 
 def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
-    """Open an embedded store and close it: it is created, or migrated, where that is due."""
+    """Open and close an embedded store, which creates or migrates it if needed."""
     from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415 - SQLite, if it is one
 
     SqliteStore.open(
@@ -101,7 +101,7 @@ def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
 
 
 async def check(place: Place) -> tuple[Header, list[str]]:
-    """Return what a store is and what is wrong with it; servers may go on using it.
+    """Return the header and the faults of a store; servers may be using it.
 
     Raises:
         StorageError: there is none, or it cannot be read.
@@ -119,13 +119,13 @@ async def copy(
     now_ms: int,
     progress: Callable[[str], Progress | None],
 ) -> tuple[Header, str | None]:
-    """Copy everything, and compare; return what was copied, and where the previous store lies.
+    """Copy a store and compare both; return the header, and the target's previous store.
 
-    ``progress`` gives a function for each of both steps, by its name.
+    ``progress`` returns the progress function of a step, ``copy`` or ``compare``.
 
     Raises:
-        StorageError: one of them is in use or cannot be used; the target is not empty; the
-            source was changed meanwhile; what is read back differs.
+        StorageError: one of them is in use or cannot be used; the target is not empty; the source
+            was changed meanwhile; the copy differs.
 
     """
     if _same(source, target):
@@ -155,6 +155,7 @@ async def copy(
                 )
     async with reading(target, alone=False) as copied:
         await compare(source.shown, reader.sums, header, copied, progress("compare"))
+    # A server may have started on the source during the copy.
     async with reading(source, alone=True) as store:
         if (await store.header()).revision != header.revision:
             raise StorageError(f"{source.shown}: the store was changed while it was copied")
@@ -168,13 +169,13 @@ def _same(source: Place, target: Place) -> bool:
 
 
 async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) -> Path | None:
-    """Create the store of a configuration; return where the previous store lies, None if none.
+    """Create the configured store; return the path of the previous one, None without one.
 
-    ``new`` begins an empty cluster where there was a store: an embedded one is kept beside the new
-    one, a shared database must be empty.
+    ``new`` creates an empty cluster although there was a store: an embedded one is kept beside the
+    new one, a shared database must be empty.
 
     Raises:
-        StorageError: there is a store and ``new`` is not asked for, or it is in use.
+        StorageError: there is a store without ``new``, or it is in use.
 
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
@@ -216,7 +217,7 @@ async def _is_there(place: Place) -> bool:
 
 
 async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
-    """Write the identity file for the store as it is now, and return what it says.
+    """Write the identity file for the current store; return its content.
 
     Raises:
         StorageError: there is no store, a server uses it, or a shared one has no identity file.
@@ -234,7 +235,7 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
         from doorkeeper.storage.backup import remove_pin  # noqa: PLC0415 - SQLite, if it is one
 
         remove_pin(*place)
-        _open(place, now_ms)  # it writes the file, and migrates an older store
+        _open(place, now_ms)  # writes the file, and migrates an older store
     async with reading(place, alone=False) as store:
         header = await store.header()
     pin = Pin(header.cluster_id, header.store_id, header.revision)

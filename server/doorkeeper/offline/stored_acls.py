@@ -1,7 +1,7 @@
-"""The ACLs of a server's store and what else decides there, read without changing anything.
+"""The ACLs and the policy of a server's store, read without changing anything.
 
-Those of the standard authorizer are read from the database, also while the server runs: as they
-are durable. Another authorizer is started and asked, which needs the store to itself.
+ACLs of the standard authorizer are read from the database, also while the server runs. Another
+authorizer is started and queried, which needs exclusive use of the store.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class StoredAcls(NamedTuple):
     """The bindings, sorted, and the policy beside them.
 
-    ``decides`` is the configured authorizer where it is not the standard one: what decides then
-    is its own affair, and only it knows.
+    ``decides`` names a configured authorizer that is not the standard one: its decisions may follow
+    other rules.
     """
 
     bindings: list[AclBinding]
@@ -45,11 +45,11 @@ class StoredAcls(NamedTuple):
 
 
 def stored_acls(settings: Settings) -> StoredAcls:
-    """Read the ACLs of the store that a configuration names. For a thread without a loop.
+    """Read the ACLs of the configured store. For a thread without a running event loop.
 
     Raises:
-        StartError: there is no store, or no authorizer, or one of others cannot be asked.
-        AuthorizerFault: one of others fails to answer.
+        StartError: there is no store, or no authorizer, or a plug-in cannot be queried.
+        AuthorizerFault: a plug-in fails.
 
     """
     name = settings.authorizer_class_name
@@ -84,7 +84,7 @@ async def _read_shared(settings: Settings) -> ReadAcls:
 
 
 def policy_of(settings: Settings) -> Policy:
-    """Return what decides beside the ACLs.
+    """Return the policy: super users, and the default without ACLs.
 
     Raises:
         StartError: a super user has no colon.

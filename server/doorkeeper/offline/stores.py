@@ -1,4 +1,4 @@
-"""Stores by what an operator calls them: a folder, a URL, or the configuration of a server."""
+"""Stores by the names that operators use: a folder, a URL, or a server's configuration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class DataFolder(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return what an error calls it."""
         return str(self.path)
 
 
@@ -34,19 +33,18 @@ Place = DataFolder | SharedStore
 
 
 def folder(path: Path) -> DataFolder:
-    """Return a folder with the identity file in it."""
     return DataFolder(path, path / IDENTITY_NAME)
 
 
 def place_named(text: str) -> Place:
-    """Return the store that a text names: a URL, a file of configuration, else a folder.
+    """Return the store of a URL, a configuration file, or else a folder.
 
     Raises:
         ConfigError: the URL or the file has an error.
 
     """
     if "://" in text:
-        # No node is meant, but a shared store demands the id of one.
+        # A shared store requires a node id, which is unused here.
         found = load(None, (f"doorkeeper.store={text}", "node.id=0")).settings.store
         assert found is not None
         return found
@@ -55,7 +53,6 @@ def place_named(text: str) -> Place:
 
 
 def place_of(settings: Settings) -> Place:
-    """Return the store of a configuration."""
     if settings.store is not None:
         return settings.store
     identity_file = identity_file_of(settings)
@@ -65,7 +62,7 @@ def place_of(settings: Settings) -> Place:
 
 @asynccontextmanager
 async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
-    """Open a store to read it as of one moment; ``alone`` refuses one that is in use.
+    """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
 
     Raises:
         StorageError: there is none, it is in use, or it cannot be read.

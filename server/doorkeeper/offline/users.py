@@ -1,6 +1,6 @@
-"""Users of SCRAM in the store of a server that is stopped.
+"""SCRAM users in the store of a stopped server.
 
-It is how the first administrator is made, before there is anybody who could ask a server.
+This creates the first administrator, before any client can authenticate to a server.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from doorkeeper.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))
-"""The origin in the log of changes: no client asked."""
+"""The origin in the change log."""
 
 _SALT_BYTES = 17
 
 
 class OfflineUsers:
-    """The users of a store. One change of them, then the store is closed."""
+    """The SCRAM users of a store."""
 
     def __init__(self, log: StateLog, trail: OfflineTrail, runner: asyncio.Runner) -> None:
-        """Take a log that has not started, the audit log, and the loop of both."""
+        """``log`` has not started; ``runner`` has the event loop of both logs."""
         self._log = log
         self._trail = trail
         self._runner = runner
@@ -45,7 +45,7 @@ class OfflineUsers:
         return {name: users.iterations_of(name) for name in users.names()}
 
     def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
-        """Give a user a password, by mechanism with so many iterations; each has its own salt.
+        """Set a user's password with iterations by mechanism; each mechanism has its own salt.
 
         Raises:
             StorageError: it cannot be written.
@@ -60,7 +60,7 @@ class OfflineUsers:
         self._submit(lambda _state: edit(CREDENTIAL, set=rows))
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
-        """Delete credentials that are there.
+        """Delete existing credentials.
 
         Raises:
             StorageError: it cannot be written.
@@ -81,9 +81,9 @@ class OfflineUsers:
 
 @contextmanager
 def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[OfflineUsers]:
-    """Open the store that a configuration names, one that nodes share also while they run.
+    """Open the configured store; a shared one also while its nodes run.
 
-    ``make_store`` says that the server need not have started yet.
+    ``make_store`` permits the creation of the store.
 
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.

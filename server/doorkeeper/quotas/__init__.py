@@ -1,1 +1,1 @@
-"""Client quotas: the table of all quotas, and what alters it."""
+"""Client quotas: the table of all quotas, and its alteration."""

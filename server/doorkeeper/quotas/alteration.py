@@ -1,4 +1,4 @@
-"""What AlterClientQuotas changes: the plan of a request.
+"""Plan of an AlterClientQuotas request.
 
 Source: ``ClientQuotaControlManager``, ``QuotaConfig`` (4.3.1).
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
 
 
+# A broker's bounds of Java's long (as a double) and int.
 _LARGEST: Final = {_LONG: 2.0**63, _INT: 2.0**31 - 1}
 
 
@@ -37,21 +38,21 @@ _IP_KEYS: Final = {"connection_creation_rate": _INT}
 
 
 RECORDS_MAX: Final = 10_000
-"""What a broker's controller writes at once: a request that changes more changes nothing.
+"""Most records of one request, as of a broker's controller; a larger request changes nothing.
 
 Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
 """
 
 
 class QuotaAlteration(NamedTuple):
-    """What becomes of quotas of one entity: names and new values, None to delete."""
+    """The alterations of one entity's quotas: names and new values, None to delete."""
 
     entity: Entity
     values: tuple[tuple[str, float | None], ...]
 
 
 class QuotaPlan(NamedTuple):
-    """The rows that change, and for each entity, in the order of the request, an error or None."""
+    """The changed rows, and an error or None for each entity in the order of the request."""
 
     set: tuple[StoredQuota, ...]
     deleted: tuple[StoredQuota, ...]
@@ -61,10 +62,10 @@ class QuotaPlan(NamedTuple):
 def plan_quotas(
     quotas: ClientQuotas, alterations: Sequence[QuotaAlteration], hosts: Collection[str]
 ) -> Slices[QuotaPlan]:
-    """Plan a request on the quotas that there are, some entities in each slice.
+    """Plan a request on the existing quotas, in slices.
 
-    ``hosts`` are the names of IP entities that are valid. An entity that is named twice is
-    refused, but its first alteration is made, as by a broker.
+    ``hosts`` are the valid names of IP entities. Of an entity that occurs twice the first
+    alteration is made and the second rejected, as by a broker.
 
     Raises:
         ApiError: more rows would change than a broker's controller writes at once.
@@ -78,7 +79,7 @@ def plan_quotas(
             yield
         names = [name for name, _ in values]
         if entity in errors or len(set(names)) < len(names):
-            # A broker has a text for a quota that occurs twice, and replaces it by this one.
+            # A broker replaces its text for a quota that occurs twice by this one.
             shown = ", ".join(f"{kind}={'null' if n is None else n}" for kind, n in entity)
             errors[entity] = refusal(
                 f"Ignoring duplicate entity ClientQuotaEntity(entries={{{shown}}})"
@@ -102,7 +103,7 @@ def _collect(
     set_: list[StoredQuota],
     deleted: list[StoredQuota],
 ) -> None:
-    """Collect the rows that differ from the present quotas."""
+    """Append the rows that differ from the present quotas."""
     text = entity_text(entity)
     for name, value in values:
         before = present.get(name)
@@ -124,7 +125,7 @@ def _entity_refusal(entity: Entity, hosts: Collection[str]) -> ApiError | None:
     kind, name = entity[-1]
     if kind == IP and len(entity) > 1:
         return refusal(
-            # The two words that are one are the broker's.
+            # "shouldnot" is in the broker's text.
             "Invalid quota entity combination, IP entity shouldnot be combined with User or"
             " ClientId"
         )
@@ -134,7 +135,7 @@ def _entity_refusal(entity: Entity, hosts: Collection[str]) -> ApiError | None:
 
 
 def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -> ApiError | None:
-    """Return why one of the new values cannot be; deletions are not looked at."""
+    """Return why a new value is invalid; deletions are not checked."""
     keys = _IP_KEYS if entity[0][0] == IP else _CLIENT_KEYS
     for name, value in values:
         if value is None:
@@ -149,6 +150,7 @@ def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -
         if value > _LARGEST[kind]:
             article = "an" if kind == _INT else "a"
             return refusal(f"Proposed value for {name} is too large for {article} {kind}.")
+        # The broker's tolerance.
         if math.fmod(value, 1) > 1e-6:
             return refusal(f"{name} cannot be a fractional value.")
     return None

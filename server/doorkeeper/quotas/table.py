@@ -1,7 +1,7 @@
 """Client quotas: the model, and the filters that select them.
 
-An entity is a user, a client id, both of them, or an IP address; the name None is the default of
-its type. Quotas are stored and shown, and nothing is throttled by them.
+An entity is a user, a client id, both, or an IP address; the name None is the default of its type.
+Quotas are stored and described, but nothing is throttled.
 
 Source: ``ClientQuotasImage`` (4.3.1).
 """
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.declared import StoredQuota
 
 Entity = tuple[tuple[str, str | None], ...]
-"""The parts of an entity: type and name, in the order in which a broker answers them."""
+"""The parts of an entity, type and name, in the order of a broker's responses."""
 
 CLIENT_ID: Final = "client-id"
 USER: Final = "user"
 IP: Final = "ip"
+# In the order of a broker's hash tables, in which it prints and sends the parts of an entity.
 ENTITY_TYPES: Final = (CLIENT_ID, USER, IP)
-"""In the order of a broker's hash tables, in which it prints and sends the parts of an entity."""
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Return the entity of parts; of several with one type the last counts."""
+    """Return the entity of parts; of several parts with one type the last counts."""
     names = dict(parts)
     known = [(kind, names.pop(kind)) for kind in ENTITY_TYPES if kind in names]
     return (*known, *names.items())
 
 
 def entity_text(entity: Entity) -> str:
-    """Return an entity as stores and the audit log have it: a JSON object of names by type."""
+    """Return an entity as in stores and the audit log: a JSON object of names by type."""
     return json.dumps(dict(entity), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -47,14 +47,13 @@ def _entity_from(text: str) -> Entity:
 
 
 class ClientQuotas:
-    """The quotas of all entities. Never changes; ``changed`` returns others."""
+    """The quotas of all entities; immutable."""
 
     __slots__ = ("_by_entity",)
 
     def __init__(
         self, by_entity: immutables.Map[Entity, immutables.Map[str, float]] | None = None
     ) -> None:
-        """Begin with none."""
         self._by_entity = immutables.Map() if by_entity is None else by_entity
 
     def of(self, entity: Entity) -> Mapping[str, float]:
@@ -65,8 +64,8 @@ class ClientQuotas:
         """Yield the entities that have quotas, in no order."""
         return iter(self._by_entity.items())
 
-    def changed(self, set: Iterable[StoredQuota], deleted: Iterable[StoredQuota]) -> Self:  # noqa: A002 - as Edit
-        """Return the quotas without some rows, and with others: O(log n) for each."""
+    def with_changes(self, set: Iterable[StoredQuota], deleted: Iterable[StoredQuota]) -> Self:  # noqa: A002 - as Edit
+        """Return the quotas without ``deleted`` and with ``set``; O(log n) for each row."""
         with self._by_entity.mutate() as entities:
             for row in deleted:
                 entity = _entity_from(row.entity)
@@ -88,9 +87,9 @@ _NONE: Final[immutables.Map[str, float]] = immutables.Map()
 
 
 class QuotaFilter(NamedTuple):
-    """What entities must be: names that types must have, types that may have any name.
+    """A filter of entities: types with exact names, and types with any name.
 
-    With ``strict`` entities with parts of other types do not match.
+    With ``strict`` an entity must not have parts of other types.
     """
 
     exact: Mapping[str, str | None]
@@ -98,7 +97,6 @@ class QuotaFilter(NamedTuple):
     strict: bool
 
     def matches(self, entity: Entity) -> bool:
-        """Say whether the filter selects an entity."""
         if self.strict and len(entity) != len(self.exact) + len(self.specified):
             return False
         names = dict(entity)
@@ -114,7 +112,7 @@ def quota_filter(components: Iterable[tuple[str, int, str | None]], *, strict: b
     """Return the filter of a request's components: type, Kafka's code of the match, name.
 
     Raises:
-        ApiError: the components make no filter; the first fault counts.
+        ApiError: with the first invalid component.
 
     """
     exact: dict[str, str | None] = {}
@@ -157,9 +155,9 @@ def _check_component(kind: str, match_type: int, match: str | None, types: set[s
 def describe(
     quotas: ClientQuotas, wanted: QuotaFilter
 ) -> list[tuple[Entity, list[tuple[str, float]]]]:
-    """Return the entities that a filter selects with their quotas, sorted by name: O(entities)."""
+    """Return the selected entities with their quotas, sorted by name; O(entities)."""
     if wanted.strict and not wanted.specified:
-        # Every part is given, so that there is at most one.
+        # The exact name of every part is given, so at most one entity matches.
         entity = entity_of(wanted.exact.items())
         found = [(entity, quotas.of(entity))]
     else:
@@ -173,5 +171,4 @@ def _sort_key(found: tuple[Entity, object]) -> list[tuple[str, str]]:
 
 
 def refusal(text: str) -> ApiError:
-    """Return the error of a request that says something wrong of quotas."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)

@@ -1,10 +1,10 @@
-"""The state that a node serves, and the log through which it changes.
+"""The state that a node serves, and the log that changes it.
 
 state    the immutable state, and how a change makes the next one
-store    what a durable store offers to the log
-log      the log: plans, commits, publishes, and follows other nodes
-loading  a state made of the rows of a store
-memory   a store that keeps nothing
-age      how old the state may be where the store is away
-outcome  what clients are told of a change
+store    the interface of durable stores
+log      plans, commits and publishes changes, and follows other nodes
+loading  builds a state from the rows of a store
+memory   a store without a database
+age      denies access while the state is too old
+outcome  results and errors of changes for clients
 """

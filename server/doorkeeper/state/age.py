@@ -1,4 +1,4 @@
-"""Bounded staleness: a state that is older than it may be allows nothing."""
+"""Bounded staleness: deny access while the state is older than its maximum age."""
 
 from __future__ import annotations
 
@@ -10,29 +10,25 @@ if TYPE_CHECKING:
     from doorkeeper.state.state import State
 
 CHECK_S: Final = 1.0
-"""How often the age of the state is looked at, at least."""
+"""Longest pause between two checks of the age, in seconds."""
 
+# While the state is stale each check may end an outage, so it comes 20 times a second.
 STALE_CHECK_S: Final = 0.05
-"""How often it is looked at while it is too old."""
 
 
 class Ageing(Protocol):
-    """What has a state that ages: the state log."""
+    """The part of the state log that the check of its age uses."""
 
     state: State
 
     @property
-    def age_s(self) -> float:
-        """Return the age of the state."""
-        ...
+    def age_s(self) -> float: ...
 
-    def amend(self, *, stale: bool) -> None:
-        """Publish the state with another mark."""
-        ...
+    def amend(self, *, stale: bool) -> None: ...
 
 
 async def watch_age(log: Ageing, max_age_s: float, logger: Logger) -> None:
-    """Mark the state of a log as stale while it is older than it may be, until cancelled."""
+    """Keep ``State.stale`` true while the state is older than ``max_age_s``, until cancelled."""
     while True:
         age_s = log.age_s
         is_stale = age_s > max_age_s
@@ -42,4 +38,5 @@ async def watch_age(log: Ageing, max_age_s: float, logger: Logger) -> None:
                 logger.error("the state is too old: access is denied", age_s=round(age_s, 1))
             else:
                 logger.info("the state is current again: access is decided by ACLs")
+        # A fresh state cannot become stale before its age reaches the maximum.
         await asyncio.sleep(STALE_CHECK_S if is_stale else min(max_age_s - age_s, CHECK_S))

@@ -1,4 +1,4 @@
-"""Makes a state of the rows of a store: at the start, and when everything is read again."""
+"""Build a state from the rows of a store: at the start, and when a node reloads everything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doorkeeper.acl.bulk import load
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.runtime.garbage_collection import collection_paused
-from doorkeeper.state.state import EMPTY, State, applied
+from doorkeeper.state.state import EMPTY, State, apply_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# From this count on, ACLs are frozen: a full collection over a million of them stops the server for
+# half a second and frees nothing (decision 0218).
 FREEZE_FROM: Final = 10_000
-"""From so many ACLs on they are taken out of the garbage collector's sight: a full collection over
-a million of them stops the server for half a second, and finds nothing."""
 
 
 def state_without_acls(revision: int, rows: Callable[[Kind], Iterable[Any]]) -> State:
-    """Return the state of all rows but the ACLs, of which there may be very many."""
+    """Return the state of all rows except the ACLs, which ``load_snapshot`` loads in a thread."""
     state = EMPTY._replace(revision=revision)
     for kind in KINDS.values():
         if kind is not ACL:
-            state = applied(state, edit(kind, set=rows(kind)))
+            state = apply_at_once(state, edit(kind, set=rows(kind)))
     return state
 
 
 def load_snapshot(rows: Iterable[StoredBinding], is_closing: Callable[[], bool]) -> Snapshot:
-    """Return the snapshot of ACLs; in any thread. The reading stops where the server does."""
+    """Return the snapshot of ACLs; in any thread. Stop early once ``is_closing`` returns True."""
     with collection_paused():
         snapshot = load(_until(is_closing, rows))
     if snapshot.count >= FREEZE_FROM:

@@ -1,17 +1,17 @@
-"""The log of a node: plans changes, commits them, and publishes the state that they lead to.
+"""The state log of a node: plan changes, commit them, publish the resulting state.
 
-    submit(plan) -> waits -> lease -> plan on the newest state -> commit -> published -> completed
+submit(plan) -> wait for the lease -> plan on the newest state -> commit -> publish -> complete
 
-Everything that waits when the lease is had is planned, each plan on the state after the one before
-it, and committed as one transaction. While that is written the next changes gather. A state is
-published when it is durable, so what is visible is never taken back.
+All changes that wait when the lease is granted are planned, each on the state after the one before
+it, and committed in one transaction. Further changes queue while it is written. A state is
+published only when it is durable, so a visible change is never rolled back.
 
-With a store that nodes share, what other nodes wrote is followed: whenever the store says that
-there is something new, and before planning. One lock keeps following and planning apart.
+With a shared store the log also follows other nodes: when the store signals new revisions, and
+before planning. One lock separates following from planning.
 
-When a commit is rejected, its changes are planned and committed again one by one, to find the one
-at fault. When the connection is lost while it commits, the batch is *in doubt*: nothing is planned
-or followed until the next lease shows whether it is in the log.
+When the store rejects a commit, its changes are planned and committed again one by one, to find the
+faulty one. When the connection is lost during a commit, the batch is *in doubt*: nothing is planned
+or followed until the next lease shows whether the log contains it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from doorkeeper.state.age import watch_age
 from doorkeeper.state.loading import load_snapshot, state_without_acls
 from doorkeeper.state.state import State, apply
 from doorkeeper.state.store import (
-    Entry,
+    LogEntry,
     OutcomeUnknown,
     StorageError,
     StoreAway,
@@ -57,30 +57,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Plan = Callable[[State], "Change | Slices[Change]"]
-"""Works a change out on a state, at once or in slices. It may be called again, on another state:
-the last call counts. What it raises is what ``submit`` raises, and nothing is changed."""
+"""Compute a change on a state, at once or in slices.
 
+Plans may be called again on a newer state, so they have no side effects. If a plan raises,
+``submit`` raises the same error and nothing is changed.
+"""
+
+# A bound on one transaction: the writers of other nodes wait until it ends.
 BATCH_CHANGES_MAX: Final = 1_000
-"""Changes in one transaction: others wait for its end to write."""
 
 BATCH_ROWS_MAX: Final = 20_000
-"""Rows after which no further change is taken into a transaction."""
+"""Number of rows that closes a batch for further changes."""
 
 LOG_ROWS: Final = 2_000
-"""Rows of the log of changes that are read at once when following."""
+"""Rows of the change log that are read at once when following."""
 
 CLOSING_S: Final = 5.0
-"""How long ``aclose`` waits for a store that is away."""
+"""How long ``aclose`` waits for an unavailable store, in seconds."""
 
 CLOSED_EARLY: Final = "The authorizer was closed before the initial load could complete."
-"""What listeners get that wait for the ACLs. The text is Kafka's."""
+"""Error of listeners that wait for the ACLs. The text is Kafka's."""
 
 _RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
-"""Pauses between attempts to get the lease of a store that is away."""
+"""Pauses between attempts to get the lease of an unavailable store."""
 
 
 def origin_of(request: AuthorizableRequestContext | None) -> Origin:
-    """Return the origin of a request's changes; ``SERVER`` without a request."""
     if request is None:
         return SERVER
     principal = request.principal
@@ -95,10 +97,10 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
 
 @dataclass(slots=True, eq=False)
 class _Submission:
-    """A change that was submitted and is not completed.
+    """A submitted change that is not complete.
 
-    ``deadline_s`` is that of ``submit``, or else the moment after which a store that is away is not
-    waited for any more.
+    ``deadline_s`` is the deadline of ``submit`` if ``has_timeout``, else that of an unavailable
+    store.
     """
 
     plan: Plan
@@ -112,11 +114,10 @@ class _Submission:
     singly: bool = False
 
     def is_over(self, now_s: float) -> bool:
-        """Say whether its deadline has passed."""
         return self.deadline_s is not None and self.deadline_s <= now_s
 
     def complete(self) -> None:
-        """Complete with what was planned; a waiter that gave up is not told."""
+        """Resolve the future with the planned change or its error, unless the waiter gave up."""
         if self.completion.done():
             return
         if self.error is not None:
@@ -125,21 +126,19 @@ class _Submission:
             self.completion.set_result(Committed(self.revision, self.change, self.origin))
 
     def fail(self, error: Exception) -> None:
-        """Complete with an error."""
         if not self.completion.done():
             self.completion.set_exception(error)
 
 
 class _Batch(NamedTuple):
-    """Changes that are planned. They share a transaction and a fate.
+    """Planned changes that share one transaction.
 
-    ``entries`` are to be written. ``state`` is the one before ``last``, the last change, which is
-    applied while it is written.
+    ``state`` is the state before ``last``, the last change; that is applied during the write.
     """
 
     batch_id: UUID | None
     items: list[_Submission]
-    entries: list[Entry]
+    entries: list[LogEntry]
     state: State
     last: _Submission | None
 
@@ -149,9 +148,9 @@ class _Batch(NamedTuple):
 
 
 class StateLog:
-    """The state of a node, and everything that changes it. For the loop's thread.
+    """The state of a node and all changes to it. For the event loop's thread.
 
-    ``state`` is what is served: durable and immutable. Reading code takes it once.
+    ``state`` is the served state: durable and immutable. A reader takes it once.
     """
 
     def __init__(
@@ -162,10 +161,10 @@ class StateLog:
         *,
         max_age_s: float | None = None,
     ) -> None:
-        """Begin with the rows of a store, all but the ACLs: ``start`` loads those.
+        """Load all rows of a store except the ACLs, which ``start`` loads.
 
-        ``clock`` tells microseconds apart. With ``max_age_s`` the state is ``stale`` while the
-        store has not confirmed for so long that there is nothing newer.
+        ``clock`` has a resolution of microseconds. With ``max_age_s`` the state becomes ``stale``
+        when the store has not confirmed for so long that there is nothing newer.
         """
         self.store = store
         self.state = state_without_acls(store.revision, store.rows)
@@ -176,7 +175,7 @@ class StateLog:
         self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
         self._wanted: set[Kind] = set()
         self._queue: deque[_Submission] = deque()
-        self._under_way: list[_Submission] = []
+        self._in_flight: list[_Submission] = []
         self._doubt: _Batch | None = None
         self._batch_of_state = store.batch
         self._is_trusted = True
@@ -192,19 +191,18 @@ class StateLog:
 
     @property
     def cluster_id(self) -> str:
-        """Return the 22 characters that name the cluster."""
         return self.store.identity.cluster_id
 
     def subscribe(self, subscriber: Callable[[Committed], None], *kinds: Kind) -> None:
-        """Call a function with each change when it is durable and visible; it may not block.
+        """Call a function with each change once it is durable and visible; it must not block.
 
-        With kinds it is called for changes of these only, and where a state was read anew.
+        With ``kinds`` it is called for changes of these kinds, and after a reload of everything.
         """
         self._subscribers.append((subscriber, frozenset(kinds)))
         self._wanted |= set(kinds or KINDS.values())
 
     def sight(self) -> StoreSight:
-        """Return how the node sees the store now. For readiness and metrics."""
+        """Return the store as readiness and metrics show it."""
         revision = self.state.revision
         problem = self.store.unavailable
         if not self.store.is_shared:
@@ -213,13 +211,13 @@ class StateLog:
 
     @property
     def age_s(self) -> float:
-        """Return how long ago the store last confirmed that there was nothing newer."""
+        """Return the seconds since the store last confirmed that there was nothing newer."""
         return self._clock() - self._confirmed_s
 
     def amend(self, **fields: Any) -> None:  # noqa: ANN401 - fields of State
-        """Publish a state whose local parts differ: ``groups``, ``members``.
+        """Publish a state with other local parts, such as ``groups`` and ``members``.
 
-        Without any the same state is published as another object: caches forget it.
+        Without fields, publish the same state as another object, which invalidates caches.
         """
         self._local.update(fields)
         self._publish(self.state)
@@ -236,9 +234,9 @@ class StateLog:
         self.state = state._replace(**self._local)
 
     def start(self) -> asyncio.Future[None]:
-        """Load the ACLs in a thread, then take changes; return what completes when they are loaded.
+        """Load the ACLs in a thread, then process changes; the future completes with the load.
 
-        Changes that are submitted before wait.
+        Changes that are submitted earlier wait for it.
         """
         loop = asyncio.get_running_loop()
         self._loop = loop
@@ -260,15 +258,15 @@ class StateLog:
     async def _run(self) -> None:
         try:
             acls = await self._loading
-        except Exception as error:  # noqa: BLE001 - whoever waits for the load is told
+        except Exception as error:  # noqa: BLE001 - waiters on the load get it
             if not self.loaded.done():
                 self.loaded.set_exception(error)
-                self.loaded.exception()  # where no listener waits, nobody reads it
+                self.loaded.exception()  # mark as retrieved: a node may have no waiter
             self._load_error = StorageError(f"the ACLs could not be loaded: {error}")
             self._fail_all(self._load_error)
             return
         if self._closing:
-            return  # not all of them were read
+            return  # the load stopped early
         self._publish(self.state._replace(acls=acls))
         if not self.loaded.done():
             self.loaded.set_result(None)
@@ -279,7 +277,7 @@ class StateLog:
         self._tasks.append(self._loop.create_task(self._write_always()))
 
     async def aclose(self) -> None:
-        """Write what was submitted, then close the store; may be called twice."""
+        """Write the submitted changes, then close the store; idempotent."""
         if self._closing:
             return
         if self._tasks and self.loaded.done() and self.loaded.exception() is None:
@@ -308,16 +306,15 @@ class StateLog:
     def submit(
         self, plan: Plan, origin: Origin, timeout_s: float | None = None
     ) -> asyncio.Future[Committed]:
-        """Have a change planned, committed and published; the result comes when it is visible.
+        """Plan, commit and publish a change; the future completes when it is visible.
 
-        Changes are planned in the order of submission. An empty change waits its turn too. A change
-        that is not planned within ``timeout_s`` is withdrawn.
+        Changes are planned in the order of submission; an empty change keeps its place too. A
+        change that is not planned within ``timeout_s`` is withdrawn.
 
         Raises (the future):
-            StorageError: the change is not durable (``OutcomeUnknown``: that is not known).
+            StorageError: the change is not durable (``OutcomeUnknown``: it may be).
             TimeoutError: it is not complete after ``timeout_s``.
-            Exception: whatever the plan raised; nothing is changed.
-
+            Exception: raised by the plan; nothing is changed.
         """
         loop = asyncio.get_running_loop()
         completion: asyncio.Future[Committed] = loop.create_future()
@@ -325,7 +322,7 @@ class StateLog:
             completion.set_exception(self._load_error or StoreAway("the store is closed"))
             return completion
         away_s = self.store.timeout_s
-        # With both limits the answer is that of a store that is away: it says that nothing changed.
+        # The shorter limit decides the error: that of the store also says that nothing changed.
         has_timeout = timeout_s is not None and (away_s is None or timeout_s < away_s)
         if not has_timeout:
             timeout_s = away_s
@@ -344,32 +341,32 @@ class StateLog:
         self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
 
     def _expire_later(self, earliest_s: float) -> None:
-        """Come back when the first deadline is over; not before ``earliest_s``."""
+        """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
         doubt = () if self._doubt is None else self._doubt.items
         first_s = math.inf
-        for each in chain(doubt, self._under_way, self._queue):
+        for each in chain(doubt, self._in_flight, self._queue):
             if each.deadline_s is not None and not each.completion.done():
                 first_s = min(first_s, each.deadline_s)
         self._expire_at(max(first_s, earliest_s))
 
     def _expire(self) -> None:
-        """Withdraw what has waited too long; give up on a batch that is in doubt for too long."""
+        """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
         now_s = self._loop.time()
         doubt = self._doubt
         if doubt is not None and doubt.items[0].is_over(now_s):
-            # Should it be in the log after all, it will be followed as another node's.
+            # If the log does contain it, this node will follow it like another node's change.
             self._doubt = None
             for each in doubt.items:
                 each.fail(OutcomeUnknown("the store went away while it committed"))
-        for each in self._under_way:
+        for each in self._in_flight:
             if each.has_timeout and each.is_over(now_s):
-                each.fail(TimeoutError())  # it is written all the same
+                each.fail(TimeoutError())  # the write itself goes on
         for each in self._queue:
             if each.is_over(now_s):
                 away = StoreAway(f"the store was away for {self.store.timeout_s} s")
                 each.fail(TimeoutError() if each.has_timeout else away)
         self._queue = deque(each for each in self._queue if not each.completion.done())
-        # A change that is being written may go on beyond its time: it is looked at again.
+        # A change that is being written may pass its deadline; it is checked again later.
         self._expire_later(now_s + _RETRY_S[0])
 
     async def _write_always(self) -> None:
@@ -389,30 +386,31 @@ class StateLog:
                 await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
                 failures += 1
             except StorageError as error:
-                # The store cannot be used as it is: nothing that waits for it can be stored.
+                # The store itself is unusable: no queued change can be stored.
                 self._fail_all(error)
             except Exception as error:  # noqa: BLE001 - the log must outlive any fault
+                # A fault after the commit may have left the state behind the store: reload it.
                 self._is_trusted = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
                 self._fail_all(StorageError(f"the state log failed: {error!r}"))
 
     def _fail_all(self, error: StorageError) -> None:
-        """Fail every change that is not complete; of a batch in doubt nothing can be found out."""
+        """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
         doubt, self._doubt = self._doubt, None
         if doubt is not None:
             for each in doubt.items:
                 each.fail(OutcomeUnknown(f"the store went away while it committed: {error}"))
-        failed = [*self._under_way, *self._queue]
-        self._under_way = []
+        failed = [*self._in_flight, *self._queue]
+        self._in_flight = []
         self._queue.clear()
         for each in failed:
             each.fail(error)
 
     async def _write(self, lease: Lease) -> None:
-        """Settle what is in doubt, follow other nodes, then write one batch after the other."""
+        """Resolve the batch in doubt, follow other nodes, then write the next batch."""
         async with self._turn:
             if self._doubt is not None:
-                await self._settle(lease, self._doubt)
+                await self._resolve(lease, self._doubt)
             if self.store.is_shared:
                 await self._catch_up(lease, self._clock())
             batch = await self._plan_batch()
@@ -423,16 +421,17 @@ class StateLog:
                 return
             began_s = self._clock()
             try:
-                # A large change is applied while it is written, a small one before.
+                # A large change is applied in slices while the store writes it; a small one before.
                 applying = batch.final_state()
                 committing = lease.commit(batch.entries, batch.batch_id)
                 if not isinstance(applying, State):
-                    with suppress(Exception):  # no memory, say: once more when it is durable
+                    with suppress(Exception):  # such as MemoryError: applied again below
                         applying = await self._slices(applying)
                 await committing
                 again = None if isinstance(applying, State) else batch.final_state()
                 state = await self._slices(again) if again else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
+                # Cancellation reaches the database too late to know whether it committed.
                 self._doubt = batch
                 raise
             except StoreAway:
@@ -442,6 +441,8 @@ class StateLog:
                 self._blame(batch, error)
                 return
             except Exception:
+                # A fault of the commit's own code: the log tells after the next lease whether it
+                # committed.
                 self._doubt = batch
                 raise
             self._batch_of_state = batch.batch_id
@@ -449,18 +450,19 @@ class StateLog:
             self._complete(batch, state)
 
     async def _plan_batch(self) -> _Batch | None:
-        """Plan what waits, each change on the state after the one before it."""
+        """Plan the queued changes, each on the state after the one before it."""
         state, revision, rows = self.state, self.state.revision, 0
         items: list[_Submission] = []
-        entries: list[Entry] = []
-        self._under_way = items
+        entries: list[LogEntry] = []
+        self._in_flight = items
         last: _Submission | None = None
         while self._queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
             if items and (items[-1].singly or self._queue[0].singly):
+                # A change at fault must fail alone: it shares its transaction with no other.
                 break
             each = self._queue.popleft()
             if each.completion.done():
-                continue  # whoever waited has given up, and nothing was planned
+                continue  # the waiter gave up before planning
             items.append(each)
             if last is not None:
                 state = await self._slices(apply(state, last.change, last.revision))
@@ -470,7 +472,7 @@ class StateLog:
                 each.change = (
                     await self._slices(change) if isinstance(change, Generator) else change
                 )
-            except StopIteration as error:  # no future takes it
+            except StopIteration as error:  # a future cannot raise StopIteration
                 each.error = RuntimeError(f"a plan raised {error!r}")
             except Exception as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
                 each.error = error
@@ -479,7 +481,7 @@ class StateLog:
                 revision += 1
                 for set_, deleted in each.change.values():
                     rows += len(set_) + len(deleted)
-                entries.append(Entry(revision, each.origin.author, each.change))
+                entries.append(LogEntry(revision, each.origin.author, each.change))
                 last = each
             each.revision = revision
         if not items:
@@ -488,33 +490,33 @@ class StateLog:
         return _Batch(batch_id, items, entries, state, last)
 
     def _complete(self, batch: _Batch, state: State) -> None:
-        """Publish the state of a durable batch; tell subscribers, then who waits."""
+        """Publish the state of a durable batch; notify subscribers before the waiters."""
         if state.revision > self.state.revision:
             self._publish(state)
-        self._under_way = []
+        self._in_flight = []
         for each in batch.items:
             if each.change and not self._wanted.isdisjoint(each.change):
-                self._tell(Committed(each.revision, each.change, each.origin))
+                self._notify(Committed(each.revision, each.change, each.origin))
         for each in batch.items:
             each.complete()
 
-    def _tell(self, committed: Committed) -> None:
+    def _notify(self, committed: Committed) -> None:
         for subscriber, kinds in self._subscribers:
             if kinds and committed.change and kinds.isdisjoint(committed.change):
                 continue
             try:
                 subscriber(committed)
-            except Exception as error:  # noqa: BLE001 - the others must be told
+            except Exception as error:  # noqa: BLE001 - the other subscribers still run
                 self._loop.call_exception_handler(
                     {"message": "a subscriber of the state log failed", "exception": error}
                 )
 
     def _requeue(self, batch: _Batch) -> None:
-        """Let a batch wait again, before all others: it is certain that it is not durable."""
+        """Queue a batch again before all others; it is certainly not durable."""
         self._queue.extendleft(reversed(batch.items))
 
     def _blame(self, batch: _Batch, error: StorageError) -> None:
-        """Fail the change that cannot be stored; of several, write each singly to find it."""
+        """Fail the change that cannot be stored; retry several changes one by one to find it."""
         if len(batch.items) == 1:
             self._log.error("a change cannot be stored", cause=str(error))
             batch.items[0].fail(error)
@@ -523,12 +525,12 @@ class StateLog:
             each.singly = True
         self._requeue(batch)
 
-    async def _settle(self, lease: Lease, batch: _Batch) -> None:
-        """Find out whether the batch in doubt became durable."""
+    async def _resolve(self, lease: Lease, batch: _Batch) -> None:
+        """Look up in the log whether the batch in doubt became durable."""
         last = max(each.revision for each in batch.items)
         found = await lease.batch_of(last)
         if self._doubt is not batch:
-            return  # its time is over, and its waiters were told
+            return  # it expired meanwhile, and its waiters failed
         self._doubt = None
         if found != (batch.batch_id,):
             self._requeue(batch)
@@ -538,7 +540,7 @@ class StateLog:
         self._complete(batch, state)
 
     async def _slices(self, work: T | Slices[T]) -> T:
-        """Do work that comes in slices, some of them in each turn of the loop."""
+        """Run work in slices of ``SLICE_S``, and yield to the event loop between them."""
         if not isinstance(work, Generator):
             return work
         clock = self._clock
@@ -560,10 +562,11 @@ class StateLog:
                 await self._catch_up(reader, asked_s)
 
     async def _catch_up(self, reader: LogReader, asked_s: float) -> None:
-        """Apply what other nodes wrote up to a time, or later. The caller has the turn."""
+        """Apply the revisions of other nodes. The caller holds ``_turn``."""
         head = await reader.head()
         self._head = head
         if head < self.state.revision:
+            # Never go back: clients were told that these revisions are durable.
             raise StoreReplaced(
                 f"the store is at revision {head}, but this node has acknowledged revision"
                 f" {self.state.revision}: it is another store, or one that lost changes"
@@ -574,17 +577,18 @@ class StateLog:
         while self._is_trusted and self.state.revision < head:
             logged = await reader.changes(self.state.revision, LOG_ROWS)
             if not logged or logged[0].revision != self.state.revision + 1:
+                # A gap: the log was pruned beyond this node's revision.
                 break
             for each in logged:
                 try:
                     state: State = await self._slices(apply(self.state, each.change, each.revision))
-                except Exception as error:  # noqa: BLE001 - a state that lacks it is read anew
+                except Exception as error:  # noqa: BLE001 - the state is reloaded instead
                     self._log.error("a change of the log cannot be applied", exc_info=error)
                     self._is_trusted = False
                     break
                 self._batch_of_state = each.batch
                 self._publish(state)
-                self._tell(Committed(each.revision, each.change, None))
+                self._notify(Committed(each.revision, each.change, None))
             head = max(head, self.state.revision)
         if self.state.revision < head or not self._is_trusted:
             await self._reload(reader)
@@ -592,10 +596,12 @@ class StateLog:
         self._confirmed_s = max(self._confirmed_s, asked_s)
 
     async def check_history(self, reader: LogReader) -> None:
-        """Refuse a store whose log says something else of our revision. After each connection.
+        """Reject a store whose log has another commit at this node's revision.
+
+        The check runs once for each connection.
 
         Raises:
-            StoreReplaced: another commit made the revision there.
+            StoreReplaced: another commit wrote the revision there.
 
         """
         revision = self.state.revision
@@ -609,7 +615,7 @@ class StateLog:
             )
 
     async def _reload(self, reader: LogReader) -> None:
-        """Read everything: the log was pruned beyond our revision, or following it failed."""
+        """Reload everything: the log was pruned too far, or following failed."""
         loaded = await reader.load()
         self._log.error(
             "everything was read again", before=self.state.revision, now=loaded.revision
@@ -622,5 +628,5 @@ class StateLog:
         self._batch_of_state = loaded.batch
         self._is_trusted = True
         self._publish(state._replace(acls=acls))
-        # What changed is not known any more; subscribers compare what they know with the state.
-        self._tell(Committed(loaded.revision, {}, None))
+        # The difference is unknown: subscribers compare their view with the new state.
+        self._notify(Committed(loaded.revision, {}, None))

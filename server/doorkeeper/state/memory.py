@@ -1,11 +1,11 @@
-"""A store that forgets: what a test changes is gone with the server."""
+"""A store in memory: servers of tests lose their changes when they end."""
 
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.state.store import Identity, Lease, Store, StoreAway
+from doorkeeper.state.store import Lease, Store, StoreAway, StoreIdentity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.state.store import Entry, Logged, StoredState
+    from doorkeeper.state.store import LogEntry, Logged, StoredState
 
 
 class MemoryStore(Store):
-    """Begins with the rows that one change sets, as revision 0; commits are only counted."""
+    """Serves the rows of an initial change as revision 0, and records commits."""
 
     def __init__(
         self,
@@ -26,38 +26,34 @@ class MemoryStore(Store):
         cluster_id: str = "memory-store-of-a-test",
         salt_key: bytes = bytes(32),
     ) -> None:
-        """Begin."""
         self._initial: Change = {} if initial is None else initial
-        self._identity = Identity(cluster_id, cluster_id, salt_key)
+        self._identity = StoreIdentity(cluster_id, cluster_id, salt_key)
         self._closed = False
         self._lease = _MemoryLease(self)
-        self.entries: list[Entry] = []
-        """What was committed, in order."""
+        self.entries: list[LogEntry] = []
+        """The committed entries, in order."""
 
     @property
-    def identity(self) -> Identity:
-        """Return what the store is."""
+    def identity(self) -> StoreIdentity:
         return self._identity
 
     @property
     def revision(self) -> int:
-        """Return 0: the initial rows are no revision."""
+        """Return 0: the initial rows are not a revision."""
         return 0
 
     def rows(self, kind: Kind) -> Iterator[Any]:
-        """Return the initial rows of a kind."""
         found = self._initial.get(kind)
         return iter(() if found is None else found.set)
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease]:
-        """Grant the right to write at once."""
+        """Grant the lease at once."""
         if self._closed:
             raise StoreAway("the store is closed")
         yield self._lease
 
     async def aclose(self) -> None:
-        """Take no more changes."""
         self._closed = True
 
 
@@ -65,7 +61,7 @@ class _MemoryLease(Lease):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
+    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
         self._store.entries += entries
 
     async def head(self) -> int:
@@ -79,4 +75,4 @@ class _MemoryLease(Lease):
         return []
 
     async def load(self) -> StoredState:
-        raise AssertionError("nobody else writes this store")
+        raise AssertionError("a store in memory has one writer")

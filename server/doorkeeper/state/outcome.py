@@ -17,10 +17,10 @@ UNCHANGED = "Nothing was changed"
 
 
 class Results(NamedTuple):
-    """The results of the items of an update, in order, of the API's own kind.
+    """The results of the items of an update, in order, of the API's own type.
 
-    ``errors`` are what awaitables of an authorizer raised and clients are not told; ``timed_out``
-    counts items that were not complete in time.
+    ``errors`` were raised by awaitables of an authorizer and are logged, not sent to clients.
+    ``timed_out`` counts the items that were incomplete at the deadline.
     """
 
     values: Sequence[Any]
@@ -29,9 +29,9 @@ class Results(NamedTuple):
 
 
 def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
-    """Return the error for clients; the server's log says why.
+    """Return the error for clients; the cause is in the server's log.
 
-    ``unchanged`` is how the texts say that everything is as it was.
+    ``unchanged`` is the phrase for an unchanged state.
     """
     if isinstance(error, StoreAway):
         text = f"{unchanged}: the store that the nodes share could not be reached."
@@ -46,7 +46,7 @@ def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
 
 
 async def commit(log: StateLog, plan: Plan, origin: Origin) -> Committed:
-    """Submit a plan and wait for it.
+    """Submit a plan and wait for its commit.
 
     Raises:
         ApiError: the plan refused, or the change could not be stored.

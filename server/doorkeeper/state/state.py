@@ -1,7 +1,7 @@
 """The immutable state of a node, and how a change makes the next one.
 
-``apply`` is the only way to another state: on the node that wrote a change, on its followers, at
-the start and in tests.
+``apply`` alone makes states: on the node that wrote a change, on its followers, at the start and in
+tests.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
     from doorkeeper.runtime.slices import Slices
 
+# About a millisecond of work for ACLs.
 ROWS_PER_SLICE: Final = 256
-"""How many rows are applied in one slice: about a millisecond for ACLs."""
 
 
 class State(NamedTuple):
-    """Everything that a node serves, at one revision. Compare states with ``is``.
+    """All data that a node serves, at one revision. Compare states with ``is``.
 
-    Behind the kinds that the store keeps come parts that only this node has: ``groups`` of its
-    catalog, and the ``members`` of the cluster, itself among them where nodes share a store.
-    ``stale`` says that the node has been cut off from its store for longer than it may be.
+    The fields after the stored kinds are local to this node: ``groups`` of its catalog, and
+    ``members``, the brokers of the cluster with this one. ``stale`` is True while the node has been
+    disconnected from its store for longer than its maximum age.
     """
 
     revision: int = 0
@@ -55,9 +55,9 @@ assert {kind.field for kind in KINDS.values()} <= set(State._fields)
 
 
 def apply(state: State, change: Change, revision: int | None = None) -> State | Slices[State]:
-    """Return the state after a change: of a large one in slices of ``ROWS_PER_SLICE`` rows.
+    """Return the state after a change; a large one in slices of ``ROWS_PER_SLICE`` rows.
 
-    It is of the given revision; None keeps that of the state.
+    A ``revision`` of None keeps that of the state.
     """
     fields: dict[str, Any] = {}
     if revision is not None:
@@ -79,15 +79,15 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
     return state._replace(**fields)
 
 
-def applied(state: State, change: Change, revision: int | None = None) -> State:
-    """Return the state after a change, at once."""
+def apply_at_once(state: State, change: Change, revision: int | None = None) -> State:
+    """Return the state after a change, without slices."""
     found = apply(state, change, revision)
     return found if isinstance(found, State) else run_to_end(found)
 
 
 def _change_table(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a table of any kind
     if table.__class__ is not Snapshot or len(set_) + len(deleted) < ROWS_PER_SLICE:
-        return table.changed(set_, deleted)
-    # What very many ACLs are made of is kept from the garbage collector's sight.
+        return table.with_changes(set_, deleted)
+    # The garbage collector must not traverse the objects of very many new ACLs (decision 0218).
     with frozen_allocations():
-        return table.changed(set_, deleted)
+        return table.with_changes(set_, deleted)

@@ -1,11 +1,11 @@
-"""What a durable store offers to the log, whichever database it is.
+"""The interface between the state log and durable stores of any database.
 
-A store keeps two things: the *log of changes*, one revision for each change, numbered without a
-gap, and the *items*, the state that the log leads to. The log of changes is append-only; the store
-carries each row that is written to it into the items, in the same transaction.
+A store has two parts: the *change log*, one revision for each change, numbered without gaps, and
+the *items*, the state after all these changes. The change log is append-only; the store applies
+each row that it appends to the items in the same transaction.
 
-The store does not know about requests, plans or states. ``StateLog`` asks for the lease, reads
-what other nodes wrote, plans, and commits.
+A store knows no requests, plans or states. ``StateLog`` takes the lease, reads the revisions of
+other nodes, plans, and commits.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 
 
 class StorageError(Exception):
-    """A change was not stored; the text says why and names the store."""
+    """A change was not stored; the text names the store and the reason."""
 
 
 class StoreInUse(StorageError):
-    """Another process has the store, most likely its server."""
+    """Another process has locked the store, most likely its server."""
 
 
 class StoreAway(StorageError):
-    """A shared store could not be reached in time. The change was withdrawn."""
+    """A shared store was unavailable until the deadline. The change was withdrawn."""
 
 
 class StoreReplaced(StorageError):
-    """The store is not the one that this node knows, or has lost what this node acknowledged.
+    """The store is not the one that this node used before, or lost acknowledged revisions.
 
-    It is unavailable until an operator decides: decisions go on from the known state.
+    It stays unavailable until an operator acts; the node keeps serving its last state.
     """
 
 
 class OutcomeUnknown(StorageError):
-    """A shared store went away while it committed: the change may have become durable, or not."""
+    """A shared store became unavailable during a commit: the change may be durable or not."""
 
 
-class Identity(NamedTuple):
-    """What tells one store from another.
+class StoreIdentity(NamedTuple):
+    """The identity of a store.
 
-    ``cluster_id`` (22 characters) is what clients see, and survives a copy to another database;
-    ``store_id`` is that of the database. ``salt_key`` are 32 secret bytes, from which salts of
-    unknown users are derived.
+    Clients see ``cluster_id`` (22 characters), which copies to other databases keep; ``store_id``
+    names the database. ``salt_key`` is 32 secret bytes, from which SCRAM salts of unknown users are
+    derived.
     """
 
     cluster_id: str
@@ -61,12 +61,11 @@ class Identity(NamedTuple):
     salt_key: bytes
 
     def __repr__(self) -> str:
-        """Leave out the secret."""
         return f"Identity({self.cluster_id}, {self.store_id})"
 
 
-class Entry(NamedTuple):
-    """A revision to be written. Its change is not empty."""
+class LogEntry(NamedTuple):
+    """A revision to write. Its change is not empty."""
 
     revision: int
     author: Author
@@ -74,10 +73,10 @@ class Entry(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """A revision as the log of changes has it.
+    """A revision from the change log.
 
     ``batch`` identifies the commit that wrote it; None where the store is not shared, or the row
-    was copied from one. Kinds that this version does not know are left out of ``change``.
+    was copied from such a store. ``change`` lacks kinds that this version does not know.
     """
 
     revision: int
@@ -97,114 +96,112 @@ class StoredState(NamedTuple):
 
 
 class LogReader(ABC):
-    """A connection over which a shared store is read."""
+    """A connection that reads a shared store."""
 
     is_checked: bool = True
-    """False on a new connection, until its history was compared with that of the node."""
+    """False on a new connection until its history was compared with the node's."""
 
     @abstractmethod
-    async def head(self) -> int:
-        """Return the newest revision."""
+    async def head(self) -> int: ...
 
     @abstractmethod
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        """Return which commit wrote a revision, by itself; None alone: the log was pruned."""
+        """Return a tuple with the id of the commit that wrote a revision; None if it was pruned."""
 
     @abstractmethod
     async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        """Return the revisions beyond ``after``, in order, about ``rows_max`` rows of them.
+        """Return about ``rows_max`` rows of the revisions after ``after``, in order.
 
-        The last one is whole. Where the log was pruned, the first is not the one after ``after``.
+        The last revision is complete. If the log was pruned, the first is not ``after`` + 1.
         """
 
     @abstractmethod
     async def load(self) -> StoredState:
-        """Read all rows, as of one moment."""
+        """Read all rows in one consistent snapshot."""
 
 
 class Lease(LogReader):
-    """The right to write, until its context ends. Nobody else writes meanwhile."""
+    """The exclusive right to write, until its context ends."""
 
     @abstractmethod
-    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> Awaitable[None]:
-        """Write revisions, which follow the head without a gap, in one transaction.
+    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> Awaitable[None]:
+        """Write revisions in one transaction; they follow the head without a gap.
 
-        ``batch`` identifies the commit in the log of a shared store; None where it is not shared.
-        A store with a thread begins before the awaitable is awaited. To be called once.
+        ``batch`` identifies the commit in the log of a shared store; None where it is not shared. A
+        store with a writer thread starts before the awaitable is awaited. Call it once for each
+        lease.
 
         Raises (the awaitable):
-            OutcomeUnknown: the store went away while it committed.
-            StoreAway: it went away before; nothing is stored.
-            StorageError: nothing is stored, and trying again would not help.
-
+            OutcomeUnknown: the store became unavailable during the commit.
+            StoreAway: it became unavailable before; nothing is stored.
+            StorageError: nothing is stored, and a retry would not help.
         """
 
 
 class Store(ABC):
-    """A durable store. For the loop's thread, but for ``rows``."""
+    """A durable store. For the event loop's thread, except ``rows``."""
 
     is_shared: bool = False
     """Whether other nodes write to it."""
 
     timeout_s: float | None = None
-    """For how long a change waits for a store that is away; None: it is never away."""
+    """How long a change waits for an unavailable store; None: it is never unavailable."""
 
     @property
     @abstractmethod
-    def identity(self) -> Identity:
-        """Return what the store is."""
+    def identity(self) -> StoreIdentity: ...
 
     @property
     @abstractmethod
     def revision(self) -> int:
-        """Return the revision of the rows that ``rows`` returns: the newest at the opening."""
+        """Return the revision of ``rows``: the newest when the store was opened."""
 
     @property
     def batch(self) -> UUID | None:
-        """Return which commit wrote that revision; None where the store is not shared."""
+        """Return the id of the commit of ``revision``; None where the store is not shared."""
         return None
 
     @property
     def unavailable(self) -> str | None:
-        """Return why the store cannot be used at the moment; None where it can."""
+        """Return why the store is unavailable at the moment; None if it is available."""
         return None
 
     @property
     def is_lost(self) -> bool:
-        """Say whether an operator has to act: the store was removed, replaced or set back."""
+        """Return whether an operator must act: the store was removed, replaced or rolled back."""
         return self.unavailable is not None
 
     @abstractmethod
     def rows(self, kind: Kind) -> Iterator[Any]:
-        """Read the rows of a kind, as of ``revision``; in any thread, before the first lease."""
+        """Read the rows of a kind at ``revision``; in any thread, before the first lease."""
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:  # noqa: B027 - a hook
-        """Prepare to write."""
+        """Prepare for writing."""
 
     @abstractmethod
     def lease(self) -> AbstractAsyncContextManager[Lease]:
-        """Wait for the right to write.
+        """Wait for the write lease.
 
         Raises:
-            StoreAway: the store cannot be reached; ask again later.
-            StoreReplaced: it is not the store that this node knows.
+            StoreAway: the store is unreachable; try again later.
+            StoreReplaced: it is not the store that this node used before.
 
         """
 
     async def follow(  # noqa: B027 - a store that is not shared has nothing to follow
         self, catch_up: Callable[[LogReader], Awaitable[None]]
     ) -> None:
-        """Call ``catch_up`` whenever there may be something new, until cancelled.
+        """Call ``catch_up`` whenever there may be new revisions, until cancelled.
 
-        What it raises counts as the store's failure: it is logged, and tried again.
+        Its errors count as failures of the store: they are logged, and the call is repeated.
         """
 
     async def aclose(self) -> None:  # noqa: B027 - a hook
-        """Release the database; may be called twice."""
+        """Release the database; idempotent."""
 
 
 def change_from(rows: Iterable[tuple[Kind, bool, Any]]) -> Change:
-    """Return the change of decoded rows of one revision: kind, whether it is deleted, row."""
+    """Return the change of one revision from its rows: kind, whether deleted, decoded row."""
     parts: dict[Kind, tuple[list[Any], list[Any]]] = {}
     for kind, deleted, row in rows:
         parts.setdefault(kind, ([], []))[deleted].append(row)

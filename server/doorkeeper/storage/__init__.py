@@ -1,1 +1,1 @@
-"""Where the state of a node lives: ACLs, topics, users, the cluster id and the log of changes."""
+"""Durable stores: embedded (SQLite) and shared (PostgreSQL); backups, copies, checks."""

@@ -1,4 +1,4 @@
-"""Backups, online, and their way back: what ``doorkeeper store backup|restore`` call."""
+"""Online backups and their restoration, for ``doorkeeper store backup|restore``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import apsw
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.copying import Progress, copy_database
-from doorkeeper.storage.database import check_integrity, connect, connect_readonly, named
+from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import (
     DATABASE_NAME,
     companions,
+    free_name,
     prepare_folder,
     remove_database,
-    stamped,
     sync_folder,
 )
 from doorkeeper.storage.identity import IDENTITY_NAME, replace_pin
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 def backup(
     data_dir: Path, target: Path, *, overwrite: bool = False, progress: Progress | None = None
 ) -> None:
-    """Copy the store to the file ``target``, mode 0600; a server may be running on it.
+    """Copy the store to the file ``target``, mode 0600; a server may be using the store.
 
-    The copy holds every change acknowledged before the call. It appears under its name when it is
-    whole and checked, not before.
+    The copy contains every change acknowledged before the call. The file appears under its name
+    only when it is complete and checked.
 
     Raises:
         StorageError: there is no store; the target exists and may not be overwritten, or cannot
@@ -48,12 +48,13 @@ def backup(
     source = connect_readonly(path)
     partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     try:
-        with named(path):
+        with sqlite_errors(path):
             migrations.check_readable(source, path)
         copy_database(source, partial, progress)
     finally:
         source.close()
     try:
+        # Checked again: the copy may have taken minutes.
         _check_target(path, target, overwrite=overwrite)
         partial.replace(target)
     except OSError as error:
@@ -84,14 +85,14 @@ def restore(
     progress: Progress | None = None,
     identity_file: Path | None = None,
 ) -> Path | None:
-    """Put a backup in the place of the store; return where the previous store lies, None if none.
+    """Replace the store by a backup; return the path of the previous store, None without one.
 
-    The identity file names the restored store from then on. It is ``doorkeeper.identity`` in the
-    folder, unless given.
+    The identity file then names the restored store. By default it is ``doorkeeper.identity`` in the
+    folder.
 
     Raises:
-        StorageError: a server holds the store; the backup is damaged, no store of ours or from a
-            newer version; the folder cannot be written.
+        StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
+            a newer version; the folder cannot be written.
 
     """
     path = data_dir / DATABASE_NAME
@@ -99,9 +100,9 @@ def restore(
         raise StorageError(f"{source}: this is the store itself")
     connection = connect_readonly(source)
     try:
-        with named(source):
+        with sqlite_errors(source):
             version = migrations.check_readable(connection, source)
-            # A store of an older version has no id yet: its migration writes the file.
+            # A store of an older version has no id yet; its migration writes the file.
             pin = pin_of(connection, source) if version == schema.VERSION else None
         check_integrity(connection, source)
         prepare_folder(data_dir)
@@ -119,7 +120,7 @@ def restore(
 def _swap(
     source: apsw.Connection, path: Path, now_ms: int, progress: Progress | None
 ) -> Path | None:
-    """Copy beside the store first: until the last rename the previous store is in its place."""
+    """Replace the store by a copy of ``source``; it stays in place until the last rename."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     copy_database(source, partial, progress)
     try:
@@ -134,23 +135,21 @@ def _swap(
 
 
 def _set_aside(path: Path, now_ms: int, label: str = "before-restore") -> Path:
-    """Give the store a second name; what is left of its WAL moves along.
-
-    The WAL must go: SQLite would read it into the restored database.
-    """
+    """Move the store and its WAL aside: SQLite would replay the WAL into the next database."""
     _fold_wal(path)
-    aside = stamped(path, label, now_ms)
+    aside = free_name(path, label, now_ms)
     for beside in companions(path):
         beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
+    # A link instead of a rename: until its replacement the store keeps its name too.
     try:
         os.link(path, aside)
-    except OSError:  # a file system without hard links
+    except OSError:  # the file system has no hard links
         path.replace(aside)
     return aside
 
 
 def _fold_wal(path: Path) -> None:
-    """Bring a store that was killed back to one file; one that is damaged stays as it is."""
+    """Checkpoint the WAL of a killed server into the database; leave a damaged one as it is."""
     try:
         connect(path).close()
     except (StorageError, apsw.Error):
@@ -158,10 +157,10 @@ def _fold_wal(path: Path) -> None:
 
 
 def remove_pin(data_dir: Path, identity_file: Path) -> None:
-    """Let the next opening take the store as it is then.
+    """Remove the identity file, so that the next start accepts the store as it is.
 
     Raises:
-        StorageError: a server holds the store.
+        StorageError: a server uses the store.
 
     """
     lock = DataLock.acquire(data_dir)
@@ -172,10 +171,10 @@ def remove_pin(data_dir: Path, identity_file: Path) -> None:
 
 
 def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
-    """Make room for a new store; return where the previous one lies, None if there was none.
+    """Make room for a new store; return the path of the previous one, None without one.
 
     Raises:
-        StorageError: a server holds the store.
+        StorageError: a server uses the store.
 
     """
     path = data_dir / DATABASE_NAME
@@ -184,8 +183,8 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
     try:
         replace_pin(identity_file, None)
         if not path.exists():
-            for beside in companions(path):  # of a database that is gone
-                beside.replace(stamped(beside, "without-database", now_ms))
+            for beside in companions(path):  # of a database that was removed
+                beside.replace(free_name(beside, "without-database", now_ms))
             return None
         aside = _set_aside(path, now_ms, "before-create")
         path.unlink(missing_ok=True)

@@ -1,14 +1,14 @@
-"""Whether a store is sound: its log has no gap, and its rows are what the log says.
+"""Consistency check of a store: its log has no gap, and its items are the result of the log.
 
-Each row carries the revision that set it. Reading the log once, the last word on each key is kept;
-then every row must fit:
+Each item carries the revision that set it. One pass over the log keeps the last change of each key;
+then every item must fit:
 
-    revision in the log       the log's last word on it, of that revision, says the same
-    revision before the log   the log, which was pruned up to there, says nothing of it
+item's revision in the log       the last change of its key has this revision and value item's
+revision before the log   the log, pruned up to there, has no change of its key
 
-and whatever the log last set must be there. Where the log is whole, from revision 1 on, this is
-the same as replaying it. Secrets are not in the log and are not compared. Kinds that this version
-does not know are checked like all others.
+Each key that the log set last must have an item. For a log that starts at revision 1 this equals
+replaying it. Secrets are not in the log and are not compared. Kinds that this version does not know
+are checked too.
 """
 
 from __future__ import annotations
@@ -25,32 +25,31 @@ if TYPE_CHECKING:
     from doorkeeper.storage.portable import Cell, Portable, Row
 
 FINDINGS_MAX: Final = 20
-"""So many findings of one kind are listed; a store that is wrong all over has more."""
+"""Longest list of findings of one kind."""
 
 Key = tuple["Cell", "Cell"]
-"""A kind and a key of it."""
+"""A kind and a key."""
 
 
-class _Last(NamedTuple):
-    """The last word on a key: of which revision; None as the value is not known."""
+class _LastChange(NamedTuple):
+    """The last change of a key; the value is None where it is unknown."""
 
     revision: int
     deleted: bool
     value: Cell
 
 
-class _Log:
-    """What was read of the log."""
+class _LogScan:
+    """One pass over the change log."""
 
     def __init__(self) -> None:
         self.first: int | None = None
         self.newest = 0
-        self.last: dict[Key, _Last] = {}
+        self.last: dict[Key, _LastChange] = {}
         self.findings: list[str] = []
         self._item = -1
 
     def take(self, row: Row) -> None:
-        """Read the next row."""
         revision, item, deleted = int(row[0] or 0), int(row[1] or 0), bool(row[5])
         if self.first is None:
             self.first = self.newest = revision
@@ -64,7 +63,7 @@ class _Log:
         before = self.last.get(key)
         if deleted and before is not None and before.deleted:
             self._note(f"revision {revision} deletes {_name(key)}, which is not there")
-        self.last[key] = _Last(revision, deleted, row[4])
+        self.last[key] = _LastChange(revision, deleted, row[4])
 
     def _note(self, text: str) -> None:
         if len(self.findings) < FINDINGS_MAX:
@@ -72,12 +71,12 @@ class _Log:
 
 
 async def findings(store: Portable) -> list[str]:
-    """Return everything that is wrong with a store, one line each; none where it is sound."""
+    """Return all faults of a store, one line each; none if it is consistent."""
     found = await store.findings()
     header = await store.header()
-    log = _Log()
-    async for piece in store.rows(LOG):
-        for row in piece:
+    log = _LogScan()
+    async for chunk in store.rows(LOG):
+        for row in chunk:
             log.take(row)
     found += log.findings
     if log.newest != header.revision:
@@ -85,10 +84,10 @@ async def findings(store: Portable) -> list[str]:
             f"{LOG}: its newest revision is {log.newest}; the store's is {header.revision}"
         )
     rows: dict[Key, tuple[Cell, int]] = {}
-    async for piece in store.rows(ITEM):
-        rows.update(((kind, key), (value, int(at or 0))) for kind, key, value, _, at in piece)
+    async for chunk in store.rows(ITEM):
+        rows.update(((kind, key), (value, int(at or 0))) for kind, key, value, _, at in chunk)
     by_kind: dict[Cell, list[str]] = {}
-    for kind, text in chain(_row_findings(rows, log), _twice(rows)):
+    for kind, text in chain(_row_findings(rows, log), _duplicate_acls(rows)):
         by_kind.setdefault(kind, []).append(text)
     for kind, texts in by_kind.items():
         more = len(texts) - FINDINGS_MAX
@@ -97,12 +96,15 @@ async def findings(store: Portable) -> list[str]:
     return found
 
 
-def _row_findings(rows: Mapping[Key, tuple[Cell, int]], log: _Log) -> Iterator[tuple[Cell, str]]:
-    """Yield what is wrong with the rows: the kind, and a line."""
+def _row_findings(
+    rows: Mapping[Key, tuple[Cell, int]], log: _LogScan
+) -> Iterator[tuple[Cell, str]]:
+    """Yield the faults of items: the kind, and a line."""
     for key, (value, revision) in rows.items():
         name, last, text = repr(key[1]), log.last.get(key), ""
         if revision > log.newest:
             text = f"{name} is of revision {revision}, which is not there yet"
+        # Items from before the first revision are not in a pruned log.
         elif last is None and revision >= (log.first or 0):
             text = f"{name} is of revision {revision}, whose log says nothing of it"
         elif last is not None and last.deleted:
@@ -118,8 +120,8 @@ def _row_findings(rows: Mapping[Key, tuple[Cell, int]], log: _Log) -> Iterator[t
             yield key[0], f"{key[1]!r} is not there; revision {last.revision} set it"
 
 
-def _twice(rows: Mapping[Key, tuple[Cell, int]]) -> Iterator[tuple[Cell, str]]:
-    """Yield ACLs that are there under two ids."""
+def _duplicate_acls(rows: Mapping[Key, tuple[Cell, int]]) -> Iterator[tuple[Cell, str]]:
+    """Yield ACLs that have two ids."""
     seen: dict[Cell, Cell] = {}
     for (kind, key), (value, _) in rows.items():
         if kind == ACL.name and (other := seen.setdefault(value, key)) != key:

@@ -1,4 +1,4 @@
-"""The form of a cluster id: Kafka's text form of a uuid."""
+"""Validation of cluster ids, which have Kafka's text form of a uuid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def check_form(cluster_id: str) -> None:
-    """Refuse a cluster id that is not in Kafka's text form.
+    """Reject a cluster id that is not in Kafka's text form.
 
     Raises:
         StorageError: it is not 22 characters of URL-safe base64.

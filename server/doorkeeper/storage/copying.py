@@ -1,4 +1,4 @@
-"""A copy of a database that may be in use, checked, as one file of mode 0600."""
+"""A checked copy of a database in use, as one file of mode 0600."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import apsw
 
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.database import check_integrity, named
+from doorkeeper.storage.database import check_integrity, sqlite_errors
 from doorkeeper.storage.files import open_private, remove_database, sync_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Progress = Callable[[int, int], None]
-"""Called with the pages copied and the pages in all."""
+"""Called with the copied pages and all pages."""
 
+# One megabyte: some milliseconds between two calls of the progress function.
 _STEP_PAGES = 256
-"""A megabyte: some milliseconds between two calls of the progress function."""
 
 
 def copy_database(source: apsw.Connection, target: Path, progress: Progress | None = None) -> None:
-    """Copy what the source holds now; what is committed meanwhile is not in the copy.
+    """Copy the committed state of the source; later commits are not in the copy.
 
     The target must not exist; after an error it does not exist either.
 
@@ -33,7 +33,7 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
     """
     os.close(open_private(target, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     try:
-        with named(target):
+        with sqlite_errors(target):
             _copy_pages(source, target, progress)
             _finish(target)
         sync_file(target)
@@ -48,9 +48,11 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
 def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
     copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
+        # Neither journal nor syncs: an incomplete copy is deleted, and the end syncs the file once.
         copy.pragma("journal_mode", "off")
         copy.pragma("synchronous", "off")
-        # The transaction pins what is read. Without it every commit of the server makes the
+        # The transaction fixes the state that is read. Without it each commit of the server
+        # restarts the backup, which would never end under steady writes.
         # backup begin again, and under steady writes it never ends.
         source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
         try:
@@ -68,7 +70,7 @@ def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None
 def _finish(target: Path) -> None:
     copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        # The copied header says WAL; a backup should be one file that needs no companions.
+        # The copied header says WAL; a backup is one file without companions.
         copy.pragma("journal_mode", "delete")
         check_integrity(copy, target)
     finally:

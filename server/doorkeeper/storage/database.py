@@ -1,11 +1,11 @@
 """Connections to the database file, and their settings.
 
-- WAL: a reader (an online backup) and the writer do not wait for each other.
+- WAL: readers (an online backup) and the writer do not block each other.
 - ``synchronous=FULL``: each commit syncs the WAL. NORMAL loses acknowledged commits in a power cut.
 - No automatic checkpoint: it would run inside a commit, before the acknowledgement. See
   ``upkeep``.
-- Nothing temporary in files: the data folder is the only one that must be writable.
-- No memory map: a read error would be a signal that ends the process, not an exception.
+- No temporary files: only the data folder must be writable.
+- No memory map: a read error would end the process by a signal instead of raising an exception.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BUSY_MS = 5_000
-"""How long to wait for a foreign tool that holds the database, before the change fails."""
+"""How long a change waits for another program that has locked the database."""
 
+# A WAL that grew beyond this size during a long backup is truncated when it restarts.
 _WAL_FILE_BYTES_MAX = 64 * 1024 * 1024
-"""A WAL that grew beyond this, under a long backup, is cut when it starts over."""
 
+# Holds the inner pages of the tables at a million ACLs; leaves are in the system's page cache.
 _CACHE_KIB = 16 * 1024
-"""Inner pages of the tables at a million bindings; leaves come from the page cache."""
 
 _SETTINGS = f"""
     PRAGMA synchronous = FULL;
@@ -46,19 +46,19 @@ _SETTINGS = f"""
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Open a database to write, made when it is missing; it and its companions get mode 0600.
+    """Open a database for writing, created if missing; it and its companions get mode 0600.
 
     Raises:
-        StorageError: the file cannot be opened, or is no database of ours.
+        StorageError: the file cannot be opened, or is not a Doorkeeper store.
 
     """
     create_private(path)
     for beside in companions(path):
         narrow(beside)
-    with named(path):
+    with sqlite_errors(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            check_ours(connection, path)  # before the first setting that writes
+            check_ours(connection, path)  # before a setting writes into a foreign file
             _configure(connection, path)
         except BaseException:
             connection.close()
@@ -69,14 +69,14 @@ def connect(path: Path) -> apsw.Connection:
 def _configure(connection: apsw.Connection, path: Path) -> None:
     connection.set_busy_timeout(_BUSY_MS)
     for _ in connection.execute(_SETTINGS):
-        pass  # some answer with a row, and what is behind them runs when the row is taken
+        pass  # apsw runs the next PRAGMA only after the row of the one before was read
     mode = connection.pragma("journal_mode", "wal")
     if mode != "wal":
         raise StorageError(f"{path}: the file system allows no WAL (journal mode {mode})")
 
 
 def connect_readonly(path: Path) -> apsw.Connection:
-    """Open a database that exists, to read; a server may be writing in it.
+    """Open an existing database for reading; a server may be writing to it.
 
     Raises:
         StorageError: there is none, or it cannot be read, or is not a database.
@@ -84,7 +84,7 @@ def connect_readonly(path: Path) -> apsw.Connection:
     """
     if not path.is_file():
         raise StorageError(f"{path}: there is no such file")
-    with named(path):
+    with sqlite_errors(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(_BUSY_MS)
@@ -96,11 +96,11 @@ def connect_readonly(path: Path) -> apsw.Connection:
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Give SQLite's errors the name of the file.
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Add the name of the file to errors of SQLite.
 
     Raises:
-        StorageError: in place of an ``apsw.Error``.
+        StorageError: instead of an ``apsw.Error``.
 
     """
     try:
@@ -110,9 +110,9 @@ def named(path: Path) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return SQLite's own words, without the name of the exception's class that apsw may add.
+    """Return SQLite's message, without the exception class that apsw may prepend.
 
-    Of an error of the disk the code tells more, and the words may be "not an error".
+    For an I/O error return its code: SQLite's message may be "not an error".
     """
     if isinstance(error, apsw.IOError):
         code = getattr(error, "extendedresult", apsw.SQLITE_IOERR)
@@ -128,7 +128,7 @@ def check_integrity(connection: apsw.Connection, path: Path) -> None:
         StorageError: it is damaged; the text has SQLite's first finding.
 
     """
-    with named(path):
+    with sqlite_errors(path):
         found = connection.pragma("integrity_check", 1)
     if found != "ok":
         raise StorageError(f"{path}: the database is damaged: {found}")

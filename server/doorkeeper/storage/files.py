@@ -1,9 +1,9 @@
-"""The data folder and what lies in it: names, permissions, and durable renames.
+"""The data folder and its files: names, permissions, and durable renames.
 
-data/                    0700 when it is made here; a folder that exists keeps its mode
+data/                    0700 if Doorkeeper creates it; an existing folder keeps its mode
   doorkeeper.db          the database, 0600; SQLite gives its -wal and -shm the same mode
-  doorkeeper.identity    which store this is, and what it acknowledged: see ``identity``
-  doorkeeper.lock        held while a process has the store open; it names that process
+  doorkeeper.identity    identity of the store and its acknowledged revision: see ``identity``
+  doorkeeper.lock        locked by the process that uses the store; contains its process id
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ DATABASE_NAME = "doorkeeper.db"
 LOCK_NAME = "doorkeeper.lock"
 
 COMPANIONS = ("-wal", "-shm", "-journal")
-"""What SQLite puts beside a database, as suffixes of its name."""
+"""Suffixes of the files that SQLite creates beside a database."""
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder, and those above it, where they are missing.
+    """Create the folder and its parents if missing.
 
     Raises:
-        StorageError: it cannot be made, is no folder, or cannot be written.
+        StorageError: it cannot be created, is not a folder, or is not writable.
 
     """
     try:
@@ -55,7 +55,7 @@ def _make(folder: Path) -> bool:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file that only its owner may read; one that was wider is narrowed.
+    """Open a file that only its owner may read; a wider mode is narrowed.
 
     Raises:
         StorageError: the file cannot be opened.
@@ -70,17 +70,16 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def create_private(path: Path) -> None:
-    """Make an empty file of mode 0600, unless there is one.
-
-    A file that is there is not opened: when a process closes a file, it loses all POSIX locks that
-    it has on it, those of SQLite's other connections too.
+    """Create an empty file of mode 0600 unless it exists.
 
     Raises:
-        StorageError: it can be neither made, read nor written.
+        StorageError: it cannot be created, read or written.
 
     """
     if not path.is_file():
         os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+    # Not opened: closing any descriptor of a file drops all POSIX locks that the process has on it,
+    # also those of SQLite's other connections.
     elif os.access(path, os.R_OK | os.W_OK):
         narrow(path)
     else:
@@ -88,9 +87,9 @@ def create_private(path: Path) -> None:
 
 
 def narrow(path: Path) -> None:
-    """Take the file from all but its owner.
+    """Remove the permissions of group and others.
 
-    Best effort: a file of another owner, or a file system without modes, stays as it is.
+    Best effort: a file of another owner, or on a file system without modes, stays as it is.
     """
     try:
         if path.stat().st_mode & 0o077:
@@ -100,19 +99,18 @@ def narrow(path: Path) -> None:
 
 
 def companions(database: Path) -> list[Path]:
-    """Return the files that SQLite left beside a database."""
+    """Return the existing files that SQLite created beside a database."""
     beside = (database.with_name(database.name + suffix) for suffix in COMPANIONS)
     return [path for path in beside if path.exists()]
 
 
 def remove_database(database: Path) -> None:
-    """Remove a database and its companions, where they exist."""
     for path in (*companions(database), database):
         path.unlink(missing_ok=True)
 
 
 def sync_file(path: Path) -> None:
-    """Make the content of a file survive a power cut."""
+    """Write the content of a file durably."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -121,7 +119,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut.
+    """Write the names in a folder durably: a rename survives a power cut only after that.
 
     Best effort: some network file systems refuse to sync a folder.
     """
@@ -131,8 +129,8 @@ def sync_folder(folder: Path) -> None:
         return
 
 
-def stamped(path: Path, label: str, now_ms: int) -> Path:
-    """Return a free name beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
+def free_name(path: Path, label: str, now_ms: int) -> Path:
+    """Return an unused path beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
     time = datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%Y%m%dT%H%M%SZ")
     wanted = path.with_name(f"{path.name}.{label}-{time}")
     free, number = wanted, 2

@@ -1,15 +1,14 @@
-"""The identity file: which store a node uses, and the newest revision that it acknowledged.
+"""The identity file: the store of a node, and the newest revision that the node acknowledged.
 
-It lies outside the database, so that a node notices a store that was lost, emptied, replaced by
-another or set back, instead of starting as an empty cluster.
+It lies outside the database, so that a node notices a store that was lost, emptied, replaced or
+rolled back, instead of starting as an empty cluster.
 
-The file is three lines of ``name=value``. Its length never changes, so the revision is rewritten
-in place, without a sync: it survives the end of the process, and after a power cut it may name an
-earlier revision than the store has, which is allowed.
+The file has three lines ``name=value`` and a fixed length, so the revision is rewritten in place,
+without a sync: it survives the end of the process. After a power cut it may be lower than the
+store's revision, which is allowed.
 
-``DatabaseFiles`` tells whether the files of an open database are still the ones on disk: a database
-that was removed or replaced under an open connection takes changes as before, and they are gone
-with the process.
+``DatabaseFiles`` detects whether the open files are still those on disk: SQLite goes on committing
+to a database that was removed or replaced, and such commits are lost with the process.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _REVISION_BYTES: Final = 20
 
 
 class Pin(NamedTuple):
-    """A store, and a revision that it has at least."""
+    """The identity of a store, and the least revision that it must have."""
 
     cluster_id: str
     store_id: str
@@ -56,16 +55,15 @@ class IdentityFile:
         self._pin = pin
         self._revision_at = len(_text(pin)) - _REVISION_BYTES - 1
         self.revision = pin.revision
-        """The newest revision that was acknowledged."""
+        """The newest acknowledged revision."""
 
     @property
     def pin(self) -> Pin:
-        """Return what the file says."""
         return self._pin._replace(revision=self.revision)
 
     @classmethod
     def write(cls, path: Path, pin: Pin) -> Self:
-        """Write the file, durably, and keep it open.
+        """Write the file durably, and keep it open.
 
         Raises:
             StorageError: it cannot be written.
@@ -73,7 +71,7 @@ class IdentityFile:
         """
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
-            # In this order: a full disk or a power cut leaves the text that was there, or this one.
+            # In this order a full disk or a power cut leaves either the old text or this one.
             os.pwrite(descriptor, _text(pin), 0)
             os.ftruncate(descriptor, len(_text(pin)))
             os.fsync(descriptor)
@@ -84,40 +82,36 @@ class IdentityFile:
         return cls(path, descriptor, pin)
 
     def acknowledge(self, revision: int) -> None:
-        """Record a durable revision, before its change is acknowledged.
+        """Record a durable revision before its change is acknowledged.
 
-        A failure is ignored: the change is durable, and only the detection of its loss is weaker.
+        A failure is ignored: the change is durable; only the detection of a later loss is weaker.
         """
         self.revision = revision
         with suppress(OSError):
             os.pwrite(self._descriptor, b"%020d" % revision, self._revision_at)
 
     def close(self) -> None:
-        """Close the file; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 class DatabaseFiles:
-    """The database file and its WAL, as they were when they were opened and last written.
+    """The open database file and its WAL, as last written by this process.
 
-    ``look`` may be called in any thread, while another one writes. Between two commits it does not
-    ask for the WAL's times: since Linux 6.13 that makes the next write take a time of its own, and
-    its ``fdatasync`` takes a third longer. Where ``/proc`` tells what an open file is called now,
-    that and its size say enough; elsewhere ``stat`` is asked.
+    ``look`` may be called in any thread during a write.
     """
 
     def __init__(self, database: Path) -> None:
-        """Take the files as they are; both exist.
+        """Both files exist.
 
         Raises:
             OSError: one of them does not.
 
         """
-        # Paths as texts: a ``Path`` doubles the time of ``stat``.
+        # Strings, because ``Path`` doubles the time of ``stat``.
         self._database, self._wal = str(database), f"{database}-wal"
-        # SQLite has no POSIX locks on the WAL, which closing this would drop.
+        # SQLite has no POSIX locks on the WAL that closing this descriptor could drop.
         self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
         self._wal_link = f"/proc/self/fd/{self._wal_fd}"
         self._wal_name = ""
@@ -126,26 +120,25 @@ class DatabaseFiles:
         with suppress(OSError):
             self._wal_name = os.readlink(self._wal_link)  # noqa: PTH115
         self.writes = 0
-        """Goes up when our own connection begins to write, and when it has written: odd between."""
+        """Incremented before and after each write of this process, so it is odd during one."""
         self.written_ns = time.time_ns()
-        """The wall-clock time at which it had written."""
+        """Wall-clock time of the end of the last write."""
         self._noted: tuple[int, int, int, int] | None = None
         self._wal_ns: int | None = None
         self.is_touched = False
-        """Whether another program wrote or truncated them; the verification sets it back."""
+        """Whether another program wrote or truncated the files; the verification resets it."""
         self.look(times=True)
 
     def close(self) -> None:
-        """Close what was opened; may be called twice."""
         if self._wal_fd >= 0:
             os.close(self._wal_fd)
             self._wal_fd = -1
 
     def look(self, *, times: bool = False) -> str | None:
-        """Return why the files on disk are not the open ones; None where they are.
+        """Return how the files on disk differ from the open ones; None if they are the same.
 
-        Unless we have written meanwhile, sizes and times of modification must be those of the last
-        look. The time of the WAL is read with ``times``, and from then on until we write.
+        Unless this process has written since the last call, sizes and times of modification must be
+        unchanged. ``times`` also reads the time of the WAL, as do later calls until the next write.
         """
         writes, noted = self.writes, self._noted
         is_noted = noted is not None and noted[0] == writes
@@ -153,6 +146,9 @@ class DatabaseFiles:
         try:
             database = os.stat(self._database)  # noqa: PTH116
             ids = [(database.st_dev, database.st_ino)]
+            # Between commits the time of the WAL is not read: since Linux 6.13 that gives the next
+            # write a timestamp of its own, and its fdatasync takes a third longer. The link in
+            # /proc shows a removed file instead; systems without /proc use stat.
             if times or not self._wal_name or (is_noted and self._wal_ns is not None):
                 wal = os.stat(self._wal)  # noqa: PTH116
                 ids.append((wal.st_dev, wal.st_ino))
@@ -161,11 +157,12 @@ class DatabaseFiles:
                 ids.append(self._ids[1])
                 wal_bytes = os.lseek(self._wal_fd, 0, os.SEEK_END)
             else:
-                os.stat(self._wal)  # noqa: PTH116 - another file, or none
+                os.stat(self._wal)  # noqa: PTH116 - raises if there is none
         except OSError as error:
             return f"{error.filename}: {error.strerror}"
         if ids != self._ids:
             return f"{self._database} or its WAL: this is not the file that was opened"
+        # A write is in progress or happened during the reads: sizes and times say nothing.
         if writes & 1 or writes != self.writes:
             return None
         found = writes, database.st_size, database.st_mtime_ns, wal_bytes
@@ -180,10 +177,10 @@ class DatabaseFiles:
 
 
 def read_pin(path: Path) -> Pin | None:
-    """Return what an identity file says; None where there is none.
+    """Return the content of an identity file; None without one.
 
     Raises:
-        StorageError: it cannot be read, or is no identity file.
+        StorageError: it cannot be read, or is not an identity file.
 
     """
     try:
@@ -203,7 +200,7 @@ def read_pin(path: Path) -> Pin | None:
 
 
 def replace_pin(path: Path, pin: Pin | None) -> None:
-    """Write an identity file, durably; None removes it: the next start writes it anew.
+    """Write an identity file durably. None removes it, and the next start writes a new one.
 
     Raises:
         StorageError: it cannot be written.
@@ -219,10 +216,10 @@ def replace_pin(path: Path, pin: Pin | None) -> None:
 
 
 def check_pin(path: Path, place: str, expected: Pin, found: Pin | None) -> None:
-    """Refuse a store that is not the one in the identity file ``path``; None: there is no store.
+    """Reject a store that is not the one in the identity file ``path``; None: there is no store.
 
     Raises:
-        StoreReplaced: it is missing, another one, or behind what was acknowledged.
+        StoreReplaced: it is missing, another store, or behind the acknowledged revision.
 
     """
     if found is not None and found[:2] == expected[:2] and found.revision >= expected.revision:

@@ -1,4 +1,4 @@
-"""One process for each data folder: a lock that the kernel drops with its holder, kill -9 too."""
+"""A lock that allows one process for each data folder; the kernel releases it, also on kill -9."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HELD_ELSEWHERE = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 class DataLock:
-    """The right to write in a data folder. The file stays; the lock on it is what counts."""
+    """The right to write to a data folder. The file stays; only the lock on it counts."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -26,11 +26,11 @@ class DataLock:
 
     @classmethod
     def acquire(cls, folder: Path) -> Self:
-        """Take the lock, and write our process id into its file.
+        """Take the lock, and write the process id into its file.
 
         Raises:
             StoreInUse: another process has it; the text names that process.
-            StorageError: the file system knows no locks.
+            StorageError: the file system has no locks.
 
         """
         path = folder / LOCK_NAME
@@ -47,14 +47,13 @@ class DataLock:
         return cls(path, descriptor)
 
     def release(self) -> None:
-        """Give the lock back. May be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def _sign(descriptor: int) -> None:
-    """Write our process id; a full disk is no reason to refuse the start."""
+    """Write the process id; a full disk must not prevent the start."""
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -1,7 +1,7 @@
-"""The creation of a store, and the way of an older one to the schema version of this code.
+"""Creation of a store, and migration of an older one to the schema version of this code.
 
-A store of an older version is copied beside itself first; then it is converted in one transaction:
-a crash in the middle leaves it as it was. A new kind of state needs no migration: see ``schema``.
+A store of an older version is copied first, then converted in one transaction: a crash leaves it
+unchanged. A new kind of state needs no migration: see ``schema``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import old_layout, schema
 from doorkeeper.storage.copying import copy_database
-from doorkeeper.storage.files import stamped, sync_folder
+from doorkeeper.storage.files import free_name, sync_folder
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def check_readable(connection: apsw.Connection, path: Path) -> int:
     """Return the schema version of a store that this code can read or migrate.
 
     Raises:
-        StorageError: it is no store of ours, or from a newer version.
+        StorageError: it is not a Doorkeeper store, or from a newer version.
 
     """
     if schema.is_new(connection):
@@ -50,9 +50,9 @@ def create(
     now_ms: int,
     triggers: bool = True,
 ) -> None:
-    """Create the tables of a new store, in one transaction.
+    """Create the tables of a new store in one transaction.
 
-    Without ``triggers`` rows may be written to each table; the caller creates them afterwards.
+    Without ``triggers`` each table can be written directly; the caller creates them afterwards.
     """
     with connection:
         connection.execute(schema.META + schema.TABLES + (schema.TRIGGERS if triggers else ""))
@@ -71,7 +71,7 @@ def create(
 def migrate(
     connection: apsw.Connection, path: Path, now_ms: int, random_bytes: Callable[[int], bytes]
 ) -> Path | None:
-    """Bring an older store up to date; return where its copy lies, None if nothing was to do.
+    """Migrate an older store; return the path of its copy, None if it was current.
 
     Raises:
         StorageError: the store is newer than this code, or the copy failed.
@@ -80,18 +80,20 @@ def migrate(
     found = check_readable(connection, path)
     if found == schema.VERSION:
         return None
-    copy = stamped(path, f"v{found}-backup", now_ms)
+    copy = free_name(path, f"v{found}-backup", now_ms)
     copy_database(connection, copy)
     sync_folder(path.parent)
     connection.execute("BEGIN IMMEDIATE")
     try:
         old_layout.convert(connection)
+        # Early stores have no salt key.
         if not schema.has_meta(connection, "salt_key"):
             schema.set_meta(connection, "salt_key", random_bytes(32).hex())
         schema.set_meta(connection, "store_id", random_uuid(random_bytes))
         schema.set_meta(connection, "schema_version", schema.VERSION)
         connection.execute("COMMIT")
     except BaseException:
+        # SQLite rolls back by itself after some errors, such as a full disk.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

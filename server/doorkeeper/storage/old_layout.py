@@ -1,10 +1,10 @@
-"""Stores of the schema versions 1 to 3, which had a table for each kind, as rows of version 4.
+"""Conversion of stores of the schema versions 1 to 3, which had a table for each kind.
 
-    bindings, topics                          since version 1
-    configs                                   since version 2
-    scram_credentials, delegation_tokens      since version 3
+ bindings, topics                          since version 1
+ configs                                   since version 2
+ scram_credentials, delegation_tokens      since version 3
 
-``change_log`` had a column for each cell of any kind; what ``kind`` said is in ``_convert_log``.
+Their ``change_log`` had a column for each cell of any kind; ``_convert_log`` has its kind codes.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ _TABLES: Final = ("bindings", "topics", "configs", "scram_credentials", "delegat
 
 
 def convert(connection: apsw.Connection) -> None:
-    """Replace the tables by those of version 4; in the caller's transaction.
+    """Replace the tables by those of version 4, in the caller's transaction.
 
     Raises:
         StorageError: the store is damaged.
 
     """
     tables = {str(name) for (name,) in _names(connection, "table")}
+    # Without the triggers, which would apply the converted log a second time.
     for (name,) in _names(connection, "trigger"):
         connection.execute(f'DROP TRIGGER "{name}"')
     connection.execute("ALTER TABLE change_log RENAME TO old_log")
@@ -77,7 +78,7 @@ def convert(connection: apsw.Connection) -> None:
 
 
 def read(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
-    """Read the rows of a kind from a store of an older version, without converting it."""
+    """Read the rows of a kind from an older store without converting it."""
     tables = {str(name) for (name,) in _names(connection, "table")}
     return (row for found, row, _ in _rows(connection, tables) if found is kind)
 
@@ -114,9 +115,9 @@ def _rows(connection: apsw.Connection, tables: set[str]) -> Iterator[tuple[Kind,
 def _convert_log(connection: apsw.Connection) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the log: revision, item, kind, key, value, deleted, time and author.
 
-    A deletion of anything but an ACL did not say what it deleted: the value is what the log set
-    last, None where that is before the log. That of a credential was never in the log: it is what
-    the store has, where that is of the same revision.
+    The old log had no value for a deletion, except for ACLs: use the value that the log set last,
+    None where that is before the log. Credentials were never in the log: use the one in the store
+    if it has the same revision.
     """
     credentials = {
         (key, revision): value

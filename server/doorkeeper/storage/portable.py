@@ -1,8 +1,7 @@
-"""What a store holds as rows that every store can read and take: the form between two stores.
+"""The exchange format between stores: rows that every store can read and write.
 
-A row is a tuple in the order of ``COLUMNS``. The embedded store knows neither node nor batch: it
-reads them as None, and leaves them out. Rows of kinds that this version does not know are copied
-like all others.
+A row is a tuple in the order of ``COLUMNS``. The embedded store has no node and batch: it reads
+them as None and does not write them. Rows of kinds that this version does not know are copied too.
 """
 
 from __future__ import annotations
@@ -37,22 +36,22 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
         "batch",
     ),
 }
-"""The tables, in the order in which they are written, and their columns.
+"""The tables and their columns, in the order of writing.
 
-``secret`` is null for a row without secret columns; the log has none. ``deleted`` is 0 or 1.
-``value`` is text: two stores give the same characters. ``batch`` is the text of a uuid.
+``secret`` is null for a row without secret columns, and in the log. ``deleted`` is 0 or 1.
+``value`` is the same text in all stores. ``batch`` is the text of a uuid.
 """
 
 ONLY_SHARED: Final = 2
-"""The last columns of the log, which the embedded store does not have."""
+"""Number of columns at the end of the log that the embedded store does not have."""
 
 ROWS_AT_ONCE: Final = 5_000
 
 
 class Header(NamedTuple):
-    """What a store is, besides its rows. ``rows`` says how many each table has.
+    """Identity of a store, and its number of rows by table.
 
-    A copy keeps the cluster id and the salt key; the target has a store id of its own.
+    A copy keeps the cluster id and the salt key; the target has its own store id.
     """
 
     cluster_id: str
@@ -63,28 +62,26 @@ class Header(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Say whether nothing was ever changed."""
+        """Return whether the store was never changed."""
         return self.revision == 0 and not any(self.rows.values())
 
     def __repr__(self) -> str:
-        """Leave out the secret."""
         return f"Header({self.cluster_id}, revision {self.revision})"
 
 
 class Portable(ABC):
-    """A store that is being read, as of one moment."""
+    """A store that is read in one consistent snapshot."""
 
     name: str
-    """What an error calls it: no secret."""
+    """Name of the store in errors, without secrets."""
 
     @abstractmethod
-    async def header(self) -> Header:
-        """Return what the store is."""
+    async def header(self) -> Header: ...
 
     @abstractmethod
     def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table in pieces; the log in its order, the items in any."""
+        """Read a table in chunks; the log in its order, the items in any."""
 
     @abstractmethod
     async def findings(self) -> list[str]:
-        """Return what is wrong with it below the rows: the file, the schema."""
+        """Return the faults below the rows: of the file and the schema."""

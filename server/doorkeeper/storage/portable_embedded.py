@@ -1,4 +1,4 @@
-"""The embedded store as one end of a copy."""
+"""The embedded store as source or target of a copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.backup import restore
-from doorkeeper.storage.database import check_integrity, connect, connect_readonly, named
+from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder, remove_database
 from doorkeeper.storage.lock import DataLock
 from doorkeeper.storage.portable import (
@@ -39,8 +39,7 @@ class EmbeddedPortable(Portable):
         self.name = str(path.parent)
 
     async def header(self) -> Header:
-        """Return what the store is."""
-        with named(self._path):
+        with sqlite_errors(self._path):
             counts = {
                 table: int(self._value(f"SELECT count(*) FROM {table}"))  # noqa: S608 - ours
                 for table in COLUMNS
@@ -54,7 +53,6 @@ class EmbeddedPortable(Portable):
         return found
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table in pieces."""
         columns: tuple[str, ...] = COLUMNS[table]
         only_shared: Row = ()
         order = ""
@@ -63,18 +61,18 @@ class EmbeddedPortable(Portable):
             order = " ORDER BY revision, item"
         names = ", ".join(f'"{name}"' for name in columns)
         statement = f"SELECT {names} FROM {table}{order}"  # noqa: S608 - names of ours
-        with named(self._path):
-            piece: list[Row] = []
+        with sqlite_errors(self._path):
+            chunk: list[Row] = []
             for row in self._connection.execute(statement):
-                piece.append((*row, *only_shared))
-                if len(piece) == ROWS_AT_ONCE:
-                    yield piece
-                    piece = []
-            if piece:
-                yield piece
+                chunk.append((*row, *only_shared))
+                if len(chunk) == ROWS_AT_ONCE:
+                    yield chunk
+                    chunk = []
+            if chunk:
+                yield chunk
 
     async def findings(self) -> list[str]:
-        """Return what SQLite's own check finds."""
+        """Return the findings of SQLite's integrity check."""
         try:
             check_integrity(self._connection, self._path)
         except StorageError as error:
@@ -84,16 +82,16 @@ class EmbeddedPortable(Portable):
 
 @asynccontextmanager
 async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPortable]:
-    """Open the store in a folder to read it; ``alone`` refuses one that a server uses.
+    """Open the store in a folder for reading; ``alone`` rejects one that a server uses.
 
     Raises:
-        StorageError: there is none, it is in use, or its schema is another one.
+        StorageError: there is none, it is in use, or its schema has another version.
 
     """
     path = data_dir / DATABASE_NAME
     if not path.is_file():
         raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
-    with _lock(data_dir) if alone else nullcontext(), named(path):
+    with _lock(data_dir) if alone else nullcontext(), sqlite_errors(path):
         connection = connect_readonly(path)
         try:
             found = migrations.check_readable(connection, path)
@@ -102,6 +100,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
                     f"{path}: the store has schema version {found}: migrate it first"
                     " (doorkeeper store migrate)"
                 )
+            # A read fixes the snapshot; BEGIN alone does not.
             connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
             yield EmbeddedPortable(connection, path)
         finally:
@@ -126,12 +125,12 @@ async def write(
     overwrite: bool,
     identity_file: Path | None = None,
 ) -> str | None:
-    """Make these rows the store in a folder; return where the previous store lies, None if none.
+    """Create a store from these rows; return the path of the previous one, None without one.
 
-    The rows are written beside it first: until the last moment the previous store is in its place.
+    The rows are written to a file beside it first: the previous store stays until the last rename.
 
     Raises:
-        StorageError: the folder has a store with something in it, or a server uses it.
+        StorageError: the folder has a store that is not empty, or a server uses it.
 
     """
     path = data_dir / DATABASE_NAME
@@ -141,10 +140,10 @@ async def write(
                 raise StorageError(f"{data_dir}: the store is not empty (--overwrite replaces it)")
     prepare_folder(data_dir)
     with _lock(data_dir):
-        pass  # in use: say so before the work
+        pass  # fail early if a server uses the folder
     partial = path.with_name(f".{path.name}.copied-{os.getpid()}")
     try:
-        with named(partial):
+        with sqlite_errors(partial):
             await _fill(partial, header, rows, now_ms)
         aside = restore(partial, data_dir, now_ms=lambda: now_ms, identity_file=identity_file)
     finally:
@@ -155,10 +154,10 @@ async def write(
 async def _fill(
     path: Path, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]], now_ms: int
 ) -> None:
-    """Write all rows into a new database, without triggers: the rows are what they would write."""
+    """Write all rows into a new database without triggers: the rows are their result."""
     connection = connect(path)
     try:
-        connection.pragma("synchronous", "off")  # the copy of it is synced
+        connection.pragma("synchronous", "off")  # restore() copies and syncs it
         migrations.create(
             connection,
             cluster_id=header.cluster_id,
@@ -172,8 +171,8 @@ async def _fill(
                 number = len(columns) - (ONLY_SHARED if table == LOG else 0)
                 names, marks = ",".join(columns[:number]), ",".join("?" * number)
                 statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - ours
-                async for piece in rows(table):
-                    connection.executemany(statement, (row[:number] for row in piece))
+                async for chunk in rows(table):
+                    connection.executemany(statement, (row[:number] for row in chunk))
             connection.execute(schema.TRIGGERS)
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""Reading the ACLs of a store without being its owner: nothing is written, a server may run."""
+"""Read the ACLs of a store without its lock: nothing is written, and a server may be running."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.kinds.declared import ACL, CONFIG
 from doorkeeper.storage import migrations, old_layout, schema
-from doorkeeper.storage.database import connect_readonly, named
+from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
 
 if TYPE_CHECKING:
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class StoredAcls(NamedTuple):
-    """What decides, as it was durable at one moment."""
+    """ACLs and dynamic configuration, from one consistent snapshot."""
 
     bindings: list[StoredBinding]
     configs: list[StoredConfig]
 
 
 def read_acls(path: Path) -> StoredAcls:
-    """Read the bindings and the dynamic values of a database, of an older version too.
+    """Read the ACLs and the dynamic configuration of a database, also of an older version.
 
     Raises:
         StorageError: there is none, it cannot be read, or is from a newer version.
 
     """
-    with named(path), closing(connect_readonly(path)) as connection:
-        connection.execute("BEGIN")  # both from one moment
+    with sqlite_errors(path), closing(connect_readonly(path)) as connection:
+        connection.execute("BEGIN")  # one snapshot for both
         version = migrations.check_readable(connection, path)
         read = read_rows if version >= schema.VERSION else old_layout.read
         return StoredAcls(list(read(connection, ACL)), list(read(connection, CONFIG)))

@@ -1,9 +1,9 @@
-"""Changes as rows of the change log: few statements for many rows.
+"""Encode changes as rows of the change log, with few statements for many rows.
 
-The rows of small changes are written out whole, all of a group in one statement. A change of very
-many rows gives what they share once for each statement: a thousand ACLs are one statement of four
-thousand cells. While SQLite works on it, Python's global lock is free, and the event loop applies
-the same change to its state.
+Small changes of a batch share one statement with complete rows. A change of many rows passes the
+common cells once for each statement, so a thousand ACLs are one statement of four thousand cells.
+While SQLite executes it without Python's global lock, the event loop applies the same change to its
+state.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from doorkeeper.state.store import Entry
+    from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None
 Statement = tuple[str, list[Cell]]
-"""SQL, and what its question marks stand for."""
+"""SQL and the values of its parameters."""
 
 MANY: Final = 64
-"""From so many rows on a change is written with shared cells."""
+"""Number of rows from which a change is written with common cells."""
 
-# apsw keeps prepared statements of up to 16 KiB of text; the longest of either have 13 and 10.
+# Longer statements would be prepared on each use: apsw caches texts of up to 16 KiB. The longest
+# here have 13 and 10 KiB.
 ROWS_MAX: Final = 512
 SHARED_ROWS_MAX: Final = 1024
 
@@ -38,8 +39,8 @@ FROM (VALUES {rows}) WHERE column4 NOT NULL
 """
 
 
-def log_statements(entries: Sequence[Entry], time_ms: int) -> list[Statement]:
-    """Return the statements that write revisions: of each, deletions of a kind come first."""
+def log_statements(entries: Sequence[LogEntry], time_ms: int) -> list[Statement]:
+    """Return the statements that write revisions; deletions of a kind come first."""
     made: list[Statement] = []
     cells: list[Cell] = []
     for revision, author, change in entries:
@@ -56,7 +57,7 @@ def log_statements(entries: Sequence[Entry], time_ms: int) -> list[Statement]:
             for deleted, rows in ((1, edit.deleted), (0, edit.set)):
                 if is_large and rows:
                     head = (revision, name, deleted, time_ms, *author)
-                    made += _shared(head, encode, rows, item)
+                    made += _large_statements(head, encode, rows, item)
                     item += len(rows)
                     continue
                 for row in rows:
@@ -70,7 +71,7 @@ def log_statements(entries: Sequence[Entry], time_ms: int) -> list[Statement]:
     return made
 
 
-def _shared(
+def _large_statements(
     head: tuple[Cell, ...],
     encode: Any,  # noqa: ANN401 - of a kind's codec
     rows: tuple[Any, ...],
@@ -90,7 +91,7 @@ def _shared(
 
 
 def _statement(text: str, columns: int, cells: list[Cell]) -> Statement:
-    """Pad the cells to the next power of two of rows: few statements serve all numbers."""
+    """Pad the rows to a power of two, so that few prepared statements serve all numbers of rows."""
     rows = len(cells) // columns
     size = 1 << (rows - 1).bit_length()
     cells.extend([None] * ((size - rows) * columns))
@@ -104,7 +105,9 @@ def _text(text: str, columns: int, size: int) -> str:
 
 
 def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
-    """Execute statements, at least one, in one transaction; durable at return."""
+    """Execute one or more statements in one transaction, durable on return."""
+    # A single statement commits by itself: each call less avoids a wait of up to 5 ms for Python's
+    # global lock (decision 0030).
     if len(statements) == 1:
         connection.execute(*statements[0])
         return

@@ -1,21 +1,17 @@
-"""The tables of the embedded store, schema version 4: a layout that does not know the kinds.
+"""The tables of the embedded store, schema version 4: one layout for all kinds.
 
-``change_log`` is the only table that the server writes. Triggers carry each of its rows into
-``item`` inside the same statement, so the log and the items cannot disagree, and one statement of
-many rows commits a whole group. That matters because each call into SQLite gives up Python's
-global lock and may wait 5 ms to get it back while the event loop is busy: a group of 256 changes
-took 9 ms this way and 700 ms with a call for each row.
+The server writes only ``change_log``. Triggers apply each of its rows to ``item`` in the same
+statement, so log and items cannot disagree, and one statement of many rows commits a whole batch.
 
-    item         the rows of all kinds as they are now, and the revision that set each of them
-    change_log   (revision, item): append-only, pruned from its old end, never empty again after
-                 the first change: its newest revision is the store's. ``deleted`` is 0 or 1; the
-                 row of a deletion has the value as it was, null where it is not known (deletions
-                 that schema versions before 4 wrote)
-    meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms
+ item         the current rows of all kinds, and the revision that set each of them
+ change_log   (revision, item): append-only, pruned from its old end. It keeps the newest
+              revision, which is the store's. ``deleted`` is 0 or 1; the row of a deletion
+              has the previous value, null where it is unknown (deletions by schema versions
+              before 4)
+ meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms
 
-``key`` and ``value`` are those of ``doorkeeper.kinds``. Rows of kinds that this version does not
-know stay where they are. Secret columns pass through the log and do not stay there: a trigger
-empties the cell.
+``doorkeeper.kinds`` defines ``key`` and ``value``. Rows of unknown kinds are kept. A trigger
+empties secret cells of the log after they were applied.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID: Final = 0x446F6F72
-"""``Door``: in the file's header, so that ``file`` and we know whose database it is."""
+"""``Door``: identifies the file's format in its header, for example to ``file``."""
 
 VERSION: Final = 4
 
@@ -41,6 +37,9 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Triggers instead of further statements: beside a busy event loop a batch of 256 changes took 9 ms
+# as one statement, and 700 ms with one for each row, because each call into SQLite may wait 5 ms
+# for Python's global lock (decision 0030).
 TABLES: Final = """
 CREATE TABLE item (
     kind     TEXT    NOT NULL,
@@ -89,15 +88,14 @@ END;
 
 
 def is_new(connection: apsw.Connection) -> bool:
-    """Say whether the database holds nothing yet."""
     return bool(connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").get)
 
 
 def check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Refuse a database that another program made; one that is empty is welcome.
+    """Reject the database of another program; an empty one passes.
 
     Raises:
-        StorageError: the header does not carry our mark.
+        StorageError: the header has another application id.
 
     """
     if not is_new(connection) and connection.pragma("application_id") != APPLICATION_ID:
@@ -105,10 +103,10 @@ def check_ours(connection: apsw.Connection, path: Path) -> None:
 
 
 def meta(connection: apsw.Connection, key: str) -> str | int:
-    """Read one value of ``meta``.
+    """Return one value of ``meta``.
 
     Raises:
-        StorageError: it is not there.
+        StorageError: it is missing.
 
     """
     value = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
@@ -118,21 +116,18 @@ def meta(connection: apsw.Connection, key: str) -> str | int:
 
 
 def has_meta(connection: apsw.Connection, key: str) -> bool:
-    """Say whether ``meta`` has a value."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (key,)).get)
 
 
 def set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:
-    """Write one value of ``meta``."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
 def version(connection: apsw.Connection) -> int:
-    """Return the schema version of a store."""
     return int(meta(connection, "schema_version"))
 
 
 def last_revision(connection: apsw.Connection) -> int:
-    """Return the number of the newest revision; 0 in a new store."""
+    """Return the newest revision; 0 in a new store."""
     newest = connection.execute("SELECT max(revision) FROM change_log").get
     return newest if isinstance(newest, int) else 0

@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file in the data folder, and the thread that writes it.
 
-A commit begins at once, in the thread; its result is delivered on the loop. Before it is
-acknowledged, the revision goes into the identity file, and the open files are compared with those
-on disk. When they are not the same any more, nothing more is written: see ``unavailable``.
+A commit starts at once in the thread; its result is delivered on the event loop. Before it is
+acknowledged, the revision is written to the identity file, and the open files are compared with
+those on disk. If they differ, the store takes no more changes: see ``unavailable``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.runtime.garbage_collection import collection_paused
-from doorkeeper.state.store import Identity, Lease, StorageError, Store, StoreReplaced
+from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
 from doorkeeper.storage import migrations, schema
 from doorkeeper.storage.cluster_id import check_form
-from doorkeeper.storage.database import check_integrity, connect, named, reason
+from doorkeeper.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, companions, prepare_folder, sync_folder
 from doorkeeper.storage.identity import (
     IDENTITY_NAME,
@@ -50,31 +50,30 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.state.store import Entry, Logged, StoredState
+    from doorkeeper.state.store import LogEntry, Logged, StoredState
 
-    Job = tuple[Sequence[Entry], asyncio.Future[None]]
+    Job = tuple[Sequence[LogEntry], asyncio.Future[None]]
 
 NS_PER_MS: Final = 1_000_000
 
 IDLE_S: Final = 1.0
-"""How often the files are looked at when nothing is written, and whether pruning is due."""
+"""Interval between checks of the files, and for pruning, while nothing is written."""
 
 QUIET_S: Final = 0.1
-"""How long after a commit the times of the files are read, unless another one has come."""
+"""Time after the last commit at which the times of the files are read."""
 
 _ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
 _ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
 
 
 def utc_ms() -> int:
-    """Return the time in milliseconds since 1970."""
     return time.time_ns() // NS_PER_MS
 
 
 class SqliteStore(Store):
-    """A store in a file that this process alone writes.
+    """A store in a file that only this process writes.
 
-    An acknowledged change survives kill -9, and a power cut as far as the disk keeps its word.
+    An acknowledged change survives kill -9, and a power cut if the disk honours syncs.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class SqliteStore(Store):
         retention_days: int,
         meter: StoreMeter,
     ) -> None:
-        """Use an open database; see ``open``."""
+        """See ``open``."""
         self._lock = lock
         self._path = path
         self._pin = pin
@@ -119,17 +118,17 @@ class SqliteStore(Store):
         identity_file: Path | None = None,
         create: bool = True,
     ) -> Self:
-        """Open the store in a folder; create it where there was none; migrate an older one.
+        """Open the store in a folder; create it if missing; migrate an older one.
 
-        ``cluster_id`` is what a new store gets, and what an old one must have; None: a random one,
-        or whichever it has. ``retention_days`` is how long rows of the change log stay; -1: for
-        ever. ``now_ms`` and ``meter`` are called on the writer's thread too. ``identity_file`` is
-        ``doorkeeper.identity`` in the folder, unless given.
+        A new store gets ``cluster_id``, and an existing one must have it; None: a random one, or
+        any. Rows of the change log are kept for ``retention_days``; -1: for ever. ``now_ms`` and
+        ``meter`` are called on the writer's thread too. ``identity_file`` is by default
+        ``doorkeeper.identity`` in the folder.
 
         Raises:
             StoreReplaced: the identity file expects another store, or a newer revision.
-            StorageError: the folder or file cannot be used, another process uses it, it is no
-                store of ours or from a newer version, or belongs to another cluster.
+            StorageError: the folder or file cannot be used, another process uses it, it is not a
+                Doorkeeper store, is from a newer version, or belongs to another cluster.
 
         """
         now_ms = now_ms or utc_ms
@@ -140,7 +139,7 @@ class SqliteStore(Store):
         pin = read_pin(pin_path)
         _check_there(path, pin_path, pin, create=create)
         prepare_folder(data_dir)
-        with ExitStack() as undo, named(path):
+        with ExitStack() as undo, sqlite_errors(path):
             lock = DataLock.acquire(data_dir)
             undo.callback(lock.release)
             connection = connect(path)
@@ -160,7 +159,7 @@ class SqliteStore(Store):
                 if pin is not None:
                     check_pin(pin_path, str(path), pin, pin_of(connection, path, pin.store_id))
                 if migrations.migrate(connection, path, now_ms(), random_bytes) is not None:
-                    pin = None  # a store of an older version had no id
+                    pin = None  # older versions had no store id
             found = pin_of(connection, path)
             if cluster_id not in (None, found.cluster_id):
                 raise StorageError(
@@ -181,41 +180,36 @@ class SqliteStore(Store):
         return store
 
     @property
-    def identity(self) -> Identity:
-        """Return what the store is; created once, with it."""
+    def identity(self) -> StoreIdentity:
         return self._identity
 
     @property
     def revision(self) -> int:
-        """Return the newest revision at the opening; 0 in a new store."""
+        """Return the newest revision when the store was opened; 0 in a new store."""
         return self._revision
 
     @property
     def unavailable(self) -> str | None:
-        """Return why no change can be stored any more, and what to do; None where it can."""
+        """Return why no change can be stored any more, with the remedy; None while it can."""
         return self._writer.problem
 
     def rows(self, kind: Kind) -> Iterator[Any]:
-        """Read the rows of a kind, in no order; in any thread, before the first lease.
-
-        ACLs are read over a connection of their own, because there may be very many of them: the
-        other one belongs to the writer, and apsw refuses to share it between threads. The garbage
-        collector rests until the last one is read: it would look at each of them several times,
-        find nothing, and double the time of the start.
-        """
-        with named(self._path):
+        """Read the rows of a kind, in no order; in any thread, before the first lease."""
+        with sqlite_errors(self._path):
             if kind is not ACL:
                 yield from read_rows(self._writer.connection, kind)
                 return
+            # ACLs have their own connection: apsw refuses to share the writer's between threads.
+            # The garbage collector would traverse each new object several times, free nothing, and
+            # double the time of the start.
             with collection_paused(), closing(connect(self._path)) as reader:
                 yield from read_rows(reader, kind)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to take changes; results are delivered on this loop."""
         self._writer.start(loop)
 
     def lease(self) -> AbstractAsyncContextManager[Lease]:
-        """Grant the right to write at once: this process always has it."""
+        """Grant the lease at once: this process always has it."""
         if self._closed:
             raise StorageError(f"{self._path}: the store is closed")
         if self._writer.problem is not None:
@@ -223,7 +217,7 @@ class SqliteStore(Store):
         return self._lease
 
     def close(self) -> None:
-        """Write what was handed over, then release the database. Blocks; may be called twice."""
+        """Write the queued commits, then release the database. Blocks; idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -232,7 +226,7 @@ class SqliteStore(Store):
         self._lock.release()
 
     async def aclose(self) -> None:
-        """Close the store; it blocks for as long as a commit takes."""
+        """Close the store; this blocks the loop during the last commit."""
         self.close()
 
 
@@ -243,7 +237,7 @@ class _Writer(Lease):
         self,
         connection: apsw.Connection,
         path: Path,
-        identity: Identity,
+        identity: StoreIdentity,
         pin: IdentityFile,
         upkeep: Upkeep,
         *,
@@ -264,25 +258,26 @@ class _Writer(Lease):
         self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
         self._thread: Thread | None = None
         self.problem: str | None = None
-        """Why the store was lost, once it was: nothing is written from then on."""
+        """Why the store was lost; from then on nothing is written."""
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take commits; results are delivered on this loop."""
         self._loop = loop
-        # A daemon: a process that ends without close() must not hang on it.
+        # A daemon thread: a process that ends without close() must not wait for it.
         self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
         self._thread.start()
 
-    def commit(self, entries: Sequence[Entry], batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
-        """Write revisions in one transaction; it begins at once, in the thread."""
+    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+        """Write revisions in one transaction, which starts at once in the thread."""
         done: asyncio.Future[None] = self._loop.create_future()
-        # Here, and not in the thread: each call into the system gives up Python's global lock,
+        # Not in the thread: each system call releases Python's global lock, and the thread would
+        # wait up to 5 ms for it while the loop is busy.
         # and the thread would wait up to 5 ms to get it back while the loop is busy.
         self._look()
         self._queue.put((entries, done))
         return done
 
     def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
+        # Checked before the acknowledgement: a commit to a removed file succeeds and is lost.
         if error is None:
             self._look()
             if self.problem is not None:
@@ -295,16 +290,16 @@ class _Writer(Lease):
             done.set_exception(error)
 
     def close(self) -> None:
-        """Write what was handed over, end the thread and close the database."""
+        """Write the queued commits, end the thread and close the database."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
         self._look()
         if self.problem is not None:
-            # What lies under the name now is another store: its WAL must stay as it is.
+            # Another database has this name now: its WAL must stay as it is.
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._files.close()
-        self.connection.close()  # the last one to close brings the WAL into the database file
+        self.connection.close()  # the last connection checkpoints the WAL
 
     def _look(self, *, times: bool = False) -> None:
         found = self._files.look(times=times)
@@ -339,9 +334,10 @@ class _Writer(Lease):
                 try:
                     self._loop.call_soon_threadsafe(self._deliver, done, error)
                 except RuntimeError:
-                    # The loop was closed. The change is stored all the same.
+                    # The loop was closed; the change is stored nevertheless.
                     self._log.debug("store_result_undelivered", error=str(error))
                 with suppress(apsw.Error):
+                    # Below the threshold of a checkpoint, only the files are checked soon.
                     pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
                     if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
                         wait_s = QUIET_S
@@ -349,7 +345,7 @@ class _Writer(Lease):
             wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
 
     def _keep_up(self) -> bool:
-        """Do a piece of the upkeep; say whether there may be more to do at once."""
+        """Do one step of maintenance; return whether more may be due at once."""
         if self.problem:
             return False
         try:
@@ -362,19 +358,19 @@ class _Writer(Lease):
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
-        except Exception:  # noqa: BLE001 - without this thread no change would ever end
+        except Exception:  # noqa: BLE001 - without this thread no commit would ever complete
             self._log.exception("store_upkeep_failed", file=str(self._path))
             return False
         self._look()
         return more
 
-    def _commit(self, entries: Sequence[Entry]) -> StorageError | None:
-        """Store revisions; return why they could not be stored."""
+    def _commit(self, entries: Sequence[LogEntry]) -> StorageError | None:
+        """Store revisions; return the error if they could not be stored."""
         try:
             if self._files.is_touched and self.problem is None:
                 self._verify()
             if self.problem is not None:
-                raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and told as any failure
+                raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
             if self.connection.in_transaction:
                 self._leave_transaction()
             statements = log_statements(entries, self._now_ms())
@@ -386,8 +382,8 @@ class _Writer(Lease):
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
             self._meter.stored(len(entries), self._clock() - began_s)
-        except Exception as error:  # noqa: BLE001 - whatever a change holds, the thread outlives it
-            with suppress(apsw.Error):  # the next change tries again, and fails if it cannot
+        except Exception as error:  # noqa: BLE001 - the thread must survive any change
+            with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
             self._meter.failed()
             if not isinstance(error, StorageError):
@@ -397,12 +393,12 @@ class _Writer(Lease):
         return None
 
     def _leave_transaction(self) -> None:
-        """Roll back what a failed statement left open: a commit on top of it would be none."""
+        """Roll back the transaction of a failed statement: a later COMMIT would commit it too."""
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
     def _verify(self) -> None:
-        """Check files that another program wrote; go on with a connection that has read them."""
+        """Check files that another program wrote, and continue with a new connection to them."""
         self._files.is_touched = False
         fresh: apsw.Connection | None = None
         try:
@@ -416,6 +412,7 @@ class _Writer(Lease):
             if fresh is not None:
                 fresh.close()
             return
+        # The old connection may have cached pages that the other program changed.
         self.connection, before = fresh, self.connection
         self._upkeep.connection = fresh
         before.close()
@@ -452,9 +449,9 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
         ) from error
 
 
-def identity_of(connection: apsw.Connection) -> Identity:
-    """Return the identity that a store of the newest schema version has."""
-    return Identity(
+def identity_of(connection: apsw.Connection) -> StoreIdentity:
+    """Return the identity of a store of the newest schema version."""
+    return StoreIdentity(
         str(schema.meta(connection, "cluster_id")),
         str(schema.meta(connection, "store_id")),
         bytes.fromhex(str(schema.meta(connection, "salt_key"))),
@@ -462,9 +459,9 @@ def identity_of(connection: apsw.Connection) -> Identity:
 
 
 def pin_of(connection: apsw.Connection, path: Path, older_store_id: str | None = None) -> Pin:
-    """Return what the identity file of a store is to say.
+    """Return the content for the identity file of a store.
 
-    ``older_store_id`` stands for the id of a store of a schema version that had none.
+    ``older_store_id`` is used for a schema version without store ids.
 
     Raises:
         StorageError: it is from a newer version, or damaged.
@@ -479,7 +476,7 @@ def pin_of(connection: apsw.Connection, path: Path, older_store_id: str | None =
 
 
 def _check_there(path: Path, pin_path: Path, pin: Pin | None, *, create: bool) -> None:
-    """Refuse to create a store in the place of one that was there.
+    """Reject the creation of a store where one existed before.
 
     Raises:
         StorageError: it is missing or empty.

@@ -1,4 +1,4 @@
-"""From one store to another: everything is written, read back and compared."""
+"""Verification of a copy between stores: read everything back and compare."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ _DIGEST_BYTES: Final = 32
 
 
 class Sum(NamedTuple):
-    """How many rows there are, and the sum of their digests: the same in whatever order."""
+    """Number of rows and the sum of their digests, which does not depend on their order."""
 
     rows: int = 0
     digest: int = 0
 
-    def plus(self, piece: list[Row]) -> Sum:
-        """Return the sum with more rows."""
+    def plus(self, chunk: list[Row]) -> Sum:
         digest = self.digest
-        for row in piece:
+        for row in chunk:
             hashed = blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
             digest += int.from_bytes(hashed.digest())
-        return Sum(self.rows + len(piece), digest)
+        return Sum(self.rows + len(chunk), digest)
 
 
 class Reader:
-    """Reads a store piece by piece, adds up what it reads and tells how far it is."""
+    """Read a store in chunks with checksums and progress."""
 
     def __init__(self, source: Portable, whole: int, progress: Progress | None) -> None:
-        """Begin; ``whole`` is how many rows the progress counts to."""
+        """``whole`` is the number of rows that the progress counts to."""
         self._source = source
         self._whole = whole
         self._progress = progress
@@ -45,17 +44,16 @@ class Reader:
         self.sums = dict.fromkeys(COLUMNS, Sum())
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table. What only shared stores know is not added up."""
-        async for piece in self._source.rows(table):
-            both = [row[:-ONLY_SHARED] for row in piece] if table == LOG else piece
+        """Read a table. The checksum leaves out the columns of shared stores."""
+        async for chunk in self._source.rows(table):
+            both = [row[:-ONLY_SHARED] for row in chunk] if table == LOG else chunk
             self.sums[table] = self.sums[table].plus(both)
-            self._done += len(piece)
+            self._done += len(chunk)
             if self._progress is not None:
                 self._progress(self._done, self._whole)
-            yield piece
+            yield chunk
 
     async def read_all(self) -> None:
-        """Read all tables for their sums."""
         for table in COLUMNS:
             async for _ in self.rows(table):
                 pass
@@ -64,10 +62,10 @@ class Reader:
 async def compare(
     source: str, sums: dict[str, Sum], header: Header, target: Portable, progress: Progress | None
 ) -> None:
-    """Read a store and compare it with what another one had.
+    """Compare a store with the checksums of another one.
 
     Raises:
-        StorageError: they differ; the text says where.
+        StorageError: they differ; the text names the table.
 
     """
     found = await target.header()

@@ -1,12 +1,12 @@
-"""What the writer does for the database between commits: checkpoints, and pruning of the log.
+"""Maintenance of the database between commits: checkpoints, and pruning of the log.
 
-A checkpoint copies the WAL's pages into the database file, so that the WAL starts over. It runs
-when a commit's results are on their way, so no acknowledgement of that commit waits for it; at
-``CHECKPOINT_PAGES`` it takes a few milliseconds. While somebody reads (an online backup) it does
-what it can, and the WAL grows until that reader is done.
+A checkpoint copies the pages of the WAL into the database file, so that the WAL starts over. It
+runs after the results of a commit were sent, so that they do not wait for it; at
+``CHECKPOINT_PAGES`` it takes a few milliseconds. During a read (an online backup) a checkpoint is
+partial, and the WAL grows until the read ends.
 
-The change log is pruned from its old end, whole revisions, only while nothing waits to be
-written. The newest revision stays for ever: its number is where the store goes on counting.
+The change log is pruned from its old end, in whole revisions, while no change waits. The newest
+revision is kept: the next one is numbered after it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 
+# Four megabytes, SQLite's own default: a start after kill -9 reads no more than that.
 CHECKPOINT_PAGES = 1_000
-"""Four megabytes: SQLite's own default, and a start after kill -9 reads no more than that."""
 
+# About 2 ms of work, the longest time that a change waits for pruning.
 PRUNE_ROWS = 1_000
-"""Rows in one batch: about 2 ms, the longest that a change waits for pruning."""
 
 PRUNE_INTERVAL_MS = 3_600_000
 
@@ -48,10 +48,10 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
 
 
 def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS) -> bool:
-    """Delete the oldest revisions, about ``rows`` rows; say whether any went.
+    """Delete the oldest revisions, about ``rows`` rows; return whether any was deleted.
 
-    Stops at the first revision that is not older than ``before_ms``, also when the clock was set
-    back after it, so that what is left of the log has no gap.
+    Stop at the first revision that is not older than ``before_ms``, even if the clock was set back
+    after it, so that the rest of the log has no gap.
     """
     before = connection.total_changes()
     connection.execute(_PRUNE, {"rows": rows, "before_ms": before_ms})
@@ -59,7 +59,7 @@ def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS
 
 
 class Upkeep:
-    """Decides what is due. Used by one thread at a time."""
+    """Schedules the maintenance. For one thread at a time."""
 
     def __init__(
         self, connection: apsw.Connection, *, now_ms: Callable[[], int], retention_days: int
@@ -68,15 +68,16 @@ class Upkeep:
         self._now_ms = now_ms
         self._retention_days = retention_days
         self.pages = 0
-        """How many pages had been written when the WAL was checkpointed last."""
+        """Number of written pages at the last checkpoint."""
         self._pruned_ms: int | None = None
         self._log: FilteringBoundLogger = structlog.get_logger(__name__)
 
     def due(self, *, is_idle: bool) -> Callable[[], bool] | None:
-        """Return the work that is due: it says whether there may be more to do at once.
+        """Return the work that is due; it returns whether more may be due at once.
 
-        Pruning is due only while nothing waits to be written.
+        Pruning is due only while no change waits.
         """
+        # Pages are counted, because a WAL hook in Python would take the global lock in each commit.
         written = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
         if abs(written - self.pages) >= CHECKPOINT_PAGES:
             self.pages = written
@@ -89,13 +90,11 @@ class Upkeep:
         return self._prune
 
     def _checkpoint(self) -> bool:
-        """Checkpoint, as far as readers allow it.
-
-        One that fails (a full disk) loses nothing, since the WAL keeps all; the next one is tried
-        after as many pages again.
-        """
+        """Checkpoint as many pages as readers allow."""
         try:
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        # A failure, such as a full disk, loses nothing: the WAL has all pages, and the next attempt
+        # comes after as many pages again.
         except apsw.Error as error:
             self._warn("store_checkpoint_failed", error)
         return False

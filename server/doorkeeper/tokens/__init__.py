@@ -1,1 +1,1 @@
-"""Delegation tokens: what one is, and the rules by which it is issued, renewed and expired."""
+"""Delegation tokens: the model, and the rules of issue, renewal and expiry."""

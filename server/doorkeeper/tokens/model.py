@@ -1,8 +1,8 @@
-"""Delegation tokens: what they are, and the rules by which they come, live longer and go.
+"""Delegation tokens: the model, and the rules of issue, renewal and expiry.
 
-A token has an id, which is the name with which it logs in, and an HMAC of that id under the secret
-``delegation.token.secret.key``, which is the password. Nobody keeps the HMAC: whoever has the
-secret computes it. Times are milliseconds of the wall clock.
+A token's id is its user name, and the HMAC of the id with ``delegation.token.secret.key`` is its
+password. The HMAC is not stored: each node with the secret computes it. Times are milliseconds of
+the wall clock.
 
 Source: ``DelegationTokenControlManager`` and ``DelegationTokenManager`` of Kafka 4.3.1; KIP-48,
 KIP-373.
@@ -27,12 +27,12 @@ USER: Final = "User"
 
 TIME_MAX: Final = 2**63 - 1
 
+# Takes 12 ms, once for each secret, and makes each guess from a stolen store as expensive.
 _FINGERPRINT_ROUNDS: Final = 20_000
-"""12 ms for us, once for each secret; as much for each guess of somebody who reads the store."""
 
 
 class Token(NamedTuple):
-    """One token, as it is now. It may be renewed until ``max_ms``."""
+    """A token. It may be renewed until ``max_ms``."""
 
     token_id: str
     owner: Principal
@@ -43,42 +43,40 @@ class Token(NamedTuple):
     max_ms: int
 
     def concerns(self, principal: Principal) -> bool:
-        """Say whether somebody owns the token, asked for it or may renew it."""
+        """Return whether a principal is the token's owner, requester or renewer."""
         return principal in (self.owner, self.requester) or principal in self.renewers
 
     def concerns_one_of(self, principals: frozenset[Principal]) -> bool:
-        """Say whether it concerns one of many, in the time that it takes for one."""
+        """Return whether any principal is the owner, requester or a renewer; O(renewers)."""
         return not principals.isdisjoint((self.owner, self.requester, *self.renewers))
 
     def may_be_renewed_by(self, principal: Principal) -> bool:
-        """Say whether somebody owns the token or is named as a renewer: the others are not told."""
+        """Return whether a principal is the owner or a renewer. The requester may not renew."""
         return principal == self.owner or principal in self.renewers
 
     def has_expired(self, now_ms: int) -> bool:
-        """Say whether its time is over."""
         return self.expiry_ms < now_ms or self.max_ms < now_ms
 
 
 class SignedToken(NamedTuple):
-    """A token, and what logs in with it."""
+    """A token and its HMAC."""
 
     token: Token
     hmac: bytes
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"SignedToken({self.token!r})"
 
 
 class Lifetimes(NamedTuple):
-    """For how many milliseconds a token may be renewed, and how long it lives without that."""
+    """Maximum lifetime of a token, and its period of renewal, in milliseconds."""
 
     max_ms: int
     expiry_ms: int
 
 
 class NewToken(NamedTuple):
-    """A token that shall be made."""
+    """A token to create."""
 
     owner: Principal
     requester: Principal
@@ -86,7 +84,6 @@ class NewToken(NamedTuple):
     max_lifetime_ms: int
 
     def made(self, token_id: str, now_ms: int, lifetimes: Lifetimes) -> Token:
-        """Return the token."""
         lifetime_ms = lifetimes.max_ms
         if self.max_lifetime_ms > 0:
             lifetime_ms = min(lifetime_ms, self.max_lifetime_ms)
@@ -96,17 +93,17 @@ class NewToken(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """A token that shall live longer."""
+    """A renewal of a token."""
 
     hmac: bytes
     period_ms: int
     caller: Principal
 
     def of(self, token: Token, now_ms: int, lifetimes: Lifetimes) -> Token:
-        """Return the token with its new end.
+        """Return the token with its new expiry.
 
         Raises:
-            ApiError: 66 where it has expired, then 63 where the caller has no right to it.
+            ApiError: 66 if it has expired, else 63 if the caller may not renew it.
 
         """
         if token.has_expired(now_ms):
@@ -119,24 +116,24 @@ class Renewal(NamedTuple):
         return token._replace(expiry_ms=min(token.max_ms, now_ms + period_ms))
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"Renewal(for {self.period_ms} ms, {self.caller})"
 
 
 class Expiration(NamedTuple):
-    """A token that shall end: at once where the period is negative, else after it."""
+    """An early end of a token: at once for a negative period, else after the period."""
 
     hmac: bytes
     period_ms: int
     caller: Principal
 
     def of(self, token: Token, now_ms: int) -> Token | None:
-        """Return the token with its new end; None where that is now.
+        """Return the token with its new expiry; None to delete it.
 
         Raises:
-            ApiError: 63 where the caller has no right to it, then 66 where it has expired already.
+            ApiError: 63 if the caller may not expire it, else 66 if it has expired.
 
         """
+        # The order of both checks differs from that of a renewal, as in Kafka.
         if not token.may_be_renewed_by(self.caller):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
         if self.period_ms < 0:
@@ -146,7 +143,6 @@ class Expiration(NamedTuple):
         return token._replace(expiry_ms=min(token.max_ms, now_ms + self.period_ms))
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"Expiration(in {self.period_ms} ms, {self.caller})"
 
 
@@ -154,32 +150,33 @@ TokenWish = NewToken | Renewal | Expiration
 
 
 class TokenReads(Protocol):
-    """The part of the tokens that handlers may see."""
+    """The part of the tokens that handlers use."""
 
     @property
     def enabled(self) -> bool:
-        """Say whether there is a secret."""
+        """Return whether a secret is configured."""
         ...
 
     def signed(self) -> Iterable[SignedToken]:
-        """Return all tokens of the present secret, with their HMACs."""
+        """Return all tokens of the current secret with their HMACs."""
         ...
 
 
 def hmac_of(secret: str, token_id: str) -> bytes:
-    """Return what a token logs in with: 64 bytes, whose base64 is the password."""
+    """Return the HMAC of a token: 64 bytes, whose base64 text is the password."""
     return hmac.digest(secret.encode("utf-8", "replace"), token_id.encode(), "sha512")
 
 
 def fingerprint_of(secret: str) -> bytes:
-    """Return what tells the tokens of one secret from those of another, in the store."""
+    """Return the fingerprint of a secret (16 bytes), which identifies its tokens in the store."""
     octets = secret.encode("utf-8", "replace")
     return pbkdf2_hmac("sha512", octets, b"doorkeeper delegation tokens", _FINGERPRINT_ROUNDS, 16)
 
 
 def may_ask(context: RequestContext) -> bool:
-    """Say whether a caller has proved who it is, and not with a token."""
+    """Return whether a caller is authenticated, and not by a token."""
     asked = context.authorizable
     if context.token_authenticated or asked.security_protocol == "PLAINTEXT":
+        # Kafka rejects such requests on PLAINTEXT, and on SSL without a client certificate.
         return False
     return asked.security_protocol != "SSL" or asked.principal != ANONYMOUS

@@ -1,1 +1,1 @@
-"""Topics: their names, the table of all topics, and what creates and alters one."""
+"""Topics: their names, the table of all topics, and the plans that create and alter them."""

@@ -1,4 +1,4 @@
-"""What the settings of a topic may become.
+"""Validation of changed topic configurations.
 
 Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4.3.1).
 """
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str, str]:
-    """Return the settings of a topic after a change; None is a topic that there is not.
+    """Return the configuration of a topic after a change; ``topic`` is None if it does not exist.
 
     Raises:
-        ApiError: with the controller's code and text. What an operation cannot do comes before
-            what the name may not be, and the faults of settings before the topic's absence.
+        ApiError: with the controller's code and text.
 
     """
     name = resource.name
+    # The order of these checks is the controller's: operations before the name, and the
+    # configuration before the topic's existence.
     configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
     for alteration in resource.alterations:
         _apply(configs, alteration)
@@ -55,7 +56,7 @@ def _apply(configs: dict[str, str], alteration: Alteration) -> None:
     try:
         operation = ConfigOperation(code)
     except ValueError:
-        # A controller does not expect it either.
+        # A controller fails unexpectedly too.
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
     if operation is ConfigOperation.SET:
         configs[name] = value or ""

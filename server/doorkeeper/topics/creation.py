@@ -1,4 +1,4 @@
-"""Whether a topic can be created, and what it then is.
+"""Validation of new topics, and their defaults.
 
 Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and the broker's
 ``AutoTopicCreationManager`` for topics that Metadata creates.
@@ -21,49 +21,39 @@ if TYPE_CHECKING:
 
 
 PARTITIONS_PER_REQUEST_MAX = 10_000
-"""More partitions in one request refuse all of it."""
+"""A request for more partitions is rejected as a whole."""
 
 RECORDS_PER_REQUEST_MAX = 10_000
-"""A controller writes a record for each topic, setting and partition, at most so many at once."""
+"""A controller writes one record for each topic, setting and partition; most in one batch."""
 
 INTERNAL_PARTITIONS = 50
-"""A broker creates its internal topics with so many partitions, by default."""
+"""Default number of partitions of internal topics."""
 
 
 class CreatingNode(Protocol):
-    """The part of a node that the creation of a topic reads."""
+    """The part of a node that the creation of a topic uses."""
 
     @property
-    def settings(self) -> Settings:
-        """Return the configuration, which has the defaults of new topics."""
-        ...
+    def settings(self) -> Settings: ...
 
     @property
-    def topics(self) -> ExistingTopics:
-        """Return all topics."""
-        ...
+    def topics(self) -> ExistingTopics: ...
 
-    def new_topic_id(self) -> bytes:
-        """Return a new random topic id (16 bytes)."""
-        ...
+    def new_topic_id(self) -> bytes: ...
 
 
 class ExistingTopics(Protocol):
-    """The topics that a new one must differ from."""
+    """The topics with which a new one may conflict."""
 
-    def get(self, name: str) -> Topic | None:
-        """Return the topic of this name."""
-        ...
+    def get(self, name: str) -> Topic | None: ...
 
-    def colliding(self, name: str) -> str | None:
-        """Return a topic whose name differs from this one at most in dots and underscores."""
-        ...
+    def colliding(self, name: str) -> str | None: ...
 
 
 class WantedTopic(NamedTuple):
-    """A topic as a caller asks for it; -1 asks for the server's default.
+    """A requested topic; -1 requests the server's default.
 
-    ``assignments`` are the brokers of each partition, where the caller chooses them.
+    ``assignments`` are the brokers of each partition if the client chooses them.
     """
 
     name: str
@@ -74,14 +64,13 @@ class WantedTopic(NamedTuple):
 
 
 def partitions_of(wanted: WantedTopic, node: CreatingNode) -> int:
-    """Return how many partitions a topic asks for."""
     if wanted.assignments:
         return len(wanted.assignments)
     return node.settings.num_partitions if wanted.partitions == -1 else wanted.partitions
 
 
 def records_of(topic: StoredTopic) -> int:
-    """Return how many records a controller would write for a topic."""
+    """Return the number of records that a controller would write for a topic."""
     return 1 + len(topic.configs) + topic.partitions
 
 
@@ -141,7 +130,7 @@ def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def _placed(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
-    """Return the partitions and the replication factor, with the defaults filled in."""
+    """Return the partitions and the replication factor, with defaults."""
     if wanted.replication_factor < -1 or wanted.replication_factor == 0:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -166,10 +155,7 @@ def _placed(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int,
 
 
 def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]:
-    """Return the partitions and the replication factor of replicas that the caller chose.
-
-    Which brokers it chose is not kept: where replicas are is computed.
-    """
+    """Return the partitions and the replication factor of a manual assignment."""
     for given, what in (
         (wanted.replication_factor, "replication factor was not set to -1."),
         (wanted.partitions, "numPartitions was not set to -1."),
@@ -189,6 +175,7 @@ def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]
         seen.add(partition)
     if seen != set(range(len(seen))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
+    # The chosen brokers are not stored: replicas are computed, because topics hold no records.
     return len(seen), len(wanted.assignments[0][1])
 
 
@@ -217,15 +204,13 @@ def _bad_assignment(text: str) -> ApiError:
 def created_automatically(
     names: Iterable[str], node: CreatingNode, broker_ids: Sequence[int]
 ) -> tuple[StoredTopic, ...]:
-    """Return those of the missing topics that can be created with the server's defaults.
-
-    One that cannot is left out in silence, as a broker does: its client goes on asking.
-    """
+    """Return the missing topics that can be created with the server's defaults."""
     topics = []
     for name in names:
         partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
         try:
             topics.append(planned(WantedTopic(name, partitions), node, broker_ids))
+        # Skipped without an error, as by a broker: the client asks again.
         except ApiError:
             continue
     return tuple(topics)

@@ -1,4 +1,4 @@
-"""Which names a topic may have, and which names belong to Kafka itself.
+"""Valid topic names, and the names of Kafka's internal topics.
 
 Source: the broker's ``org.apache.kafka.common.internals.Topic`` (4.3.1).
 """
@@ -10,19 +10,19 @@ import re
 from doorkeeper.errors import ErrorCode
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-"""The log of the controllers; nobody may create it."""
+"""The log of the controllers; clients cannot create it."""
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """The topics in which a broker keeps its own state."""
 
+# A topic's folder also has a partition number, and file names end at 255 characters.
 NAME_LENGTH_MAX = 249
-"""A topic's folder also holds a partition number, and file names end at 255 characters."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]*")
 
 
 def reason_invalid(name: str) -> str | None:
-    """Return why a name is illegal for a topic, as the broker words it; None for a legal one."""
+    """Return the broker's reason for an illegal name; None for a legal one."""
     reason = None
     if not name:
         reason = "the empty string is not allowed"
@@ -39,15 +39,15 @@ def reason_invalid(name: str) -> str | None:
 
 
 def error_of_missing(name: str) -> ErrorCode:
-    """Return the error of a topic that does not exist: an illegal name could not have any."""
+    """Return the error of a missing topic: an illegal name has another one."""
     if reason_invalid(name) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 def unified(name: str) -> str | None:
-    """Return the name under which two names collide in Kafka's metrics; None if none could.
+    """Return the name under which names collide in Kafka's metrics; None if none can.
 
-    ``a.b`` and ``a_b`` are the same there, so only one of them may exist.
+    ``a.b`` and ``a_b`` are equal there, so only one of them may exist.
     """
     return name.replace(".", "_") if "." in name or "_" in name else None

@@ -1,6 +1,6 @@
-"""The plans that create, delete and alter topics.
+"""Plans that create, delete and alter topics.
 
-A request's topics are one change. What is refused is left out of it, and the rest is made.
+The topics of a request are one change, without those that are rejected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def plan_topics(
     topics: Topics, created: Sequence[StoredTopic], deleted: Sequence[str]
 ) -> tuple[Change, list[ApiError | None]]:
-    """Return what can be created and deleted, and why the rest cannot: an error or None each."""
+    """Return the change, and an error or None for each topic in order."""
     errors: list[ApiError | None] = []
     added: list[StoredTopic] = []
     removed: list[StoredTopic] = []
@@ -33,7 +33,8 @@ def plan_topics(
         error = None
         if topics.get(row.name) is None:
             added.append(row)
-            topics = topics.changed([row], ())
+            # The next name of the request must see this topic.
+            topics = topics.with_changes([row], ())
         else:
             text = f"Topic '{row.name}' already exists."
             error = ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
@@ -43,18 +44,18 @@ def plan_topics(
         if topic is None:
             errors.append(ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         elif topic.origin is not None:
-            # The handler refuses it too; the catalog was read again since.
+            # The handler rejects it too, but the catalog may have been reloaded since.
             text = f"Topic '{name}' cannot be deleted: it is declared in {topic.origin}."
             errors.append(ApiError(ErrorCode.POLICY_VIOLATION, text))
         else:
             removed.append(row_of(topic))
-            topics = topics.changed((), removed[-1:])
+            topics = topics.with_changes((), removed[-1:])
             errors.append(None)
     return edit(TOPIC, set=added, deleted=removed), errors
 
 
 def plan_alteration(topics: Topics, resource: AlteredResource) -> Change:
-    """Return the change of a topic's configuration; an empty one where it is so already.
+    """Return the change of a topic's configuration; an empty one if it is the same.
 
     Raises:
         ApiError: it cannot be altered.

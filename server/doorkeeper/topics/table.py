@@ -1,7 +1,7 @@
-"""All topics at one moment: those that the catalog declares and those made over the wire.
+"""All topics at one moment: those of the catalog and those created by requests.
 
-They lie in two layers: a name that the catalog declares hides a stored topic of that name, so that
-another catalog is one other layer. Snapshots share structure, and one more topic costs O(log n).
+They are in two layers: a declared name hides a stored topic of that name, so another catalog only
+replaces one layer. Snapshots share structure; a new topic costs O(log n).
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ ID_BYTES = 16
 
 
 def declared_id(cluster_id: str, name: str) -> bytes:
-    """Return the id of a topic of the catalog: the same at each start, another in each cluster."""
+    """Return the id of a declared topic: the same at each start, but different in each cluster."""
     return hashlib.sha256(f"{cluster_id}/{name}".encode()).digest()[:ID_BYTES]
 
 
 def topic_of(stored: StoredTopic) -> Topic:
-    """Return the topic that a row of the store describes."""
     return Topic(
         name=stored.name,
         topic_id=stored.topic_id,
@@ -42,7 +41,7 @@ def topic_of(stored: StoredTopic) -> Topic:
 
 
 def row_of(topic: Topic) -> StoredTopic:
-    """Return the row of a topic that was created over the wire."""
+    """Return the row of a topic that a request created."""
     name, topic_id, partitions, replication_factor, configs, *_ = topic
     return StoredTopic(name, topic_id, partitions, replication_factor, configs)
 
@@ -50,7 +49,7 @@ def row_of(topic: Topic) -> StoredTopic:
 def replicas_of(partition: int, replication_factor: int, broker_ids: Sequence[int]) -> list[int]:
     """Return the brokers of a partition, its leader first.
 
-    Partitions go round the brokers; there are never more replicas than brokers.
+    Partitions rotate over the brokers; there are never more replicas than brokers.
     """
     count = len(broker_ids)
     return [
@@ -59,14 +58,14 @@ def replicas_of(partition: int, replication_factor: int, broker_ids: Sequence[in
 
 
 class Layer(NamedTuple):
-    """Topics of one origin, as persistent maps. ``unified`` has the names that may collide."""
+    """Topics of one origin in persistent maps; ``unified`` finds names that collide."""
 
     by_name: immutables.Map[str, Topic]
     by_id: immutables.Map[bytes, Topic]
     unified: immutables.Map[str, tuple[str, ...]]
 
-    def changed(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Layer:
-        """Return this layer without some topics and with others: O(log n) for each."""
+    def with_changes(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Layer:
+        """Return this layer without ``removed`` and with ``added``; O(log n) for each."""
         changing = _Changing(self)
         for name in removed:
             changing.remove(name)
@@ -75,9 +74,9 @@ class Layer(NamedTuple):
         return changing.finish()
 
     def replaced(self, topics: Iterable[Topic]) -> Slices[Layer]:
-        """Return the layer of other topics: what differs is changed, 128 topics in a piece.
+        """Return the layer of other topics, in slices of 128 topics; unchanged topics are shared.
 
-        It is this layer itself where nothing differs.
+        It is this layer itself if nothing differs.
         """
         changing = _Changing(self)
         names: set[str] = set()
@@ -96,9 +95,9 @@ class Layer(NamedTuple):
 
 
 def let_go(layers: list[Layer]) -> Slices[None]:
-    """Take the only layer of a list, and free its topics a piece at a time.
+    """Pop the only layer of a list, and free its topics in slices.
 
-    Freeing 20,000 of them at once takes some ten milliseconds. Nobody else may hold the layer.
+    Freeing 20,000 topics at once takes about ten milliseconds. Other references would prevent it.
     """
     held: list[Sequence[Topic]] = []
     for part in parts(layers.pop().by_name.values()):
@@ -110,7 +109,7 @@ def let_go(layers: list[Layer]) -> Slices[None]:
 
 
 class _Changing:
-    """A layer that is being made from another one, which stays as it is."""
+    """A layer under construction from another one, which is unchanged."""
 
     def __init__(self, before: Layer) -> None:
         self._before = before
@@ -119,7 +118,7 @@ class _Changing:
         self._unified = before.unified.mutate()
 
     def add(self, topic: Topic) -> None:
-        """Add a topic in the place of the one of its name."""
+        """Add a topic, or replace the one with its name."""
         self._has_changed = True
         before = self._by_name.get(topic.name)
         if before is None:
@@ -129,7 +128,7 @@ class _Changing:
         self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
 
     def remove(self, name: str) -> None:
-        """Remove the topic of this name, if there is one."""
+        """Remove the topic with this name, if any."""
         topic = self._by_name.pop(name, None)
         if topic is not None:
             self._has_changed = True
@@ -147,43 +146,41 @@ EMPTY: Final = Layer(immutables.Map(), immutables.Map(), immutables.Map())
 
 
 class Topics:
-    """An immutable set of topics, found by name and by id."""
+    """An immutable set of topics, by name and by id."""
 
     __slots__ = ("_sorted", "_stored", "declared")
 
     def __init__(self, declared: Layer = EMPTY, stored: Layer = EMPTY) -> None:
-        """Join what is declared with what is stored: O(1)."""
+        """Join declared and stored topics; O(1)."""
         self.declared = declared
         self._stored = stored
         self._sorted: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, declared: Iterable[Topic] = (), stored: Iterable[Topic] = ()) -> Self:
-        """Return these topics."""
-        return cls(EMPTY.changed(declared), EMPTY.changed(stored))
+        return cls(EMPTY.with_changes(declared), EMPTY.with_changes(stored))
 
     def get(self, name: str) -> Topic | None:
-        """Return the topic of this name."""
         return self.declared.by_name.get(name) or self._stored.by_name.get(name)
 
     def by_id(self, topic_id: bytes) -> Topic | None:
-        """Return the topic of this id (16 bytes)."""
         declared = self.declared.by_id.get(topic_id)
         if declared is not None:
             return declared
         stored = self._stored.by_id.get(topic_id)
+        # A declared topic hides the stored one also by id.
         return None if stored is None or stored.name in self.declared.by_name else stored
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, sorted; made at the first call, O(n log n)."""
+        """Return all names, sorted; O(n log n) at the first call."""
         if self._sorted is None:
             self._sorted = tuple(sorted({*self.declared.by_name, *self._stored.by_name}))
         return self._sorted
 
     def colliding(self, name: str) -> str | None:
-        """Return a topic whose name differs from this one at most in dots and underscores.
+        """Return a topic whose name equals this one except in dots and underscores.
 
-        Of two, the one that the catalog declares.
+        Of two, return the declared one.
         """
         key = unified(name)
         if key is None:
@@ -192,16 +189,18 @@ class Topics:
         return names[0] if names else None
 
     def with_declared(self, declared: Layer) -> Self:
-        """Return these topics with another catalog: O(1)."""
+        """Return these topics with another catalog; O(1)."""
         return type(self)(declared, self._stored)
 
-    def changed(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:  # noqa: A002 - as Edit
+    def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:  # noqa: A002 - as Edit
         """Return these topics without some stored ones and with others.
 
-        Names that the catalog declares are left as they are.
+        A change of a name that the catalog declares stays hidden.
         """
         added = map(topic_of, set)
-        return type(self)(self.declared, self._stored.changed(added, (row.name for row in deleted)))
+        return type(self)(
+            self.declared, self._stored.with_changes(added, (row.name for row in deleted))
+        )
 
 
 def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:

@@ -1,1 +1,1 @@
-"""SCRAM users: the table of their credentials, and what alters it."""
+"""SCRAM users: the table of their credentials, and its alteration."""

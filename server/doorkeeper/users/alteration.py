@@ -1,7 +1,7 @@
-"""What AlterUserScramCredentials changes: the plan of a request.
+"""Plan of an AlterUserScramCredentials request.
 
-Deletions are judged before upsertions, each in their order. A user who is named twice gets
-neither: the first refusal of a user stays, whatever else the request says of them.
+Deletions precede upsertions, each in the order of the request. A user with two alterations gets
+neither. The first error of a user counts.
 
 Source: ``ScramControlManager.alterCredentials`` (4.3.1).
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class CredentialDeletion(NamedTuple):
-    """A SCRAM credential to delete; ``mechanism`` is Kafka's code, or none of Kafka's."""
+    """A SCRAM credential to delete; ``mechanism`` is a code, which may be unknown."""
 
     user: str
     mechanism: int
 
 
 class CredentialUpsertion(NamedTuple):
-    """A SCRAM credential to make or replace, of a password that the client has salted."""
+    """A SCRAM credential to create or replace, from a password that the client has salted."""
 
     user: str
     mechanism: int
@@ -38,12 +38,11 @@ class CredentialUpsertion(NamedTuple):
     salted_password: bytes
 
     def __repr__(self) -> str:
-        """Leave out what is as good as the password."""
         return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
 
 
 RECORDS_MAX: Final = 10_000
-"""What a broker's controller writes at once: a request that changes more changes nothing.
+"""Most records of one request, as of a broker's controller; a larger request changes nothing.
 
 Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
 """
@@ -56,7 +55,7 @@ _NOT_THERE = "Attempt to delete a user credential that does not exist"
 
 
 class Altered(NamedTuple):
-    """What can be deleted and set, and why some users keep what they have."""
+    """Credentials to delete and to set, and the errors by user."""
 
     deleted: tuple[StoredCredential, ...]
     upserted: tuple[CredentialUpsertion, ...]
@@ -66,7 +65,7 @@ class Altered(NamedTuple):
 def users_in(
     deletions: Iterable[CredentialDeletion], upsertions: Iterable[CredentialUpsertion]
 ) -> tuple[str, ...]:
-    """Return all users that a request names, each once: those of deletions first."""
+    """Return all users that a request names, once each, those of deletions first."""
     named = (*(each.user for each in deletions), *(each.user for each in upsertions))
     return tuple(dict.fromkeys(named))
 
@@ -76,7 +75,7 @@ def judge(
     deletions: Sequence[CredentialDeletion],
     upsertions: Sequence[CredentialUpsertion],
 ) -> Altered:
-    """Judge a request by the credentials that there are."""
+    """Validate a request against the existing credentials."""
     errors: dict[str, ApiError] = {}
     deleted: dict[str, StoredCredential] = {}
     upserted: dict[str, CredentialUpsertion] = {}
@@ -103,6 +102,7 @@ def judge(
             upserted[user] = upsertion
         else:
             errors[user] = error
+    # Checked at the end: alterations with errors write no record.
     if len(deleted) + len(upserted) > RECORDS_MAX:
         error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         return Altered((), (), dict.fromkeys(users_in(deletions, upsertions), error))
@@ -127,13 +127,13 @@ def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
     if upsertion.iterations > ITERATIONS_MAX:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     if not upsertion.salted_password:
-        # Java has no key of no bytes; a broker answers what it answers to a fault of its own.
+        # A broker fails unexpectedly: Java has no empty key.
         return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     return None
 
 
 def row_of(upsertion: CredentialUpsertion) -> StoredCredential:
-    """Return the row of a credential. It takes three HMACs; the client has hashed the password."""
+    """Return the row of a credential. It costs three HMACs; the client has hashed the password."""
     user, mechanism, iterations, salt, salted_password = upsertion
     name = MECHANISM_NAMES[mechanism]
     credential = salted_credential_of(name, salted_password, iterations, salt)

@@ -1,6 +1,6 @@
-"""Everyone who can log in by SCRAM, at one moment.
+"""SCRAM credentials of all users, as an immutable table.
 
-Snapshots share structure, so that one more credential costs O(log n).
+Snapshots share structure, so another credential costs O(log n).
 """
 
 from __future__ import annotations
@@ -26,29 +26,28 @@ MECHANISM_NAMES: Final = {code: name for name, code in MECHANISM_CODES.items()}
 
 
 class ScramUsers:
-    """A snapshot: nothing of it changes."""
+    """An immutable snapshot of the credentials."""
 
     __slots__ = ("_by_user", "_rounds")
 
     def __init__(self, credentials: Iterable[StoredCredential] = ()) -> None:
-        """Begin with the rows of a store."""
         self._by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
         self._rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
         self._take(credentials, ())
 
-    def changed(
+    def with_changes(
         self,
         set: Iterable[StoredCredential],  # noqa: A002 - as Edit
         deleted: Iterable[StoredCredential],
     ) -> Self:
-        """Return a snapshot without some credentials, then with others."""
+        """Return a snapshot without ``deleted`` and with ``set``."""
         found = type(self)()
-        found._by_user, found._rounds = self._by_user, self._rounds  # noqa: SLF001  one of us
+        found._by_user, found._rounds = self._by_user, self._rounds  # noqa: SLF001  the same class
         found._take(set, deleted)  # noqa: SLF001  as above
         return found
 
     def credential(self, mechanism: str, user: str) -> ScramCredential | None:
-        """Return what a user logs in with; None where there is nothing for the mechanism."""
+        """Return a user's credential; None if the user has none for the mechanism."""
         of_user = self._by_user.get(user)
         return None if of_user is None else of_user.get(mechanism)
 
@@ -57,14 +56,15 @@ class ScramUsers:
         return sorted(self._by_user)
 
     def iterations_of(self, user: str) -> Mapping[str, int]:
-        """Return the iterations of a user's credentials by mechanism, in the order of names."""
+        """Return the iterations of a user's credentials by mechanism, sorted by mechanism."""
         of_user = self._by_user.get(user) or immutables.Map()
         return {mechanism: of_user[mechanism].iterations for mechanism in sorted(of_user)}
 
     def usual_iterations(self, mechanism: str) -> int:
-        """Return the iterations that most credentials of a mechanism have; the least without any.
+        """Return a mechanism's most frequent number of iterations; the minimum without any.
 
-        Of several that are as frequent it is the lowest. O(distinct numbers).
+        Of equally frequent numbers the lowest counts. O(distinct numbers). Unknown users get this
+        number, so that a client cannot tell them from existing ones.
         """
         counted = [
             (-count, iterations)
@@ -78,7 +78,7 @@ class ScramUsers:
         replaced: Iterable[StoredCredential],
         deleted: Iterable[StoredCredential],
     ) -> None:
-        """Change this snapshot, which nobody else has seen."""
+        """Change this snapshot during its construction."""
         none: immutables.Map[str, ScramCredential] = immutables.Map()
         with self._by_user.mutate() as by_user, self._rounds.mutate() as rounds:
 

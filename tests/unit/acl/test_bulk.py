@@ -103,4 +103,4 @@ def test_few_and_many_changes_lead_to_the_same_state() -> None:
 
     for added in (more, more[:1]):
         expected = before.without([WORLD[3][1]]).with_added(added)
-        assert before.changed(added, [WORLD[3]]).types == expected.types
+        assert before.with_changes(added, [WORLD[3]]).types == expected.types

@@ -55,15 +55,15 @@ def test_networks_match_from_kafka_4_4_on() -> None:
         asked = (ResourceType.TOPIC, "orders", "User:alice", "10.1.2.3")
         return bool(snapshot.effective_mask(*asked) & ALLOW_TESTS[READ])
 
-    for before in (EMPTY.with_added(rows), EMPTY.changed(rows, ()), load(rows)):
+    for before in (EMPTY.with_added(rows), EMPTY.with_changes(rows, ()), load(rows)):
         after = before.with_network_matching(enabled=True)
         assert not reads(before)
         assert reads(after)
         assert not reads(after.with_network_matching(enabled=False))
         assert not reads(after.without([networked]))
-        assert not reads(after.changed((), rows))
+        assert not reads(after.with_changes((), rows))
         assert set(before.networks) == {"10.0.0.0/8"}
-        assert not after.changed((), rows).networks
+        assert not after.with_changes((), rows).networks
 
 
 def test_coverage_asks_for_any_pattern_of_anybody() -> None:

@@ -159,7 +159,7 @@ def test_only_differences_are_stored() -> None:
     before = DynamicValues({"a": "1", "b": "2"}, {"c": "3", "gone": "4"})
     after = DynamicValues({"a": "1", "b": "9"}, {"d": "4"})
     rows: Table[StoredConfig] = Table(2)
-    rows = rows.changed([config("a", "1", "7"), config("b", "2", "7"), config("c", "3")], ())
+    rows = rows.with_changes([config("a", "1", "7"), config("b", "2", "7"), config("c", "3")], ())
 
     change = plan_configs(rows, differences_of(before, after), 7)
 

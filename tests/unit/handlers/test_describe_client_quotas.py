@@ -89,7 +89,7 @@ async def test_what_the_filter_selects_is_answered(version: int) -> None:
         StoredQuota(entity_text(both), "consumer_byte_rate", 7.0),
         StoredQuota(entity_text(entity_of([("ip", "10.0.0.1")])), "connection_creation_rate", 3.0),
     ]
-    node.state = EMPTY._replace(quotas=ClientQuotas().changed(rows, []))
+    node.state = EMPTY._replace(quotas=ClientQuotas().with_changes(rows, []))
 
     found = answer(API, asking(("user", 0, "alice")), node, version)
 

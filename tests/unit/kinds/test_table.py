@@ -16,7 +16,7 @@ ROWS = st.builds(
 
 def test_rows_are_found_by_the_whole_key() -> None:
     """All columns of the key count, and only those."""
-    table = Table[StoredConfig](2).changed([ONE, TWO], [])
+    table = Table[StoredConfig](2).with_changes([ONE, TWO], [])
 
     assert table.get("", "a") is ONE
     assert table.get("1", "a") is TWO
@@ -28,9 +28,9 @@ def test_rows_are_found_by_the_whole_key() -> None:
 
 def test_a_row_replaces_the_one_of_its_key() -> None:
     """And the table before it keeps what it had."""
-    before = Table[StoredConfig](2).changed([ONE], [])
+    before = Table[StoredConfig](2).with_changes([ONE], [])
 
-    after = before.changed([ONE._replace(value="new")], [])
+    after = before.with_changes([ONE._replace(value="new")], [])
 
     assert after.get("", "a") == StoredConfig("", "a", "new")
     assert before.get("", "a") is ONE
@@ -38,10 +38,10 @@ def test_a_row_replaces_the_one_of_its_key() -> None:
 
 def test_a_row_is_deleted_by_its_key() -> None:
     """Its other columns do not matter; a row that is not there is no error."""
-    table = Table[StoredConfig](2).changed([ONE, TWO], [])
+    table = Table[StoredConfig](2).with_changes([ONE, TWO], [])
 
-    assert list(table.changed([], [ONE._replace(value="?")])) == [TWO]
-    assert len(table.changed([], [StoredConfig("9", "z", "")])) == 2
+    assert list(table.with_changes([], [ONE._replace(value="?")])) == [TWO]
+    assert len(table.with_changes([], [StoredConfig("9", "z", "")])) == 2
 
 
 @given(st.lists(st.tuples(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=4)), max_size=6))
@@ -52,7 +52,7 @@ def test_a_table_is_as_a_dictionary(
     table, model = Table[StoredConfig](2), dict[tuple[str, str], StoredConfig]()
     for set_, deleted in changes:
         before, size = table, len(table)
-        table = table.changed(set_, deleted)
+        table = table.with_changes(set_, deleted)
         assert len(before) == size
         for row in deleted:
             model.pop((row.broker, row.name), None)

@@ -36,7 +36,7 @@ def row(entity: Entity, name: str = "request_percentage", value: float = 1.0) ->
     return StoredQuota(entity_text(entity), name, value)
 
 
-QUOTAS = ClientQuotas().changed([row(entity) for entity in ENTITIES], [])
+QUOTAS = ClientQuotas().with_changes([row(entity) for entity in ENTITIES], [])
 
 
 def selected(*components: tuple[str, int, str | None], strict: bool = False) -> set[Entity]:
@@ -57,7 +57,7 @@ def test_stored_entities_are_found_again(names: dict[str, str | None]) -> None:
     """Whatever their names are; a missing name is not the text null."""
     entity = entity_of(names.items())
 
-    quotas = ClientQuotas().changed([row(entity)], [])
+    quotas = ClientQuotas().with_changes([row(entity)], [])
 
     assert dict(quotas.of(entity)) == {"request_percentage": 1.0}
     assert [each for each, _ in quotas] == [entity]
@@ -66,9 +66,11 @@ def test_stored_entities_are_found_again(names: dict[str, str | None]) -> None:
 
 def test_quotas_are_set_and_deleted_one_by_one() -> None:
     """An entity without quotas is none; the quotas before are as they were."""
-    one = ClientQuotas().changed([row(ALICE, "a", 1), row(ALICE, "b", 2), row(BOB, "a", 3)], [])
+    one = ClientQuotas().with_changes(
+        [row(ALICE, "a", 1), row(ALICE, "b", 2), row(BOB, "a", 3)], []
+    )
 
-    two = one.changed([row(ALICE, "a", 5)], [row(ALICE, "b", 2), row(BOB, "a", 3), row(APP)])
+    two = one.with_changes([row(ALICE, "a", 5)], [row(ALICE, "b", 2), row(BOB, "a", 3), row(APP)])
 
     assert dict(two.of(ALICE)) == {"a": 5}
     assert [entity for entity, _ in two] == [ALICE]
@@ -118,7 +120,7 @@ def test_no_component() -> None:
 
 def test_the_order_of_descriptions() -> None:
     """Entities are sorted, and so are their quotas."""
-    quotas = QUOTAS.changed([row(ALICE, "b", 2), row(ALICE, "a", 1)], [])
+    quotas = QUOTAS.with_changes([row(ALICE, "b", 2), row(ALICE, "a", 1)], [])
 
     found = describe(quotas, quota_filter([("user", SPECIFIED, None)], strict=True))
 

@@ -10,7 +10,7 @@ from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state import log as module
-from doorkeeper.state.state import applied, apply
+from doorkeeper.state.state import apply, apply_at_once
 from doorkeeper.state.store import (
     OutcomeUnknown,
     StorageError,
@@ -430,7 +430,7 @@ async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.Mon
         yield
         if tried == 1:
             raise MemoryError
-        return applied(*arguments)
+        return apply_at_once(*arguments)
 
     monkeypatch.setattr(module, "apply", apply_at_the_second_time)
     first = await submit(log, "a")

@@ -9,7 +9,7 @@ from doorkeeper.cluster.model import Member, Topic
 from doorkeeper.kinds.change import SERVER, Committed, edit
 from doorkeeper.kinds.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.state.store import (
-    Entry,
+    LogEntry,
 )
 from doorkeeper.topics.table import EMPTY as NO_TOPICS
 from testkit.recording_logger import RecordingLogger
@@ -94,7 +94,7 @@ async def test_what_cannot_be_followed_is_read_again() -> None:
     log._log = logger
     gone = StoredCredential("nobody", "SCRAM-SHA-256", b"", b"", b"", 4096)
     change = {**edit(CREDENTIAL, deleted=[gone]), **edit(CONFIG, set=[row("a")])}
-    store.database.write([Entry(1, OTHER, change)], uuid.uuid4())
+    store.database.write([LogEntry(1, OTHER, change)], uuid.uuid4())
 
     assert (await submit(log, "b")).revision == 2
 
@@ -121,7 +121,9 @@ async def test_how_the_store_is_seen() -> None:
 
 
 def declaring(*names: str) -> Any:
-    return NO_TOPICS.changed([Topic(name, name.encode().ljust(16), 1, 1, {}) for name in names])
+    return NO_TOPICS.with_changes(
+        [Topic(name, name.encode().ljust(16), 1, 1, {}) for name in names]
+    )
 
 
 async def test_local_parts_may_change_while_a_change_is_written() -> None:

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOPIC
 from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import Identity, StoreAway
+from doorkeeper.state.store import StoreAway, StoreIdentity
 from testkit.stores import AUTHOR, adding, binding, commit, credential, topic
 
 
@@ -26,7 +26,7 @@ def test_it_begins_with_what_it_is_given() -> None:
     assert list(store.rows(TOPIC)) == [topic("orders")]
     assert list(store.rows(CREDENTIAL)) == [alice]
     assert list(store.rows(CONFIG)) == []
-    assert store.identity == Identity("c" * 22, "c" * 22, bytes(32))
+    assert store.identity == StoreIdentity("c" * 22, "c" * 22, bytes(32))
     assert store.revision == 0
 
 

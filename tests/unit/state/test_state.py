@@ -22,7 +22,7 @@ from doorkeeper.kinds.declared import (
     StoredToken,
     StoredTopic,
 )
-from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, applied, apply
+from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once
 from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
 from testkit.state_logs import keys_of, row
@@ -43,7 +43,7 @@ EVERYTHING: Change = {
 
 def test_one_change_may_set_rows_of_every_kind() -> None:
     """Each kind is found in its field, at the revision of the change."""
-    state = applied(EMPTY, EVERYTHING, 7)
+    state = apply_at_once(EMPTY, EVERYTHING, 7)
 
     assert set(EVERYTHING) == set(KINDS.values())
     assert state.revision == 7
@@ -56,9 +56,9 @@ def test_one_change_may_set_rows_of_every_kind() -> None:
 
 def test_the_state_before_is_as_it_was() -> None:
     """States never change; parts that a change does not touch are the same objects."""
-    before = applied(EMPTY, EVERYTHING, 1)
+    before = apply_at_once(EMPTY, EVERYTHING, 1)
 
-    after = applied(before, edit(CONFIG, deleted=[row("k")]), 2)
+    after = apply_at_once(before, edit(CONFIG, deleted=[row("k")]), 2)
 
     assert keys_of(before) == ["k"]
     assert keys_of(after) == []
@@ -69,10 +69,10 @@ def test_the_state_before_is_as_it_was() -> None:
 
 def test_what_was_set_can_be_deleted() -> None:
     """A change that deletes the rows of another leads back to the state without them."""
-    state = applied(EMPTY, EVERYTHING, 1)
+    state = apply_at_once(EMPTY, EVERYTHING, 1)
     gone = {kind: each._replace(set=(), deleted=each.set) for kind, each in EVERYTHING.items()}
 
-    state = applied(state, gone, 2)
+    state = apply_at_once(state, gone, 2)
 
     assert state.acls.count == 0
     assert keys_of(state) == []
@@ -83,9 +83,9 @@ def test_what_was_set_can_be_deleted() -> None:
 
 def test_a_change_deletes_before_it_sets() -> None:
     """A binding that is deleted and created in one change has its new id."""
-    state = applied(EMPTY, edit(ACL, set=[A]), 1)
+    state = apply_at_once(EMPTY, edit(ACL, set=[A]), 1)
 
-    state = applied(state, edit(ACL, set=[A._replace(binding_id="new")], deleted=[A]), 2)
+    state = apply_at_once(state, edit(ACL, set=[A._replace(binding_id="new")], deleted=[A]), 2)
 
     assert state.acls.id_of(A.binding) == "new"
 
@@ -94,8 +94,8 @@ def test_without_a_revision_it_stays() -> None:
     """So parts are read one after the other at the start."""
     state = EMPTY._replace(revision=5)
 
-    assert applied(state, edit(CONFIG, set=[row("k")])).revision == 5
-    assert applied(state, {}, 6).revision == 6
+    assert apply_at_once(state, edit(CONFIG, set=[row("k")])).revision == 5
+    assert apply_at_once(state, {}, 6).revision == 6
 
 
 def test_parts_that_are_not_stored_stay() -> None:
@@ -103,7 +103,7 @@ def test_parts_that_are_not_stored_stay() -> None:
     member = Member(1, {}, None, "")
     state = EMPTY._replace(members=(member,), topics=Topics.of())
 
-    after = applied(state, EVERYTHING, 1)
+    after = apply_at_once(state, EVERYTHING, 1)
 
     assert after.members == (member,)
     assert after.topics.declared is state.topics.declared
@@ -121,7 +121,7 @@ def test_large_changes_are_applied_in_slices(kind: object) -> None:
     applying = apply(EMPTY, change, 1)
     assert not isinstance(applying, State)
     slices = sum(1 for _ in applying)
-    state = applied(EMPTY, change, 1)
+    state = apply_at_once(EMPTY, change, 1)
 
     assert slices == 3
     assert state.acls.count + len(state.configs) == count

@@ -16,8 +16,8 @@ from doorkeeper.storage.database import (
     check_integrity,
     connect,
     connect_readonly,
-    named,
     reason,
+    sqlite_errors,
 )
 from testkit.stores import append, create_tables, credential
 
@@ -104,7 +104,7 @@ def test_errors_get_the_name_of_the_file() -> None:
     """Inside ``named``, SQLite's words come with the file's name."""
     path = Path("data/doorkeeper.db")
 
-    with pytest.raises(StorageError) as raised, named(path):
+    with pytest.raises(StorageError) as raised, sqlite_errors(path):
         raise apsw.FullError("database or disk is full")
 
     assert str(raised.value) == "data/doorkeeper.db: database or disk is full"
@@ -122,14 +122,14 @@ def test_an_error_of_the_disk_gives_its_code(tmp_path: Path) -> None:
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
         "from doorkeeper.state.store import StorageError\n"
-        "from doorkeeper.storage.database import connect, named\n"
+        "from doorkeeper.storage.database import connect, sqlite_errors\n"
         "connection = connect(Path(sys.argv[1]))\n"
         "connection.pragma('journal_mode', 'off')\n"
         "connection.execute('CREATE TABLE t (c)')\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "try:\n"
-        "    with named(Path('file')):\n"
+        "    with sqlite_errors(Path('file')):\n"
         "        connection.execute('INSERT INTO t VALUES (zeroblob(90_000))')\n"
         "except StorageError as error:\n"
         "    print(error)\n"

@@ -9,10 +9,10 @@ from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import (
     companions,
     create_private,
+    free_name,
     narrow,
     prepare_folder,
     remove_database,
-    stamped,
 )
 from testkit.stores import NOW_MS
 
@@ -127,9 +127,9 @@ def test_stamped_names_are_free(tmp_path: Path) -> None:
     """A name carries label and UTC time; a second one of the same second gets a number."""
     path = tmp_path / "doorkeeper.db"
 
-    first = stamped(path, "v1-backup", NOW_MS)
+    first = free_name(path, "v1-backup", NOW_MS)
     first.touch()
-    second = stamped(path, "v1-backup", NOW_MS)
+    second = free_name(path, "v1-backup", NOW_MS)
 
     assert first.name == "doorkeeper.db.v1-backup-20261014T174640Z"
     assert second.name == "doorkeeper.db.v1-backup-20261014T174640Z-2"

@@ -19,7 +19,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit, edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
-from doorkeeper.state.store import Entry, StorageError
+from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.rows import MANY, ROWS_MAX, SHARED_ROWS_MAX, execute, log_statements
 from doorkeeper.storage.sqlite import read_rows
 from testkit.stores import (
@@ -62,7 +62,7 @@ def test_deletions_come_before_what_is_set(connection: apsw.Connection) -> None:
         TOPIC, set=[topic("new")], deleted=[topic("old")]
     )
 
-    entries = [Entry(revision, AUTHOR, each) for revision, each in ((8, first), (9, second))]
+    entries = [LogEntry(revision, AUTHOR, each) for revision, each in ((8, first), (9, second))]
     execute(connection, log_statements(entries, NOW_MS))
 
     assert [(*row[:4], row[6]) for row in log(connection)] == [
@@ -100,7 +100,7 @@ def test_any_number_of_rows_is_stored(connection: apsw.Connection, count: int) -
 
 def test_many_small_changes_are_one_statement() -> None:
     """A group is one call into SQLite, as long as it has few rows."""
-    entries = [Entry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_MAX // 2)]
+    entries = [LogEntry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_MAX // 2)]
 
     assert len(log_statements(entries, NOW_MS)) == 1
 
@@ -112,7 +112,7 @@ def test_large_and_small_changes_keep_their_order(connection: apsw.Connection) -
     for size in sizes:
         changes += [adding(*range(size)), removing(*range(size))]
     changes.append(adding(7))
-    entries = [Entry(revision, AUTHOR, each) for revision, each in enumerate(changes, 1)]
+    entries = [LogEntry(revision, AUTHOR, each) for revision, each in enumerate(changes, 1)]
 
     execute(connection, log_statements(entries, NOW_MS))
 
@@ -127,7 +127,7 @@ def test_prepared_statements_are_kept(connection: apsw.Connection, size: int) ->
             append(connection, adding(*range(first, first + size)), first)
         else:
             numbers = range(first, first + size)
-            entries = [Entry(number, AUTHOR, adding(number)) for number in numbers]
+            entries = [LogEntry(number, AUTHOR, adding(number)) for number in numbers]
             execute(connection, log_statements(entries, NOW_MS))
 
     assert connection.cache_stats()["hits"] >= 1

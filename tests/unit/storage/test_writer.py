@@ -16,7 +16,7 @@ from doorkeeper.kinds.declared import ACL
 from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.state.store import Entry, StorageError
+from doorkeeper.state.store import LogEntry, StorageError
 from testkit.stores import (
     AUTHOR,
     adding,
@@ -103,7 +103,7 @@ async def test_a_commit_begins_before_it_is_awaited(data_dir: Path) -> None:
     asked.clear()
 
     async with store.lease() as lease:
-        written = lease.commit([Entry(1, AUTHOR, adding(1))], uuid.uuid4())
+        written = lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
         assert asked.wait(60)
         await written
     store.close()
@@ -113,11 +113,13 @@ async def test_a_waiter_that_gives_up_harms_nothing(data_dir: Path) -> None:
     """The change is stored all the same, and the next one too."""
     store = started_store(data_dir)
     async with store.lease() as lease:
-        written = asyncio.ensure_future(lease.commit([Entry(1, AUTHOR, adding(1))], uuid.uuid4()))
+        written = asyncio.ensure_future(
+            lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
+        )
         written.cancel()
 
     async with store.lease() as lease:
-        await lease.commit([Entry(2, AUTHOR, adding(2))], uuid.uuid4())
+        await lease.commit([LogEntry(2, AUTHOR, adding(2))], uuid.uuid4())
     store.close()
 
     assert numbers_in(data_dir) == [1, 2]
@@ -157,7 +159,7 @@ def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     async def hand_over() -> None:
         store.start(asyncio.get_running_loop())
         async with store.lease() as lease:
-            lease.commit([Entry(1, AUTHOR, adding(1))], uuid.uuid4())
+            lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
 
     asyncio.run(hand_over())
     store.close()

@@ -53,7 +53,7 @@ def test_a_change_makes_another_snapshot() -> None:
     """The old one stays as it was."""
     before = Topics.of([], [A])
 
-    after = before.changed([row_of(B)], [row_of(A)])
+    after = before.with_changes([row_of(B)], [row_of(A)])
 
     assert (before.names(), after.names()) == (("a",), ("b",))
     assert (after.by_id(A.topic_id), after.by_id(B.topic_id)) == (None, B)
@@ -64,10 +64,10 @@ def test_changes_do_not_touch_what_is_declared() -> None:
     """They happen below it: to stored topics of the same name."""
     topics = Topics.of([DECLARED_B], [B])
 
-    assert topics.changed((), [row_of(B)]).get("b") is DECLARED_B
-    assert topics.changed((), [row_of(B)]).with_declared(EMPTY).get("b") is None
-    assert topics.changed([row_of(B)], ()).get("b") is DECLARED_B
-    assert topics.changed((), [row_of(A)]).names() == ("b",)
+    assert topics.with_changes((), [row_of(B)]).get("b") is DECLARED_B
+    assert topics.with_changes((), [row_of(B)]).with_declared(EMPTY).get("b") is None
+    assert topics.with_changes([row_of(B)], ()).get("b") is DECLARED_B
+    assert topics.with_changes((), [row_of(A)]).names() == ("b",)
 
 
 def test_names_that_collide_are_known() -> None:
@@ -76,31 +76,31 @@ def test_names_that_collide_are_known() -> None:
 
     assert topics.colliding("a_b") == "a.b"
     assert topics.colliding("plain") is None
-    assert topics.changed((), [row_of(a_topic("a.b"))]).colliding("a_b") is None
-    assert topics.changed([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
+    assert topics.with_changes((), [row_of(a_topic("a.b"))]).colliding("a_b") is None
+    assert topics.with_changes([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
 
 
 def test_deleting_one_of_two_that_collide_keeps_the_other_known() -> None:
     """A catalog may declare a name that collides with a stored one."""
     topics = Topics.of([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
 
-    assert topics.changed((), [row_of(a_topic("a.b"))]).colliding("a.b") == "a_b"
+    assert topics.with_changes((), [row_of(a_topic("a.b"))]).colliding("a.b") == "a_b"
 
 
 def test_a_layer_is_replaced_by_what_differs() -> None:
     """Added, altered and left out; the topics that stay are the same objects, and so is no news."""
     rng = random.Random(7)
     before = [a_topic(f"t.{number}", rng.randrange(1, 4)) for number in range(500)]
-    layer = EMPTY.changed(before)
+    layer = EMPTY.with_changes(before)
     after = [each._replace(partitions=9) if rng.random() < 0.2 else each for each in before[50:]]
     after += [a_topic("new_one")]
 
     replaced = run_to_end(layer.replaced([topic._replace() for topic in after]))
 
-    assert replaced == EMPTY.changed(after)
+    assert replaced == EMPTY.with_changes(after)
     same = [each.name for each in after if each in before]
     assert all(replaced.by_name[name] is layer.by_name[name] for name in same)
-    assert layer == EMPTY.changed(before)
+    assert layer == EMPTY.with_changes(before)
     assert run_to_end(layer.replaced(before)) is layer
 
 
@@ -128,7 +128,7 @@ class WatchedTopic(Topic):
 def test_a_layer_is_freed_in_pieces() -> None:
     """Not before its turn, and never more than a piece at once."""
     alive: set[str] = set()
-    layers = [EMPTY.changed(map(partial(watched, alive), range(10 * SLICE_ITEMS)))]
+    layers = [EMPTY.with_changes(map(partial(watched, alive), range(10 * SLICE_ITEMS)))]
 
     counts = [len(alive) for _ in let_go(layers)]
 
@@ -144,7 +144,7 @@ def watched(alive: set[str], number: int) -> Topic:
 
 def test_a_topic_with_another_id_is_not_found_by_the_old_one() -> None:
     """What replaces a name replaces its id too."""
-    layer = EMPTY.changed([A]).changed([A._replace(topic_id=b"\3" * 16)])
+    layer = EMPTY.with_changes([A]).with_changes([A._replace(topic_id=b"\3" * 16)])
 
     topics = Topics(layer)
 

@@ -161,7 +161,7 @@ def test_only_what_differs_is_written() -> None:
     """Also of deletions, which are never refused: a name that no quota has may be deleted."""
     text = entity_text(ALICE)
     kept, gone = StoredQuota(text, "request_percentage", 1), StoredQuota(text, "old", 2)
-    present = ClientQuotas().changed([kept, gone], [])
+    present = ClientQuotas().with_changes([kept, gone], [])
 
     found = planned(
         (

@@ -43,7 +43,7 @@ def row(name: str, **configs: str) -> StoredTopic:
 
 
 def topics(*names: str, declared: Sequence[Topic] = ()) -> Topics:
-    return Topics(EMPTY.changed(declared)).changed(map(row, names), ())
+    return Topics(EMPTY.with_changes(declared)).with_changes(map(row, names), ())
 
 
 def change(
@@ -151,7 +151,7 @@ async def test_changes_go_on_while_another_catalog_is_declared() -> None:
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
         changing = change(log, created=["b"])
         await turns()
-        log.declare(EMPTY.changed([DECLARED]))
+        log.declare(EMPTY.with_changes([DECLARED]))
         seen = log.state.topics.names()
         store.deliver()
         await changing

@@ -21,8 +21,8 @@ def test_a_user_is_there_while_one_credential_is() -> None:
     """Each mechanism is a credential of its own; with the last one the user goes."""
     users = ScramUsers([OF_256, OF_512])
 
-    half = users.changed((), [OF_256])
-    none = half.changed((), [OF_512])
+    half = users.with_changes((), [OF_256])
+    none = half.with_changes((), [OF_512])
 
     assert users.iterations_of("alice") == {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
     assert half.iterations_of("alice") == {"SCRAM-SHA-512": 8192}
@@ -36,7 +36,7 @@ def test_a_snapshot_stays_as_it_was() -> None:
     """A login that has begun with a snapshot sees no change of it."""
     users = ScramUsers([OF_256])
 
-    changed = users.changed([BOB, credential("alice", iterations=16384)], ())
+    changed = users.with_changes([BOB, credential("alice", iterations=16384)], ())
 
     assert users.names() == ["alice"]
     assert users.credential("SCRAM-SHA-256", "alice") == ScramCredential(*OF_256[2:])
@@ -50,7 +50,7 @@ def test_the_usual_iterations_are_those_of_most() -> None:
 
     assert users.usual_iterations("SCRAM-SHA-256") == 5000
     assert users.usual_iterations("SCRAM-SHA-512") == 8192
-    assert users.changed((), [BOB]).usual_iterations("SCRAM-SHA-256") == 4096
+    assert users.with_changes((), [BOB]).usual_iterations("SCRAM-SHA-256") == 4096
     assert ScramUsers().usual_iterations("SCRAM-SHA-256") == 4096
 
 
@@ -66,9 +66,9 @@ def test_any_order_of_changes_gives_what_a_new_snapshot_has() -> None:
         )
         key = row[:2]
         if key in expected and chance.random() < 0.5:
-            users = users.changed((), [expected.pop(key)])
+            users = users.with_changes((), [expected.pop(key)])
         else:
-            users = users.changed([row], ())
+            users = users.with_changes([row], ())
             expected[key] = row
 
     fresh = ScramUsers(expected.values())

@@ -1,1 +1,1 @@
-"""The store that nodes share: one PostgreSQL database."""
+"""The shared store: a PostgreSQL database of several nodes."""

@@ -1,6 +1,6 @@
-"""Connections to a shared store, as the configuration describes it.
+"""Connections to a shared store as configured.
 
-``asyncpg`` is the extra ``postgres``: it is imported here when somebody connects.
+``asyncpg`` is in the extra ``postgres``, so it is imported only here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 INSTALL: Final = "pip install 'doorkeeper[postgres]'"
 APPLICATION: Final = "doorkeeper"
-"""What ``pg_stat_activity`` calls us where the URL gives no other name."""
+"""Name in ``pg_stat_activity`` unless the URL has one."""
 
 
 def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]:
-    """Return what opens a connection to the primary; a password in a file is read each time.
+    """Return a function that connects to the primary; it reads a password file each time.
 
     Raises:
-        StorageError: the extra is not installed, or a file of TLS is of no use.
+        StorageError: the extra is not installed, or a TLS file is unusable.
 
     """
     try:
@@ -41,30 +41,30 @@ def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]
             f" ({error.name or error} is missing)"
         ) from error
     _check_files(store)
-    from doorkeeper.storage.postgres.reaching import reached  # noqa: PLC0415 - imports it at once
+    from doorkeeper.storage.postgres.host_selection import connect_to_primary  # noqa: PLC0415 - imports it at once
 
-    return partial(reached, asyncpg.connect, store, _arguments(store))
+    return partial(connect_to_primary, asyncpg.connect, store, _arguments(store))
 
 
 @asynccontextmanager
 async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
-    """Connect for as long as a command takes; what the store refuses is an error with its name.
+    """Connect for the duration of a command; errors name the store.
 
     Raises:
-        StorageError: it cannot be reached, or refuses something.
+        StorageError: it is unreachable, or rejects the connection or a statement.
 
     """
     connect = connector(store)
-    import asyncpg  # noqa: PLC0415 - the extra postgres, which is there by now
+    import asyncpg  # noqa: PLC0415 - the extra postgres, which connector() has checked
 
-    from doorkeeper.storage.postgres.losing import LOST, ended  # noqa: PLC0415 - imports it at once
+    from doorkeeper.storage.postgres.connection_loss import LOST, close_connection  # noqa: PLC0415 - imports it at once
 
     try:
         connection = await connect()
         try:
             yield connection
         finally:
-            await ended(connection)
+            await close_connection(connection)
     except (*LOST, asyncpg.PostgresError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):
@@ -74,6 +74,7 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
 
 
 def _arguments(store: SharedStore) -> dict[str, Any]:
+    # Not str(): the type of passwords prints a placeholder.
     password: object = store.password and str.__str__(store.password)
     if store.password_file is not None:
         password = partial(_password_in, store.password_file)
@@ -88,10 +89,10 @@ def _arguments(store: SharedStore) -> dict[str, Any]:
 
 
 def _password_in(file: Path) -> str:
-    """Return what the file holds by now.
+    """Return the current content of the file.
 
     Raises:
-        OSError: it holds none by now; a connection is lost by that, and tried again.
+        OSError: it has no password at the moment; handled as a lost connection.
 
     """
     try:
@@ -101,10 +102,10 @@ def _password_in(file: Path) -> str:
 
 
 def _check_files(store: SharedStore) -> None:
-    """Refuse files of TLS that cannot be used, by their names; asyncpg's error has none.
+    """Reject unusable TLS files with their names, which asyncpg's errors lack.
 
     Raises:
-        StorageError: one of them is not what it must be.
+        StorageError: a file cannot be loaded.
 
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -113,7 +114,7 @@ def _check_files(store: SharedStore) -> None:
         if name in files:
             _or_refuse(store, name, partial(context.load_verify_locations, cafile=files[name]))
     if "sslcert" in files:
-        # With a password of none OpenSSL would ask at the terminal.
+        # Without a password function OpenSSL would ask at the terminal.
         load = partial(context.load_cert_chain, files["sslcert"], files["sslkey"], lambda: "")
         _or_refuse(store, "sslcert and sslkey", load)
 

@@ -1,4 +1,4 @@
-"""How a node stands with the store that it shares: for readiness, metrics and the log."""
+"""State of a node's connections to the shared store: for readiness, metrics and the log."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LONGEST_S: Final = 5.0
 
 
 class BackOff:
-    """Pauses between attempts, each up to twice the one before; nodes do not come back in step."""
+    """Exponential pauses between attempts, with jitter so that nodes do not reconnect in step."""
 
     def __init__(self, chance: Callable[[], float] = random.random) -> None:
-        """Begin with the shortest. ``chance`` gives numbers from 0 to 1."""
+        """``chance`` returns random numbers from 0 to 1."""
         self._chance = chance
         self._pause_s = _FIRST_S
 
     def reset(self) -> None:
-        """Begin anew: an attempt succeeded."""
+        """Restart with the shortest pause after a success."""
         self._pause_s = _FIRST_S
 
     def next_s(self) -> float:
@@ -37,14 +37,14 @@ class BackOff:
 
 FOLLOWER: Final = "follower"
 WRITER: Final = "writer"
-"""The connections of a node. A database that takes no writes still answers a follower."""
+"""The connections of a node. A read-only database still answers a follower."""
 
 
 class Health:
-    """Why the store cannot be used at the moment, by connection; logs when that changes."""
+    """Why the store is unavailable, by connection; logs each transition."""
 
     def __init__(self, clock: Callable[[], float], log: Logger, name: str) -> None:
-        """Begin with a store that was just read. ``clock`` is steady, in seconds."""
+        """``clock`` is monotonic, in seconds."""
         self._clock = clock
         self._log = log
         self._name = name
@@ -54,27 +54,27 @@ class Health:
 
     @property
     def problem(self) -> str | None:
-        """Return why the store cannot be used; None where it answers every connection."""
+        """Return why the store is unavailable; None if all connections work."""
         for error in self._lost_by.values():
             return reason(error)
         return None
 
-    def is_lost_by(self, who: str) -> bool:
-        """Say whether the store did not answer a connection the last time."""
-        return who in self._lost_by
+    def is_lost_by(self, connection_name: str) -> bool:
+        """Return whether the last attempt on a connection failed."""
+        return connection_name in self._lost_by
 
-    def answered(self, who: str) -> None:
-        """Note that the store does what a connection asks of it."""
-        if who not in self._lost_by:
+    def record_success(self, connection_name: str) -> None:
+        """Record a success on a connection; log the end of an outage."""
+        if connection_name not in self._lost_by:
             return
-        del self._lost_by[who]
+        del self._lost_by[connection_name]
         if not self._lost_by:
             self.is_replaced = False
             away_s = self._clock() - self._away_since_s
             self._log.info("the store is back", store=self._name, away_s=round(away_s, 3))
 
-    def lost(self, who: str, error: BaseException) -> None:
-        """Note that the store does not answer a connection; logged once, until it answers all."""
+    def record_failure(self, connection_name: str, error: BaseException) -> None:
+        """Record a failure of a connection; one outage is logged once."""
         if not self._lost_by:
             self._away_since_s = self._clock()
         if isinstance(error, StoreReplaced):
@@ -92,11 +92,11 @@ class Health:
                 store=self._name,
                 cause=reason(error),
             )
-        self._lost_by[who] = error
+        self._lost_by[connection_name] = error
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, in one line; the name of its class where it is not ours."""
+    """Return an error's text in one line, after the name of its class unless it is Doorkeeper's."""
     text = " ".join(str(error).split())
     if isinstance(error, StoreReplaced):
         return text

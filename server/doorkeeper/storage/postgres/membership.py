@@ -1,13 +1,12 @@
-"""Which nodes live: a row for each in the shared store, written anew at every heartbeat.
+"""Live nodes: a row for each in the shared store, renewed by heartbeats.
 
-Whether a node lives is decided by the database's clock: its row says until when it counts, and a
-node that does not renew it in time is gone. A node that stops deletes its row; whoever comes or
-goes rings a bell, so the others know within milliseconds. While the store is away everybody keeps
-the last list.
+The database's clock decides: a row contains its expiry, and a node that does not renew it in time
+is no longer live. A node that stops deletes its row. Starts and stops send a notification, so the
+others learn of them within milliseconds. While the store is unavailable, nodes keep the last list.
 
-An id belongs to one *run* of a process. A second process with the same id waits: if the first one
-goes on beating the second is refused, and if it does not the second takes its place when the time
-is up. So a node that was killed may be started again at once.
+An id belongs to one *run* of a process. A second process with the same id waits: it is rejected if
+the first one sends another heartbeat, and replaces it when its row expires. Thus a killed node can
+be restarted at once.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ import asyncpg
 
 from doorkeeper.cluster.model import Member
 from doorkeeper.state.store import StorageError
+from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import BackOff, reason
-from doorkeeper.storage.postgres.losing import LOST, ended
 from doorkeeper.storage.postgres.schema import VERSION
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 CHANNEL: Final = "doorkeeper_nodes"
 
 LOOK_S: Final = 0.1
-"""How often a process that waits for its id looks whether the other one still beats."""
+"""Interval at which a process that waits for its id checks the heartbeats of the other one."""
 
 _STORE_ID: Final = "SELECT value FROM doorkeeper.meta WHERE key = 'store_id'"
 _ENTER: Final = """
@@ -62,7 +61,7 @@ _RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
 
 
 async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeout_s: float) -> bool:
-    """Say that a node lives; False where another run has its id, and lives."""
+    """Renew a node's row; return False if another live run has its id."""
     is_new = await connection.fetchval(_ENTER, member.node_id, run, timeout_s, _text_of(member))
     if is_new:
         await connection.execute(_RING)
@@ -70,7 +69,7 @@ async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeou
 
 
 async def live(connection: asyncpg.Connection) -> list[Member]:
-    """Return the nodes that live, by id."""
+    """Return the live nodes, by id."""
     return [_member_of(node_id, text) for node_id, text in await connection.fetch(_LIVE)]
 
 
@@ -80,13 +79,12 @@ async def live_ids(connection: asyncpg.Connection) -> list[int]:
 
 
 async def live_before(connection: asyncpg.Connection, version: int) -> list[int]:
-    """Return the live nodes that know less than a schema version, by id."""
+    """Return the ids of live nodes with an older schema version than ``version``."""
     rows = await connection.fetch(_LIVE)
     return [node_id for node_id, text in rows if json.loads(text).get("schema", 1) < version]
 
 
 async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None:
-    """Say that a node has stopped."""
     await connection.execute(_LEAVE, node_id, run)
     await connection.execute(_RING)
 
@@ -97,14 +95,14 @@ def _text_of(member: Member) -> str:
 
 
 def _member_of(node_id: int, text: str) -> Member:
-    """Return a member; what a version after this one tells besides is left out."""
+    """Return a member; ignore fields of later versions."""
     about = json.loads(text)
     addresses = {name: (host, port) for name, (host, port) in about["addresses"].items()}
     return Member(node_id, addresses, about["rack"], about["secret"])
 
 
 class Membership:
-    """One node's place among the others. For the loop's thread."""
+    """The membership of this node in the cluster. For the event loop's thread."""
 
     def __init__(
         self,
@@ -116,7 +114,7 @@ class Membership:
         timeout_s: float,
         log: Logger,
     ) -> None:
-        """Prepare; ``own`` says at each beat what the others shall know of this node."""
+        """``own`` returns this node's data at each heartbeat."""
         self._connect = connect
         self._own = own
         self._on_members = on_members
@@ -133,10 +131,10 @@ class Membership:
         self._log = log
 
     async def enter(self) -> None:
-        """Take the place of this node's id, and begin to beat.
+        """Claim this node's id, and start the heartbeats.
 
         Raises:
-            StorageError: another process is this node, or the store is away.
+            StorageError: another process is this node, or the store is unavailable.
 
         """
         try:
@@ -146,15 +144,16 @@ class Membership:
                 await self._take_place(connection)
                 self._take(await live(connection))
             finally:
-                await ended(connection)
+                await close_connection(connection)
         except (*LOST, asyncpg.PostgresError) as error:
             raise StorageError(f"the nodes of the store cannot be read: {reason(error)}") from error
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
 
     async def leave(self) -> None:
-        """Beat no more, and tell the others, if the store is there."""
+        """Stop the heartbeats, and delete the row if the store is available."""
         if self._task is None:
             return
+        # Cancelled repeatedly: before Python 3.12 wait_for may swallow a cancellation.
         while not self._task.done():
             self._task.cancel()
             await asyncio.wait((self._task,), timeout=LOOK_S)
@@ -164,14 +163,10 @@ class Membership:
             try:
                 await leave(connection, self._own().node_id, self._run)
             finally:
-                await ended(connection)
+                await close_connection(connection)
 
     async def _take_place(self, connection: asyncpg.Connection) -> None:
-        """Wait until the id is free.
-
-        A process that has not beaten for as long as it counts is expelled, though its row may say
-        that it counts on: the database's clock was put back.
-        """
+        """Wait until the id is free."""
         own = self._own()
         clock = asyncio.get_running_loop().time
         before: tuple[object, ...] | None = None
@@ -187,6 +182,8 @@ class Membership:
                 raise StorageError(
                     f"node.id={own.node_id}: another process is node {own.node_id} of this cluster"
                 )
+            # The other process is silent, although its row has not expired: the database's clock
+            # was set back.
             elif row is not None and clock() - began_s > row["lasts_s"] + LOOK_S:
                 await connection.execute(_EXPEL, own.node_id, row["run"], row["seen_at"])
             before = found
@@ -196,13 +193,13 @@ class Membership:
         back_off = BackOff()
         while True:
             try:
-                # A connection that leads nowhere must not cost the node its place.
+                # A connection attempt without an answer must not outlast the node's expiry.
                 async with asyncio.timeout(self._timeout_s / 3):
                     connection = await self._connect()
                 try:
                     async with asyncio.timeout(self._timeout_s / 3):
                         if await connection.fetchval(_STORE_ID) != self._store_id:
-                            # The nodes of another cluster are not ours, nor are we theirs.
+                            # Members of another cluster must not appear here, nor this node there.
                             raise ConnectionError("this is another store")
                         await connection.add_listener(CHANNEL, self._ring)
                     while True:
@@ -215,11 +212,11 @@ class Membership:
                             async with asyncio.timeout(self._interval_s):
                                 await self._bell.wait()
                 finally:
-                    connection.terminate()  # to part politely takes time that a beat has not
+                    connection.terminate()  # a polite close may take longer than a heartbeat
             except (*LOST, asyncpg.PostgresError) as error:
-                # The store itself tells that it is away.
+                # The store logs its outages itself.
                 self._log.debug("no heartbeat", cause=reason(error))
-            except Exception as error:  # noqa: BLE001 - who beats no more is gone for all others
+            except Exception as error:  # noqa: BLE001 - without heartbeats this node would be removed
                 if reason(error) != self._fault:
                     self._fault = reason(error)
                     self._log.exception("no heartbeat")
@@ -240,7 +237,7 @@ class Membership:
         self._take(await live(connection))
 
     def _take(self, members: list[Member]) -> None:
-        """Tell the list where it changed, and whose secret is not ours."""
+        """Publish a changed list of members, and log different token secrets."""
         if members == self._members:
             return
         if [each.node_id for each in members] != [each.node_id for each in self._members]:
@@ -251,7 +248,7 @@ class Membership:
         self._on_members(members)
 
     def _compare_secrets(self, own: Member) -> None:
-        """Tell whose secret is not ours; once, until one of both changes."""
+        """Log each member with another token secret once, until one of both secrets changes."""
         strange = {
             (each.node_id, each.secret, own.secret)
             for each in self._members

@@ -1,7 +1,7 @@
-"""Creating the schema, and bringing an older one up to date.
+"""Creation of the schema, and migration of an older one.
 
-A migration is SQL alone. It runs in one transaction under an advisory lock, so what ``--dry-run``
-prints is what would run, and a migration that fails leaves nothing.
+A migration is SQL only, in one transaction under an advisory lock: ``--dry-run`` prints exactly
+that SQL, and a failed migration changes nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ STEPS: Final[Mapping[int, str]] = {2: EXPAND}
 """The SQL that leads to each schema version from the one before."""
 
 _LOCK: Final = 0x446F6F72
-"""``Door``: the key of the advisory lock that a migration holds."""
+"""``Door``: the key of the advisory lock for migrations."""
 
 _HAS_SCHEMA: Final = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"
 
 
-class Migrated(NamedTuple):
-    """What was done: from which schema version (0: there was none) to which, by which SQL."""
+class Migration(NamedTuple):
+    """A migration: its schema versions (``before`` is 0 without a schema) and its SQL."""
 
     before: int
     after: int
@@ -46,17 +46,17 @@ class Migrated(NamedTuple):
 
 
 def sql_between(before: int, after: int, steps: Mapping[int, str] = STEPS) -> str:
-    """Return the SQL from one schema version to another; before 1 there is no migration."""
+    """Return the SQL from one schema version to another; none leads to version 1."""
     if before == after:
         return ""
     done = f"UPDATE doorkeeper.meta SET value = '{after}' WHERE key = 'schema_version';\n"  # noqa: S608 - a number of ours
     return "".join([steps[version] for version in range(before + 1, after + 1)]) + done
 
 
-async def planned(
+async def plan_migration(
     connection: asyncpg.Connection, *, version: int = VERSION, steps: Mapping[int, str] = STEPS
-) -> Migrated:
-    """Return what ``migrate`` would do.
+) -> Migration:
+    """Return the migration that ``migrate`` would run.
 
     Raises:
         StorageError: the schema is newer than this code, or damaged.
@@ -66,13 +66,13 @@ async def planned(
     if state is None:
         has_schema = await connection.fetchval(_HAS_SCHEMA, SCHEMA)
         create = "" if has_schema else f"CREATE SCHEMA {SCHEMA};\n"
-        return Migrated(0, VERSION, create + TABLES)
+        return Migration(0, VERSION, create + TABLES)
     if state.version > version:
         raise StorageError(
             f"the store has schema version {state.version}, made by a newer Doorkeeper;"
             f" {__version__} migrates to schema version {version}"
         )
-    return Migrated(state.version, version, sql_between(state.version, version, steps))
+    return Migration(state.version, version, sql_between(state.version, version, steps))
 
 
 async def migrate(
@@ -81,8 +81,8 @@ async def migrate(
     *,
     version: int = VERSION,
     steps: Mapping[int, str] = STEPS,
-) -> Migrated:
-    """Create the schema, or bring it up to date, in one transaction; of two at once one waits.
+) -> Migration:
+    """Create or migrate the schema in one transaction; concurrent calls wait for each other.
 
     A new store gets a cluster id, a store id and a salt key.
 
@@ -91,27 +91,29 @@ async def migrate(
 
     """
     async with connection.transaction():
+        # Released at the end of the transaction.
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        done = await planned(connection, version=version, steps=steps)
+        done = await plan_migration(connection, version=version, steps=steps)
         if done.statements:
             await connection.execute(done.statements, timeout=MIGRATION_S)
         if done.before == 0:
             await set_meta(connection, "cluster_id", random_uuid(random_bytes))
             await set_meta(connection, "salt_key", random_bytes(32).hex())
             await set_meta(connection, "created_by", __version__)
+        # Version 1 had no store id.
         if "store_id" not in await meta(connection):
             await set_meta(connection, "store_id", random_uuid(random_bytes))
     return done
 
 
 MIGRATION_S: Final = 3_600.0
-"""How long a migration may take; a server's statements have seconds."""
+"""Time-out of the statements of a migration; those of a server have seconds."""
 
 
 async def prepare(
     connection: asyncpg.Connection, random_bytes: Callable[[int], bytes], *, create: bool = True
 ) -> None:
-    """Create the schema in an empty database, where that is allowed; check the one that is there.
+    """Create the schema in an empty database if allowed, or check the existing one.
 
     Raises:
         StorageError: there is none, or it must be migrated first, is too new, or damaged.
@@ -128,10 +130,10 @@ async def prepare(
 
 
 async def finish(connection: asyncpg.Connection) -> bool:
-    """Remove what the version before needs; say whether there was anything.
+    """Remove the compatibility with the previous version; return whether there was any.
 
     Raises:
-        StorageError: nodes of that version live, or the schema is not of this version.
+        StorageError: nodes of that version are live, or the schema is not of this version.
 
     """
     async with connection.transaction():

@@ -1,4 +1,4 @@
-"""The shared store as one end of a copy."""
+"""The shared store as source or target of a copy."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ _TABLES: Final = {name: "log" if name == LOG else name for name in COLUMNS}
 
 _AUTHOR: Final = tuple(name for name in COLUMNS[LOG] if name.startswith("author_"))
 _COPY_S: Final = 600.0
-"""How long one statement of a copy may take; a server's statements have seconds."""
+"""Time-out of one statement of a copy; those of a server have seconds."""
 
 
 class SharedPortable(Portable):
-    """A store that is being read, in a transaction that sees one moment."""
+    """A store that is read in one repeatable-read transaction."""
 
     def __init__(self, connection: asyncpg.Connection, name: str) -> None:
         self._connection = connection
         self.name = name
 
     async def header(self) -> Header:
-        """Return what the store is."""
         counts = {
             table: await self._connection.fetchval(
                 f"SELECT count(*) FROM doorkeeper.{name}"  # noqa: S608 - names of ours
@@ -47,7 +46,6 @@ class SharedPortable(Portable):
         return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts)
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table in pieces."""
         columns = COLUMNS[table]
         order = " ORDER BY revision, item" if table == LOG else ""
         statement = f"SELECT {', '.join(columns)} FROM doorkeeper.{_TABLES[table]}{order}"  # noqa: S608 - names of ours
@@ -56,7 +54,7 @@ class SharedPortable(Portable):
             yield [tuple(map(_cell_of, columns, row)) for row in found]
 
     async def findings(self) -> list[str]:
-        """Return what is wrong below the rows: nothing can be."""
+        """Return no findings: PostgreSQL enforces the schema itself."""
         return []
 
 
@@ -70,6 +68,7 @@ def _cell_of(column: str, value: object) -> Cell:
     if isinstance(value, UUID):
         return str(value)
     assert value is None or isinstance(value, int)
+    # bool is a subclass of int, but other stores have 0 and 1.
     return int(value) if isinstance(value, bool) else value
 
 
@@ -87,7 +86,7 @@ def _value_of(column: str, cell: Cell) -> object:
 async def reading(
     connection: asyncpg.Connection, name: str, *, alone: bool
 ) -> AsyncIterator[SharedPortable]:
-    """Read the store of a database; ``alone`` refuses one that nodes use.
+    """Open the store of a database for reading; ``alone`` rejects one that nodes use.
 
     Raises:
         StorageError: there is none, it is in use, or its schema does not fit.
@@ -121,17 +120,17 @@ async def write(
     *,
     overwrite: bool,
 ) -> None:
-    """Make these rows the store of a database, in one transaction; create its tables if needed.
+    """Replace the store of a database in one transaction; create its tables if needed.
 
-    The target gets a store id of its own.
+    The target gets a new store id.
 
     Raises:
-        StorageError: the database has a store with something in it, or nodes use it.
+        StorageError: the database has a store that is not empty, or nodes use it.
 
     """
     async with connection.transaction():
         await migrating.migrate(connection, os.urandom)
-        # No process becomes a node, and no node writes, until this is over.
+        # Until the end of the transaction no process can become a node, and no node can write.
         await connection.execute("LOCK TABLE doorkeeper.node IN SHARE ROW EXCLUSIVE MODE")
         await connection.execute("LOCK TABLE doorkeeper.head IN EXCLUSIVE MODE")
         await _refuse_nodes(connection, name)
@@ -144,14 +143,14 @@ async def write(
 async def _fill(
     connection: asyncpg.Connection, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]]
 ) -> None:
-    """Write all rows. The trigger rests: the rows are what it would write."""
+    """Write all rows with the trigger disabled: the rows are its result."""
     await connection.execute("ALTER TABLE doorkeeper.log DISABLE TRIGGER carry")
     await connection.execute("TRUNCATE doorkeeper.item, doorkeeper.log")
     for table, columns in COLUMNS.items():
-        async for piece in rows(table):
+        async for chunk in rows(table):
             await connection.copy_records_to_table(
                 _TABLES[table],
-                records=[tuple(map(_value_of, columns, row)) for row in piece],
+                records=[tuple(map(_value_of, columns, row)) for row in chunk],
                 columns=list(columns),
                 schema_name="doorkeeper",
                 timeout=_COPY_S,

@@ -1,29 +1,29 @@
-"""The tables of the shared store, and which versions of Doorkeeper may use them.
+"""The tables of the shared store, and the versions of Doorkeeper that may use them.
 
-All lie in the schema ``doorkeeper`` of the database. A server writes the table ``log`` alone: a
-trigger for each statement carries its rows into ``item``, moves ``head``, empties secrets in the
-log and notifies the other nodes. It refuses revisions that do not follow the head, so there is no
-gap, with or without the lock. The layout does not know the kinds: a new kind needs no migration.
+All are in the database schema ``doorkeeper``. A server writes only the table ``log``: a statement
+trigger applies its rows to ``item``, advances ``head``, empties secrets in the log and notifies the
+other nodes. It rejects revisions that do not follow the head, so there is no gap, with or without
+the lock. The layout is the same for all kinds: a new kind needs no migration.
 
-    head   one row: the newest revision. A writer locks it: ``SELECT ... FOR UPDATE``
-    log    one row for each row of a kind that a revision sets or deletes; ``batch`` is the random
-           id of the commit that wrote it, by which a writer recognises a commit whose answer was
-           lost. Times are the database's. A deletion has the value as it was; it is null where a
-           version 1 did not keep it
-    item   the rows of all kinds at the head
-    node   one row for each live node: see ``membership``
-    meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
+ head   one row: the newest revision. A writer locks it: ``SELECT ... FOR UPDATE``
+ log    one row for each set or deleted row of a revision. ``batch`` is the random id of its
+        commit, by which a writer recognises a commit whose response was lost. Times are
+        the database's. A deletion has the previous value; null where version 1 did not
+        keep it
+ item   the rows of all kinds at the head
+ node   one row for each live node: see ``membership``
+ meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
 
-Two versions of Doorkeeper that follow each other run on one schema. A migration first only adds
-what the newer version needs and keeps what the older one uses (*expand*). ``store migrate
---finish`` removes that and raises ``min_reader`` and ``min_writer`` (*contract*).
+Two successive versions of Doorkeeper can share one schema. A migration first adds only what the
+newer version needs (*expand*). ``store migrate --finish`` removes what only the older one needs,
+and raises ``min_reader`` and ``min_writer`` (*contract*).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.state.store import Identity, StorageError
+from doorkeeper.state.store import StorageError, StoreIdentity
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 SCHEMA: Final = "doorkeeper"
 
 CHANNEL: Final = "doorkeeper"
-"""Where the trigger notifies; the payload is the newest revision."""
+"""The trigger notifies this channel; the payload is the newest revision."""
 
 ENCODING: Final = "UTF8"
-"""In another one names that clients may choose cannot be written."""
+"""Other encodings cannot store all names that clients may choose."""
 
 VERSION: Final = 2
-"""The schema version that this code is written for."""
 
 BASE: Final = """
 CREATE TABLE doorkeeper.meta (
@@ -65,7 +64,7 @@ INSERT INTO doorkeeper.meta VALUES
     ('schema_version', '2'), ('min_reader', '2'), ('min_writer', '2');
 """
 
-# A key may be longer than a row of a btree: a hash finds it, and refuses a second one.
+# A hash instead of a btree: a key may be longer than the entries of a btree allow.
 ITEMS_AND_LOG: Final = """
 CREATE TABLE doorkeeper.item (
     kind     text COLLATE "C" NOT NULL,
@@ -96,9 +95,9 @@ CREATE TABLE doorkeeper.log (
 );
 """
 
-# The plans of a trigger are made once for a session, for whatever number of rows came first: with
-# nested loops they fit every number. What is switched off counts as costly, and PostgreSQL would
-# compile costly statements.
+# A session plans the statements of a trigger once, for the number of rows of its first call:
+# nested loops are acceptable for every number. Disabled plan types count as very expensive, and
+# expensive statements would be compiled, so JIT is off too.
 TRIGGER: Final = """
 CREATE FUNCTION doorkeeper.carry() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog
@@ -162,17 +161,17 @@ FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
 """
 
 TABLES: Final = BASE + ITEMS_AND_LOG + TRIGGER
-"""All of a new store but its identity."""
+"""A new store without its identity."""
 
+# Not to_regclass: it may use a cached answer from before the creation.
 _HAS_META: Final = (
     "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables"
     " WHERE schemaname = 'doorkeeper' AND tablename = 'meta')"
 )
-"""It reads the catalog. ``to_regclass`` may remember that there was nothing a moment ago."""
 
 
 class SchemaState(NamedTuple):
-    """What a database says of its schema."""
+    """The versions in ``meta``."""
 
     version: int
     min_reader: int
@@ -180,10 +179,10 @@ class SchemaState(NamedTuple):
 
 
 async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
-    """Return what the database says; None where it has no store.
+    """Return the schema of a database; None if it has no store.
 
     Raises:
-        StorageError: the schema is there, but not as we create it; or the database cannot hold
+        StorageError: the schema is not as Doorkeeper creates it, or the database cannot store all
             names that clients may choose.
 
     """
@@ -202,7 +201,7 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
 
 
 def check_usable(state: SchemaState, *, version: int = VERSION) -> None:
-    """Refuse a schema that this code cannot read and write.
+    """Reject a schema that this code cannot read and write.
 
     Raises:
         StorageError: it must be migrated first, or is from a version that is too new.
@@ -222,12 +221,12 @@ def check_usable(state: SchemaState, *, version: int = VERSION) -> None:
 
 
 async def meta(connection: asyncpg.Connection) -> dict[str, str]:
-    """Return all values of ``meta``; ``salt_key`` is a secret."""
+    """Return all values of ``meta``, with the secret ``salt_key``."""
     return dict(await connection.fetch("SELECT key, value FROM doorkeeper.meta"))
 
 
-async def identity(connection: asyncpg.Connection) -> Identity:
-    """Return what a store is.
+async def identity(connection: asyncpg.Connection) -> StoreIdentity:
+    """Return the identity of a store.
 
     Raises:
         StorageError: ``meta`` lacks a part of it.
@@ -235,16 +234,17 @@ async def identity(connection: asyncpg.Connection) -> Identity:
     """
     values = await meta(connection)
     try:
-        return Identity(values["cluster_id"], values["store_id"], bytes.fromhex(values["salt_key"]))
+        return StoreIdentity(
+            values["cluster_id"], values["store_id"], bytes.fromhex(values["salt_key"])
+        )
     except KeyError as error:
         raise StorageError(f"the store is damaged: meta has no {error}") from error
     except ValueError:
-        # Without its cause: that quotes it in parts.
+        # Without its cause, which quotes parts of the key.
         raise StorageError("the store is damaged: its salt_key is not hexadecimal") from None
 
 
 async def set_meta(connection: asyncpg.Connection, key: str, value: str) -> None:
-    """Write one value of ``meta``."""
     await connection.execute(
         "INSERT INTO doorkeeper.meta VALUES ($1, $2)"
         " ON CONFLICT (key) DO UPDATE SET value = excluded.value",

@@ -1,17 +1,17 @@
-"""The store that nodes share: one PostgreSQL database, over two connections.
+"""The shared store: one PostgreSQL database, over two connections of each node.
 
-    follower   LISTEN; after each notification, and once a second anyway, the log is followed
-    writer     the lease: locks the head, reads what others wrote, writes, commits
+ follower   LISTEN; follows the log after each notification, and every second
+ writer     the lease: locks the head, reads the revisions of other nodes, writes, commits
 
-A notification carries nothing that is needed: whatever is missed is read later. Revisions are
-committed in order and without a gap, since each writer holds the head's row until its commit.
+Nothing depends on a notification: a lost one only delays the read. Revisions are committed in order
+and without gaps, since each writer locks the row of the head until its commit.
 
-Each new connection is checked before it is used: the database must be the one that the node knows,
-by its cluster id and store id, and have every revision that the node has seen. A node never takes
-the state of another database: it goes on with what it knows.
+Each new connection is checked before use: the database must have the cluster id and store id that
+the node knows, and every revision that the node has seen. A node never adopts the state of another
+database: it keeps its last state.
 
-A connection belongs to one task at a time, and an operation on it ends before the next begins.
-What cannot promise that, a cancelled or failed operation, terminates the connection.
+A connection belongs to one task at a time, and an operation on it ends before the next begins. A
+cancelled or failed operation cannot guarantee that, so it terminates the connection.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from doorkeeper.state.store import (
 )
 from doorkeeper.storage.identity import IdentityFile, Pin, check_pin, read_pin
 from doorkeeper.storage.postgres import rows
+from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
-from doorkeeper.storage.postgres.losing import LOST, ended
 from doorkeeper.storage.postgres.migrating import prepare
 from doorkeeper.storage.postgres.schema import CHANNEL, check_usable, identity, schema_state
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger
-    from doorkeeper.state.store import Entry, Identity, Logged, StoredState
+    from doorkeeper.state.store import LogEntry, Logged, StoredState, StoreIdentity
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
     CatchUp = Callable[[LogReader], Awaitable[None]]
@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_S: Final = 1.0
-"""Without a notification the head is read so often: what a lost one costs at most."""
+"""Interval of reads of the head without a notification: the most that a lost one delays."""
 
 STATEMENT_IN_LEASE_S: Final = 60
-"""How long a statement of a writer may take, waiting for the lease included."""
+"""Time-out of a writer's statement, including the wait for the lease, in seconds."""
 
 PRUNE_EVERY_S: Final = 3600.0
 PRUNE_ROWS: Final = 1_000
@@ -73,7 +73,7 @@ _ENDED: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.exceptions.OperatorInterventionError,
 )
-"""A connection that is of no use any more, by itself."""
+"""The connection has ended by itself."""
 
 _DROPPED: Final = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
 
@@ -95,7 +95,7 @@ class PostgresStore(Store):
         name: str,
         node_id: int,
         state: StoredState,
-        identity: Identity,
+        identity: StoreIdentity,
         identity_file: IdentityFile | None,
         timeout_s: float,
         lease_timeout_s: float,
@@ -141,10 +141,10 @@ class PostgresStore(Store):
     ) -> Self:
         """Read everything; create the tables in an empty database.
 
-        ``name`` says where it is, without secrets. ``timeout_s`` is how long a change waits for a
-        database that is away, ``lease_timeout_s`` after how long the database takes the lease from
-        a node that does nothing with it. ``retention_days`` is how long rows of the log stay; -1:
-        for ever. With an ``identity_file`` of an earlier start the database must be that one.
+        ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
+        an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
+        ``retention_days`` is how long rows of the log are kept; -1: for ever. With an
+        ``identity_file`` of an earlier start the database must match it.
 
         Raises:
             StorageError: it cannot be reached or used, or its schema does not fit.
@@ -162,7 +162,7 @@ class PostgresStore(Store):
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)
             finally:
-                await ended(connection)
+                await close_connection(connection)
         except _FAILED as error:
             raise StorageError(f"{name}: {reason(error)}") from error
         except StoreReplaced:
@@ -185,41 +185,37 @@ class PostgresStore(Store):
             meter=meter,
         )
 
-    # --- what was read
+    # --- the rows at the start
 
     @property
-    def identity(self) -> Identity:
-        """Return what the store is."""
+    def identity(self) -> StoreIdentity:
         return self._identity
 
     @property
     def revision(self) -> int:
-        """Return the newest revision at the opening."""
         return self._state.revision
 
     @property
     def batch(self) -> UUID | None:
-        """Return which commit wrote that revision."""
         return self._state.batch
 
     @property
     def unavailable(self) -> str | None:
-        """Return why the store cannot be used at the moment; None where it can."""
         return self._health.problem
 
     @property
     def is_lost(self) -> bool:
-        """Say whether it is another database than the one that the node knows."""
+        """Return whether it is not the database that the node knows."""
         return self._health.is_replaced
 
     def rows(self, kind: Kind) -> Iterator[Any]:
-        """Return the rows of a kind at the opening; each kind once, to free them then."""
+        """Return the rows of a kind at the opening, once for each kind, and free them."""
         return iter(self._unread.pop(kind.name))
 
     # --- the connections
 
     async def _checked_connection(self) -> asyncpg.Connection:
-        """Connect, and refuse a database that is not the one that the node knows."""
+        """Connect, and reject a database that is not the one that the node knows."""
         connection = await self._connect()
         try:
             await self._check(connection)
@@ -239,13 +235,13 @@ class PostgresStore(Store):
         await self.see(rows.head(connection))
 
     async def see(self, reading: Awaitable[int]) -> int:
-        """Return the newest revision; refuse a database that lacks one that the node has seen.
+        """Return the newest revision; reject a database that lacks one that the node has seen.
 
         Raises:
             StoreReplaced: it lacks some.
 
         """
-        seen = self._seen  # what is seen while the database answers may be newer
+        seen = self._seen  # other connections may advance it during the query
         revision = await reading
         if revision < seen:
             raise StoreReplaced(f"this database is at revision {revision}")
@@ -258,14 +254,14 @@ class PostgresStore(Store):
         return self._seen
 
     def note(self, revision: int) -> None:
-        """Note that a revision is durable, before any client is told of it."""
+        """Record a durable revision before any client learns of it."""
         if revision > self._seen:
             self._seen = revision
             if self._identity_file is not None:
                 self._identity_file.acknowledge(revision)
 
     def failure(self, error: BaseException) -> StorageError:
-        """Return what a failed operation means to the log."""
+        """Return the error of the state log for a failed operation."""
         if isinstance(error, _DROPPED):
             return StoreReplaced(f"the tables are gone ({reason(error)})")
         if isinstance(error, StorageError):
@@ -275,7 +271,6 @@ class PostgresStore(Store):
     # --- following
 
     async def follow(self, catch_up: CatchUp) -> None:
-        """Call ``catch_up`` whenever there may be something new, until cancelled."""
         back_off = BackOff()
         while True:
             try:
@@ -288,13 +283,13 @@ class PostgresStore(Store):
                     connection.terminate()
             except (*_FAILED, StorageError) as error:
                 self._lose(FOLLOWER, error)
-            except Exception as error:  # noqa: BLE001 - a node that follows no more must not go on
+            except Exception as error:  # noqa: BLE001 - following must not end
                 self._log.exception("the store could not be followed", store=self._name)
-                self._health.lost(FOLLOWER, error)
+                self._health.record_failure(FOLLOWER, error)
             await asyncio.sleep(back_off.next_s())
 
-    def _lose(self, who: str, error: BaseException) -> None:
-        """Note that a connection failed; a replaced store with what is expected, and what to do."""
+    def _lose(self, connection_name: str, error: BaseException) -> None:
+        """Record a failed connection; for a replaced store add the expected one and the remedy."""
         failure = self.failure(error)
         if isinstance(failure, StoreReplaced):
             expected = Pin(self._identity.cluster_id, self._identity.store_id, self._seen)
@@ -304,9 +299,9 @@ class PostgresStore(Store):
         elif isinstance(error, StoreAway | OutcomeUnknown) and error.__cause__ is not None:
             error = error.__cause__
         if isinstance(error, asyncpg.InternalClientError):
-            # What asyncpg says between the database's last message and the end of the connection.
+            # asyncpg's error if the connection ends within the database's last message.
             error = ConnectionError("the database ended the connection")
-        self._health.lost(who, error)
+        self._health.record_failure(connection_name, error)
 
     async def _listen(
         self, connection: asyncpg.Connection, catch_up: CatchUp, back_off: BackOff
@@ -316,7 +311,7 @@ class PostgresStore(Store):
         reader = SharedReader(self, connection)
         while not connection.is_closed():
             await catch_up(reader)
-            self._health.answered(FOLLOWER)
+            self._health.record_success(FOLLOWER)
             back_off.reset()
             reader.rung = await self._wait_for_bell()
         raise ConnectionError("the connection was closed")
@@ -327,30 +322,28 @@ class PostgresStore(Store):
         self._bell.set()
 
     async def _wait_for_bell(self) -> int | None:
-        """Return the revision of the last notification; None where the head must be read.
-
-        One that came long ago, while the node was following, says nothing of what is there now.
-        """
+        """Return the revision of the last notification; None if the head must be read."""
         try:
             async with asyncio.timeout(POLL_S):
                 await self._bell.wait()
         except TimeoutError:
             return None
         self._bell.clear()
+        # An old notification, received during a catch-up, says nothing about the current head.
         is_new = asyncio.get_running_loop().time() - self._rung_s < POLL_S
         return self._rung if is_new else None
 
     # --- writing
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to prune, and to look for a database that takes no writes."""
+        """Start to prune, and to retry after a failed lease."""
         self._tasks.append(loop.create_task(self._reach_always()))
         if self._retention_days >= 0:
             self._tasks.append(loop.create_task(self._prune_always()))
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease]:
-        """Lock the head; without a commit, what was read is all that was done."""
+        """Lock the head; the lock ends without effect unless the lease commits."""
         async with self._writing:
             try:
                 lease = await self._take_lease()
@@ -363,7 +356,7 @@ class PostgresStore(Store):
                     self._lose(WRITER, error)
                 raise
             self._writer_is_checked = lease.is_checked
-            self._health.answered(WRITER)
+            self._health.record_success(WRITER)
             self._writer_lost.clear()
 
     async def _take_lease(self) -> SharedLease:
@@ -372,7 +365,7 @@ class PostgresStore(Store):
                 try:
                     return await self._begin(self._writer)
                 except _ENDED:
-                    self._drop_writer()  # the database ended it while it was idle: no outage
+                    self._drop_writer()  # the database closed an idle connection: no outage
             self._writer = await self._checked_connection()
             self._writer_is_checked = False
             idle_ms = max(1, round(self._lease_timeout_s * 1000))
@@ -402,8 +395,9 @@ class PostgresStore(Store):
         if connection is not None:
             connection.terminate()
 
-    async def write(self, lease: SharedLease, entries: Sequence[Entry], batch: UUID | None) -> None:
-        """Write and commit; see ``Lease.commit``."""
+    async def write(
+        self, lease: SharedLease, entries: Sequence[LogEntry], batch: UUID | None
+    ) -> None:
         assert batch is not None, "the store is shared"
         clock = asyncio.get_running_loop().time
         begin_s = clock()
@@ -412,7 +406,7 @@ class PostgresStore(Store):
             await rows.write(connection, entries, node_id=self._node_id, batch=batch)
         except (*_FAILED, ValueError) as error:
             self._meter.failed()
-            # asyncpg's own errors about values are of both.
+            # Some of asyncpg's errors about values are both.
             if isinstance(error, LOST) and not isinstance(error, ValueError):
                 raise self.failure(error) from error
             raise StorageError(f"{self._name}: {reason(error)}") from error
@@ -426,7 +420,7 @@ class PostgresStore(Store):
         self._meter.stored(len(entries), clock() - begin_s)
 
     async def _reach_always(self) -> None:
-        """Ask a database that took no writes until it does, so that the node notices."""
+        """Retry the lease after a failure, so that the node notices when writes work again."""
         back_off = BackOff()
         while True:
             await self._writer_lost.wait()
@@ -435,15 +429,15 @@ class PostgresStore(Store):
                 async with self.lease():
                     back_off.reset()
             except StorageError:
-                pass  # told by the lease
-            except Exception as error:  # noqa: BLE001 - a node that asks no more is never ready
+                pass  # recorded by the lease
+            except Exception as error:  # noqa: BLE001 - without retries the node would never be ready
                 self._log.exception("the store could not be asked", store=self._name)
-                self._health.lost(WRITER, error)
+                self._health.record_failure(WRITER, error)
 
     # --- upkeep, the end
 
     async def _prune_always(self) -> None:
-        """Delete old rows of the log once an hour; that several nodes do so does no harm."""
+        """Delete old rows of the log once an hour; several nodes may do so at the same time."""
         while True:
             await asyncio.sleep(PRUNE_EVERY_S)
             try:
@@ -461,35 +455,33 @@ class PostgresStore(Store):
                 self._log.warning("the log was not pruned", cause=reason(error))
 
     async def aclose(self) -> None:
-        """Close the connections; may be called twice."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         connection, self._writer = self._writer, None
         if connection is not None:
-            await ended(connection)
+            await close_connection(connection)
         if self._identity_file is not None:
             self._identity_file.close()
 
 
 class SharedReader(LogReader):
-    """A connection of a store, read by one task."""
+    """A connection of the store, used by one task."""
 
     is_checked = False
 
     def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
-        """Begin with a connection that is the node's database."""
         self._store = store
         self.connection = connection
         self.rung: int | None = None
-        """The revision that a notification told; None: the database must be asked."""
+        """The revision of a notification; None: the database must be asked."""
 
     async def _read(self, reading: Awaitable[T]) -> T:
         """Wait for an operation.
 
         Raises:
-            StorageError: it failed, and what that means.
+            StorageError: it failed; the class tells the state log how to react.
 
         """
         try:
@@ -498,22 +490,19 @@ class SharedReader(LogReader):
             raise self._store.failure(error) from error
 
     async def head(self) -> int:
-        """Return the newest revision; after a notification without asking for it."""
+        """Return the newest revision; after a notification without a query."""
         if self.rung is not None:
             self._store.note(self.rung)
             return self._store.newest_seen
         return await self._read(self._store.see(rows.head(self.connection)))
 
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        """Return which commit wrote a revision, by itself; None alone: the log was pruned."""
         return await self._read(rows.batch_of(self.connection, revision))
 
     async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        """Return the revisions beyond ``after``, in order, about ``rows_max`` rows of them."""
         return await self._read(rows.read_log(self.connection, after, rows_max))
 
     async def load(self) -> StoredState:
-        """Read all rows, in a transaction that sees one moment."""
         transaction = self.connection.transaction(isolation="repeatable_read", readonly=True)
         await self._read(transaction.start())
         loaded = await self._read(rows.read_items(self.connection))
@@ -522,7 +511,7 @@ class SharedReader(LogReader):
 
 
 class SharedLease(SharedReader, Lease):
-    """A transaction that holds the head."""
+    """A transaction that has locked the head."""
 
     def __init__(
         self,
@@ -531,25 +520,23 @@ class SharedLease(SharedReader, Lease):
         transaction: asyncpg.transaction.Transaction,
         revision: int,
     ) -> None:
-        """Begin with the revision of the head."""
+        """``revision`` is that of the head."""
         super().__init__(store, connection)
         self.transaction = transaction
         self._revision = revision
         self.is_committed = False
 
     async def head(self) -> int:
-        """Return the newest revision, which stays the newest."""
+        """Return the newest revision, which cannot change before the end."""
         return self._revision
 
     async def load(self) -> StoredState:
-        """Read all rows: no other node writes meanwhile."""
         return await self._read(rows.read_items(self.connection))
 
-    async def commit(self, entries: Sequence[Entry], batch: UUID | None) -> None:
-        """Write revisions in one transaction."""
+    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
         await self._store.write(self, entries, batch)
 
     async def end(self) -> None:
-        """Give the lease back."""
+        """Release the lease."""
         if not self.is_committed:
             await self._read(self.transaction.rollback())

@@ -1,16 +1,15 @@
-"""Schema version 1 beside version 2: nodes of both versions run on one database.
+"""Compatibility with nodes of schema version 1 on a database of version 2.
 
-Version 1 had a table for each kind, and a log with a column for each cell. The migration moves
-everything into ``item`` and ``log`` and puts views in the place of the old tables. A node of
-version 1 reads the views. What it inserts into the view ``change_log`` is translated row by row
-into ``version_1_row``, and then written to ``log`` in one statement, as a node of version 2 does.
-Kinds that version 1 did not have are in no view: its nodes see a gap in the revisions, and read
-everything again.
+Version 1 had a table for each kind, and a log with a column for each cell. The migration moves all
+rows into ``item`` and ``log`` and replaces the old tables by views, which nodes of version 1 read.
+Their inserts into the view ``change_log`` are translated row by row into ``version_1_row``, and
+then written to ``log`` in one statement, as by a node of version 2. Kinds that version 1 did not
+have are in no view: its nodes see a gap in the revisions, and reload everything.
 
-Texts differ in one point. Version 1 replaced the character 0 (see ``cells``) in every cell, also in
-those that are inside a JSON array now. ``version_1_cells`` returns a JSON text as jsonb of such
-cells, which PostgreSQL can read; ``version_1_json`` returns the JSON text of such cells, and writes
-its second argument for a U+FDD0.
+Texts differ in one point. Version 1 escaped U+0000 (see ``cells``) in every cell, also in those
+that are now inside a JSON array. ``version_1_cells`` returns a JSON text as jsonb of escaped cells,
+which PostgreSQL can read; ``version_1_json`` returns the JSON text of such cells, with its second
+argument for U+FDD0.
 """
 
 # ruff: noqa: S608 - all that is put together is ours
@@ -297,4 +296,4 @@ DROP TABLE doorkeeper.alembic_version;
 DROP INDEX doorkeeper.version_1;
 """
 )
-"""Removes what version 1 needs from a store that was migrated."""
+"""Remove the objects for version 1 from a migrated store."""

@@ -11,7 +11,7 @@ from doorkeeper.acl.formats.names import binding_of
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.state.store import Entry
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.rows import execute, log_statements
 from doorkeeper_pipeline.errors import Unreadable
@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Path:
         row = [StoredBinding(binding_id, binding)]
         change = edit(ACL, deleted=row) if deleted else edit(ACL, set=row)
         author = Author(f"User:admin{revision}", "h", "l", "c")
-        execute(connection, log_statements([Entry(revision, author, change)], revision * 1000))
+        execute(connection, log_statements([LogEntry(revision, author, change)], revision * 1000))
     connection.execute("DELETE FROM change_log WHERE revision <= 2")
     connection.close()
     return path

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.kinds.declared import KINDS
-from doorkeeper.state.store import Identity, LogReader, StoredState
+from doorkeeper.state.store import LogReader, StoredState, StoreIdentity
 from doorkeeper.storage.postgres.health import BackOff
 from doorkeeper.storage.postgres.store import PostgresStore
 from testkit.loop_clock import time_by_hand
@@ -39,7 +39,7 @@ def store_over(connect: Any) -> PostgresStore:
         name="a store",
         node_id=1,
         state=StoredState(0, None, {name: [] for name in KINDS}),
-        identity=Identity("c" * 22, "s" * 22, bytes(32)),
+        identity=StoreIdentity("c" * 22, "s" * 22, bytes(32)),
         identity_file=None,
         timeout_s=30,
         lease_timeout_s=3,

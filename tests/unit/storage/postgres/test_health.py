@@ -23,11 +23,11 @@ def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
     log = RecordingLogger()
     health = Health(lambda: now_s[0], log, "db.example/doorkeeper")
 
-    health.lost(FOLLOWER, ConnectionRefusedError("nothing listens"))
+    health.record_failure(FOLLOWER, ConnectionRefusedError("nothing listens"))
     now_s[0] = 104.0
-    health.lost(FOLLOWER, TimeoutError())
+    health.record_failure(FOLLOWER, TimeoutError())
     away = health.problem
-    health.answered(FOLLOWER)
+    health.record_success(FOLLOWER)
 
     assert away == "TimeoutError"
     assert health.problem is None
@@ -39,15 +39,15 @@ def test_a_store_that_takes_no_writes_is_away() -> None:
     log = RecordingLogger()
     health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 
-    health.lost(WRITER, ValueError("read-only"))
-    health.lost(FOLLOWER, ValueError("gone"))
+    health.record_failure(WRITER, ValueError("read-only"))
+    health.record_failure(FOLLOWER, ValueError("gone"))
     for _ in range(2):
-        health.answered(FOLLOWER)
+        health.record_success(FOLLOWER)
         assert health.problem == "ValueError: read-only"
         assert health.is_lost_by(WRITER)
         assert not health.is_lost_by(FOLLOWER)
         assert len(log.lines) == 1
-    health.answered(WRITER)
+    health.record_success(WRITER)
 
     assert health.problem is None
     assert log.lines[-1][1] == "the store is back"
@@ -59,9 +59,9 @@ def test_a_replaced_store_is_logged_also_while_it_is_away() -> None:
     log = RecordingLogger()
     health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 
-    health.lost(FOLLOWER, ConnectionError("gone"))
+    health.record_failure(FOLLOWER, ConnectionError("gone"))
     for who in (FOLLOWER, WRITER, FOLLOWER):
-        health.lost(who, StoreReplaced("no store is here"))
+        health.record_failure(who, StoreReplaced("no store is here"))
 
     assert [line[2]["cause"] for line in log.lines] == ["ConnectionError: gone", "no store is here"]
 

@@ -13,7 +13,7 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOKEN
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
-from doorkeeper.storage.postgres.migrating import migrate, planned, prepare, sql_between
+from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare, sql_between
 from doorkeeper.storage.postgres.schema import VERSION, check_usable, meta, schema_state
 from testkit.shared_stores import read_state, write
 from testkit.stores import adding, token
@@ -97,7 +97,7 @@ async def test_the_plan_is_what_is_done(database: Database) -> None:
     """What a dry run prints changes nothing, and is the SQL that then runs."""
     connection = await made(database)
 
-    plan = await planned(connection, version=NEXT, steps=STEPS)
+    plan = await plan_migration(connection, version=NEXT, steps=STEPS)
     state = await schema_state(connection)
     assert state is not None
     assert state.version == VERSION
@@ -106,7 +106,7 @@ async def test_the_plan_is_what_is_done(database: Database) -> None:
     assert plan == done
     assert (plan.before, plan.after) == (VERSION, NEXT)
     assert "ADD COLUMN note" in plan.statements
-    again = await planned(connection, version=NEXT, steps=STEPS)
+    again = await plan_migration(connection, version=NEXT, steps=STEPS)
     assert (again.before, again.statements) == (NEXT, "")
     await connection.close()
 
@@ -149,7 +149,7 @@ async def test_after_a_contraction_the_old_is_refused(database: Database) -> Non
     with pytest.raises(StorageError, match=f"asks for a Doorkeeper of schema version {NEXT}"):
         check_usable(state, version=VERSION)
     with pytest.raises(StorageError, match="made by a newer Doorkeeper"):
-        await planned(connection)
+        await plan_migration(connection)
     with pytest.raises(StorageError, match="asks for a Doorkeeper"):
         await prepare(connection, os.urandom)
     await connection.close()

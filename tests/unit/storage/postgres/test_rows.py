@@ -20,7 +20,7 @@ from doorkeeper.kinds.declared import (
     TOPIC,
     StoredQuota,
 )
-from doorkeeper.state.store import Entry, StorageError
+from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.schema import CHANNEL
 from testkit.shared_stores import NODE_ID, read_state, write
@@ -174,7 +174,7 @@ async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
     await write(connection, adding(1))
 
     for wrong in ([3], [2, 4], [0]):
-        entries = [Entry(revision, AUTHOR, adding(revision + 10)) for revision in wrong]
+        entries = [LogEntry(revision, AUTHOR, adding(revision + 10)) for revision in wrong]
         with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="leave a gap"):
             await rows.write(connection, entries, node_id=1, batch=uuid4())
 
@@ -201,7 +201,7 @@ async def test_writers_take_turns(database: Database, connection: asyncpg.Connec
     await asyncio.wait((waiting,), timeout=0.1)
     assert not waiting.done()
 
-    entry = Entry(first + 1, AUTHOR, adding(1))
+    entry = LogEntry(first + 1, AUTHOR, adding(1))
     await rows.write(connection, [entry], node_id=1, batch=uuid4())
     await transaction.commit()
 

@@ -35,7 +35,7 @@ from doorkeeper.kinds.declared import (
 )
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
-from doorkeeper.storage.postgres.migrating import finish, migrate, planned
+from doorkeeper.storage.postgres.migrating import finish, migrate, plan_migration
 from doorkeeper.storage.postgres.schema import meta, schema_state
 from testkit.previous import run_previous
 from testkit.shared_stores import read_state, write
@@ -234,7 +234,7 @@ async def test_a_database_of_version_1_is_migrated(
     old_head, old_state, _ = previous(database, "set 9 10")
     times = database.execute("SELECT time_ms FROM doorkeeper.change_log ORDER BY revision, item")
 
-    plan = await planned(connection)
+    plan = await plan_migration(connection)
     done = await migrate(connection, os.urandom)
 
     assert done == plan

@@ -1,4 +1,4 @@
-"""What it looks like when the database is lost, and letting go of a connection."""
+"""Errors of lost connections, and closing of connections."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ LOST: Final = (
     asyncpg.exceptions.InvalidCatalogNameError,
     asyncpg.exceptions.PostgresSystemError,
 )
-"""What may be over in a moment: we connect again and go on."""
+"""Errors that may be transient: the node reconnects."""
 
 
 _CLOSING_S: Final = 1.0
 
 
-async def ended(connection: asyncpg.Connection) -> None:
-    """Close a connection; one that does not answer is cut.
-
-    asyncpg's own limit does not count while a statement that was given up is being cancelled,
-    which on a connection that leads nowhere lasts for ever.
-    """
+async def close_connection(connection: asyncpg.Connection) -> None:
+    """Close a connection; terminate it if the server does not answer."""
     try:
+        # asyncpg's own limit does not apply while it cancels an abandoned statement, which never
+        # ends on a broken connection.
         async with asyncio.timeout(2 * _CLOSING_S):
             await connection.close(timeout=_CLOSING_S)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):

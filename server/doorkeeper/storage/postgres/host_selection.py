@@ -1,11 +1,7 @@
-"""Connecting to the first of several hosts that takes writes.
+"""Connect to the first of several hosts that accepts writes.
 
-Hosts are tried in order, each for its share of the time: one that is dead without a word does not
-keep us from the next, as it would in asyncpg, whose limit is for all of them together.
-
-Functions and operators are PostgreSQL's own, whatever the search path of the role or the database
-says: it names schemas such as ``public``, where others may make functions that fit their arguments
-better than PostgreSQL's, and would be called with our rights.
+Hosts are tried in order, each with its share of the time-out: an unresponsive host does not use up
+the time of the others, as it would with asyncpg's single limit.
 """
 
 from __future__ import annotations
@@ -23,6 +19,9 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., Awaitable[asyncpg.Connection]]
 
+# Functions and operators must be PostgreSQL's own: the search path of a role or database may name
+# schemas such as public, where other users can create functions that match better and would run
+# with this node's rights.
 SEARCH_PATH: Final = "SET search_path = pg_catalog"
 
 READ_ONLY: Final = "it takes no writes: a standby, or a database that is read-only"
@@ -32,17 +31,17 @@ NEXT: Final = (
     asyncpg.TargetServerAttributeNotMatched,  # a standby
     asyncpg.CannotConnectNowError,  # starting up, or shutting down
 )
-"""What sends us to the next host. One that refuses us, for our password say, ends the search."""
+"""Errors after which the next host is tried. Others, such as a wrong password, end the search."""
 
 
-async def reached(
+async def connect_to_primary(
     connect: Connect, store: SharedStore, arguments: Mapping[str, Any]
 ) -> asyncpg.Connection:
-    """Connect to the first host that takes writes.
+    """Connect to the first host that accepts writes.
 
     Raises:
-        Exception: what asyncpg raises; where each of several hosts was tried in vain, a
-            ConnectionError that tells of all of them.
+        Exception: an error of asyncpg; if each of several hosts failed, a ConnectionError with the
+            causes of all.
 
     """
     share_s = store.connect_timeout_ms / 1000 / len(store.urls)
@@ -55,9 +54,9 @@ async def reached(
                 passed.append(error)
         if len(passed) == 1:
             raise passed[0]
-        raise ConnectionError("; ".join(map(_told, store.hosts, passed))) from passed[-1]
+        raise ConnectionError("; ".join(map(_describe, store.hosts, passed))) from passed[-1]
     finally:
-        passed.clear()  # an error refers to this function, and would to itself
+        passed.clear()  # breaks the cycle from an error's traceback to the error
 
 
 async def _within(
@@ -66,22 +65,22 @@ async def _within(
     limit = asyncio.timeout(share_s)
     try:
         async with limit:
-            return await _opened(connect, url, arguments)
+            return await _open(connect, url, arguments)
     except TimeoutError as error:
         if limit.expired():
             raise TimeoutError(f"no answer within {share_s:g} s") from error
         raise
 
 
-async def _opened(connect: Connect, url: str, arguments: Mapping[str, Any]) -> asyncpg.Connection:
+async def _open(connect: Connect, url: str, arguments: Mapping[str, Any]) -> asyncpg.Connection:
     try:
-        connection = await _let_go_of(connect(url, timeout=None, **arguments))
+        connection = await _clear_on_failure(connect(url, timeout=None, **arguments))
     except asyncpg.TargetServerAttributeNotMatched:
         raise asyncpg.TargetServerAttributeNotMatched(READ_ONLY) from None
     except (OSError, asyncpg.InterfaceError):
-        raise  # some of these are ValueErrors, too
+        raise  # some of these are also ValueErrors
     except ValueError as error:
-        # Not the URL, which was checked: PGPORT, for example, or ~/.pgpass.
+        # Not the URL, which was validated: PGPORT, for example, or ~/.pgpass.
         raise asyncpg.InterfaceError(f"the environment of libpq: {error}") from error
     try:
         await connection.execute(SEARCH_PATH)
@@ -91,16 +90,14 @@ async def _opened(connect: Connect, url: str, arguments: Mapping[str, Any]) -> a
     return connection
 
 
-async def _let_go_of(connecting: Awaitable[asyncpg.Connection]) -> asyncpg.Connection:
-    """Leave nothing behind where that fails.
-
-    asyncpg's functions keep the error that they raise, and it refers to them: circles with all of a
-    connection in them, which may last too long for the garbage collector (``docs/decisions/0218``),
-    and a database that is away is tried for as long as it is.
-    """
+async def _clear_on_failure(connecting: Awaitable[asyncpg.Connection]) -> asyncpg.Connection:
+    """Await a connection; if it fails, clear the frames of the error."""
     try:
         return await connecting
     except BaseException as error:
+        # asyncpg's functions keep the error that they raise in a local variable: cycles with all
+        # objects of a connection, which may outlive many collections (decision 0218), while an
+        # outage repeats the attempt again and again.
         found: BaseException | None = error
         while found is not None:
             clear_frames(found.__traceback__)
@@ -108,5 +105,5 @@ async def _let_go_of(connecting: Awaitable[asyncpg.Connection]) -> asyncpg.Conne
         raise
 
 
-def _told(host: str, error: Exception) -> str:
+def _describe(host: str, error: Exception) -> str:
     return f"{host}: {' '.join(str(error).split()) or type(error).__name__}"

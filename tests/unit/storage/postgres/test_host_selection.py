@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from doorkeeper.storage.postgres.connecting import connector
-from doorkeeper.storage.postgres.reaching import READ_ONLY, reached
+from doorkeeper.storage.postgres.host_selection import READ_ONLY, connect_to_primary
 from testkit.cycles import left_in_cycles
 from testkit.shared_stores import prepared, store_of, write
 from testkit.stores import adding
@@ -54,7 +54,7 @@ def two(timeout_ms: int = 60_000) -> SharedStore:
 
 async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
     """Then the next one is asked: a machine that is gone does not say so."""
-    found = await reached(hosts(live=None), two(timeout_ms=100), {})
+    found = await connect_to_primary(hosts(live=None), two(timeout_ms=100), {})
 
     assert found.search_path == "SET search_path = pg_catalog"
 
@@ -69,7 +69,7 @@ async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
 )
 async def test_a_host_that_cannot_is_passed_by(error: Exception) -> None:
     """One without a server, a standby, one that starts."""
-    assert await reached(hosts(dead=error, live=None), two(), {})
+    assert await connect_to_primary(hosts(dead=error, live=None), two(), {})
 
 
 async def test_a_host_that_refuses_us_ends_the_search() -> None:
@@ -77,7 +77,7 @@ async def test_a_host_that_refuses_us_ends_the_search() -> None:
     wrong = asyncpg.InvalidPasswordError("wrong")
 
     with pytest.raises(asyncpg.InvalidPasswordError):
-        await reached(hosts(dead=wrong, live=None), two(), {})
+        await connect_to_primary(hosts(dead=wrong, live=None), two(), {})
 
 
 async def test_of_hosts_in_vain_each_is_told() -> None:
@@ -85,7 +85,7 @@ async def test_of_hosts_in_vain_each_is_told() -> None:
     standby = asyncpg.TargetServerAttributeNotMatched("of asyncpg's own classes")
 
     with pytest.raises(ConnectionError) as caught:
-        await reached(hosts(live=standby), two(timeout_ms=100), {})
+        await connect_to_primary(hosts(live=standby), two(timeout_ms=100), {})
 
     told = f"dead:1: no answer within 0.05 s; live:2: {READ_ONLY}"
     assert str(caught.value) == told
@@ -111,7 +111,7 @@ async def test_what_is_tried_in_vain_leaves_no_cycle(is_silent: bool) -> None:  
 async def test_what_the_environment_has_wrong_is_told() -> None:
     """PGPORT, where the URL has no port: an error like any other, and no traceback."""
     with pytest.raises(asyncpg.InterfaceError, match="the environment of libpq: invalid literal"):
-        await reached(hosts(dead=ValueError("invalid literal: 'x'")), two(), {})
+        await connect_to_primary(hosts(dead=ValueError("invalid literal: 'x'")), two(), {})
 
 
 @pytest.mark.interop

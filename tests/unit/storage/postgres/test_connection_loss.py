@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.storage.postgres.losing import LOST, ended
+from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from testkit.edge import PATIENCE_S
 from testkit.tcp_proxy import TcpProxy
 
@@ -34,6 +34,6 @@ async def test_a_connection_that_leads_nowhere_is_cut(database: Database) -> Non
             await connection.fetchval("SELECT 1", timeout=0.05)
 
         async with asyncio.timeout(PATIENCE_S):
-            await ended(connection)
+            await close_connection(connection)
 
         assert connection.is_closed()
