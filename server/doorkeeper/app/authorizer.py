@@ -67,7 +67,7 @@ def authorizer_of(
         if log is not None and isinstance(authorizer, KeepsInStore):
             authorizer.attach(log)
         authorizer.configure(originals)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
         # A plug-in may fail in any way; the error names it in one line.
         if authorizer is not None:
             close(GuardedAuthorizer(authorizer), _log())
@@ -103,7 +103,7 @@ def started(
     loop = asyncio.get_running_loop()
     try:
         awaitables: object = authorizer.start(info)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
         raise refused_start(settings, error) from error
     if not isinstance(awaitables, Mapping):
         text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"

@@ -5,8 +5,8 @@ is an ``AuthorizerFault`` with the authorizer's name, which the server answers a
 request. Nothing is ever allowed by it. An ``ApiError`` keeps its code on the way to the client.
 An authorizer is not asked to create an ACL that no answer could carry.
 
-``authorize`` runs on the event loop, which serves nothing else meanwhile: calls that are slow are
-counted, and logged once a minute at most.
+Calls run on the event loop, which serves nothing else meanwhile: those that are slow are counted,
+and logged once a minute at most for each method.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class GuardedAuthorizer(Authorizer):
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
         self._clock = clock
-        self._warned_s: float | None = None
+        self._warned_s: dict[str, float] = {}
         self._closed = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -187,7 +187,7 @@ class GuardedAuthorizer(Authorizer):
             self._fail("authorize", error)
         took_s = clock() - began_s
         if took_s > self._slow_s:
-            self._note_slow(context, took_s)
+            self._note_slow("authorize", took_s, context)
         if results.__class__ is not list or len(results) != len(actions):
             self._fail("authorize", _wrong_list(results, len(actions), "AuthorizationResult"))
         allowed = 0
@@ -349,7 +349,9 @@ class GuardedAuthorizer(Authorizer):
         """
         what = "authorize_by_resource_type"
         found = self._called(
-            what, lambda: self.inner.authorize_by_resource_type(context, operation, resource_type)
+            what,
+            lambda: self.inner.authorize_by_resource_type(context, operation, resource_type),
+            context,
         )
         if found is not _ALLOWED and found is not _DENIED:
             self._fail(what, _wrong_item(found, "AuthorizationResult"))
@@ -369,11 +371,9 @@ class GuardedAuthorizer(Authorizer):
 
         """
         what = "authorized_operations"
-        began_s = self._clock()
-        masks = self._called(what, lambda: self.inner.authorized_operations(context, resources))
-        took_s = self._clock() - began_s
-        if took_s > self._slow_s:
-            self._note_slow(context, took_s, what)
+        masks = self._called(
+            what, lambda: self.inner.authorized_operations(context, resources), context
+        )
         if masks.__class__ is not list or len(masks) != len(resources):
             self._fail(what, _wrong_list(masks, len(resources), "int"))
         for mask, resource in zip(masks, resources, strict=True):
@@ -394,11 +394,18 @@ class GuardedAuthorizer(Authorizer):
 
     # --- faults
 
-    def _called(self, what: str, call: Callable[[], T]) -> T:
+    def _called(
+        self, what: str, call: Callable[[], T], context: AuthorizableRequestContext | None = None
+    ) -> T:
+        began_s = self._clock()
         try:
             return call()
         except BaseException as error:  # noqa: BLE001 - even one that would end the process
             self._fail(what, error)
+        finally:
+            took_s = self._clock() - began_s
+            if took_s > self._slow_s:
+                self._note_slow(what, took_s, context)
 
     def _items(
         self,
@@ -408,7 +415,7 @@ class GuardedAuthorizer(Authorizer):
         context: AuthorizableRequestContext | None,
         items: Any,  # noqa: ANN401 - bindings or filters
     ) -> list[Any]:
-        found = self._called(what, lambda: list(call(context, items)))
+        found = self._called(what, lambda: list(call(context, items)), context)
         if len(found) != expected:
             for each in found:
                 close = getattr(each, "close", None)
@@ -420,28 +427,34 @@ class GuardedAuthorizer(Authorizer):
     def _fail(self, what: str, error: BaseException) -> NoReturn:
         if isinstance(error, KeyboardInterrupt):
             raise error
-        self.faults += 1
         if isinstance(error, AuthorizerFault):
+            self.faults += 1
             raise error
+        if not isinstance(error, ApiError):
+            self.faults += 1
         raise AuthorizerFault(self.name, what, error) from error
 
     def _note_slow(
-        self, context: AuthorizableRequestContext, took_s: float, what: str = "authorize"
+        self, what: str, took_s: float, context: AuthorizableRequestContext | None
     ) -> None:
         self.slow_calls += 1
         now_s = self._clock()
-        if self._warned_s is not None and now_s - self._warned_s < WARN_EVERY_S:
+        if now_s - self._warned_s.get(what, -WARN_EVERY_S) < WARN_EVERY_S:
             return
-        self._warned_s = now_s
+        self._warned_s[what] = now_s
+        request = ""
+        if context is not None:
+            request = (
+                f" for {API_NAMES.get(context.request_type, str(context.request_type))}"
+                f" of {context.principal}, correlation id {context.correlation_id}"
+            )
         _LOG.warning(
-            "%s took %.0f ms in %s for %s of %s, correlation id %d, while nobody was served"
+            "%s took %.0f ms in %s%s, while no request was served"
             " (doorkeeper.authorizer.slow.ms=%d); slow calls since the start: %d",
             self.name,
             took_s * 1000,
             what,
-            API_NAMES.get(context.request_type, str(context.request_type)),
-            context.principal,
-            context.correlation_id,
+            request,
             self._slow_ms,
             self.slow_calls,
         )

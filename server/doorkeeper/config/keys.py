@@ -289,8 +289,8 @@ _OURS = (
         type=KeyType.INT,
         default="50",
         doc=(
-            "A call of the authorizer's authorize that takes longer is counted, and told in the"
-            " log once a minute at most."
+            "A call of a method of the authorizer that takes longer is counted, and logged with its"
+            " duration once a minute at most for each method."
         ),
         importance="LOW",
         check=at_least(1),

@@ -534,6 +534,11 @@ class Connection:
             return LogEvent("a response does not fit", {**fields, "cause": one_line(error)})
         if isinstance(error, AuthorizerFault):
             fields["authorizer"] = error.authorizer
+            if isinstance(error.cause, ApiError):
+                # Raised on purpose: the client gets its code, and there is no fault to look for.
+                fields["error"] = error.cause.code.name
+                fields["cause"] = one_line(error.cause)
+                return LogEvent("the authorizer refused a request", fields)
         return LogEvent("a request failed", fields, error)
 
     # --- requests that have to do with authentication

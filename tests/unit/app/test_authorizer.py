@@ -182,3 +182,16 @@ async def test_a_start_that_raises() -> None:
     with pytest.raises(StartError, match=r"authorizer.class.name=x.Y does not start: OSError"):
         started(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
+
+
+async def test_a_start_that_is_cancelled() -> None:
+    """A CancelledError out of start is a refusal like any other, and no end of the server."""
+    settings = settings_of("authorizer.class.name=x.Y")
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+
+    class Cancelled(StandardAuthorizer):
+        def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+            raise asyncio.CancelledError
+
+    with pytest.raises(StartError, match=r"x.Y does not start: CancelledError$"):
+        started(Cancelled(), settings, server_info(settings, "c" * 22, [endpoint]))

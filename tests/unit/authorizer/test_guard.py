@@ -287,6 +287,73 @@ def test_slow_calls_are_counted_and_told_once_a_minute(caplog: pytest.LogCapture
     assert second.endswith("slow calls since the start: 4")
 
 
+SLOW_CALLS: dict[str, tuple[Callable[[GuardedAuthorizer], object], Any]] = {
+    "create_acls": (lambda guard: guard.create_acls(ALICE, []), []),
+    "delete_acls": (lambda guard: guard.delete_acls(None, []), []),
+    "acls": (lambda guard: guard.acls(ANY_BINDING), []),
+    "acl_count": (lambda guard: guard.acl_count(), 7),
+    "authorize_by_resource_type": (
+        lambda guard: guard.authorize_by_resource_type(
+            ALICE, AclOperation.READ, ResourceType.TOPIC
+        ),
+        DENIED,
+    ),
+    "authorized_operations": (lambda guard: guard.authorized_operations(ALICE, []), []),
+}
+
+
+@pytest.mark.parametrize("method", SLOW_CALLS)
+def test_every_slow_method_is_told(method: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A method that blocks stops the server as authorize does; each has its own minute."""
+    now = [0.0]
+    call, result = SLOW_CALLS[method]
+
+    def slow(*asked: Any) -> Any:
+        now[0] += 0.25
+        return [ALLOWED, ALLOWED] if len(asked) == 2 and asked[1] is TWO else result
+
+    guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
+    with caplog.at_level(logging.WARNING):
+        guard.authorize(ALICE, TWO)
+        call(guard)
+        call(guard)
+
+    assert guard.slow_calls == 3
+    _, told = (record.getMessage() for record in caplog.records)
+    assert f"Plugin took 250 ms in {method}" in told
+    assert ("of User:alice" in told) is (method not in ("delete_acls", "acls", "acl_count"))
+
+
+def test_a_slow_call_that_raises_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """As a store does that is away."""
+    now = [0.0]
+
+    def slow(*_: Any) -> Any:
+        now[0] += 30
+        raise OSError("away")
+
+    guard = guarded(slow, clock=lambda: now[0])
+    with caplog.at_level(logging.WARNING), pytest.raises(AuthorizerFault):
+        guard.create_acls(ALICE, [BINDING])
+
+    assert "took 30000 ms in create_acls" in caplog.text
+
+
+def test_an_error_raised_on_purpose_is_no_fault() -> None:
+    """The client gets its code; the count of faults is for mistakes."""
+    guard = guarded(raises(ApiError(ErrorCode.POLICY_VIOLATION, "Not today.")))
+
+    for call in (
+        lambda: guard.authorize(ALICE, TWO),
+        lambda: guard.acls(ANY_BINDING),
+        lambda: guard.create_acls(ALICE, [BINDING]),
+    ):
+        with pytest.raises(AuthorizerFault):
+            call()
+
+    assert guard.faults == 0
+
+
 def test_quick_calls_are_not_counted() -> None:
     """A call of exactly the time is not slow."""
     now = iter([0.0, 0.1, 1.0, 1.1])

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.exchange import Closed, LogEvent, PendingUpdate
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -296,6 +296,24 @@ def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+
+
+def test_an_error_that_an_authorizer_raises_on_purpose_is_one_line() -> None:
+    """The code reaches the client; the event names the authorizer and has no traceback."""
+    to = connection()
+    update = one(to, create(["a"]))
+    refusal = ApiError(ErrorCode.POLICY_VIOLATION, "Not today.")
+
+    made = to.complete(update, (), AuthorizerFault("plugins.Mine", "create_acls", refusal))
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [44]
+    (event,) = to.events
+    assert isinstance(event, LogEvent)
+    assert (event.event, event.error) == ("the authorizer refused a request", None)
+    assert event.fields["authorizer"] == "plugins.Mine"
+    assert event.fields["error"] == "POLICY_VIOLATION"
+    assert event.fields["cause"] == "ApiError: Not today."
 
 
 def test_an_update_whose_response_does_not_fit_is_answered() -> None:
