@@ -37,7 +37,7 @@ _FIELD_KEYS = {
     "meaning",
     "fields",
 }
-_RESERVED = {"item", "items", "data", "at", "end", "out", "found", "size", "count", "stop"}
+_RESERVED = {"item", "items", "data", "at", "end", "out", "found", "size", "stop"}
 
 
 class SchemaError(Exception):

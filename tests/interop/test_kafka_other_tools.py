@@ -110,6 +110,18 @@ class TestTopics:
         assert "  retention.ms=1000 sensitive=false" in listed.stdout
         assert "DYNAMIC_TOPIC_CONFIG:retention.ms=1000" in listed.stdout
 
+    def test_alter(self, run: Run, topic: Callable[[str], str]) -> None:
+        """A topic gets more partitions, on brokers of choice or not, and never fewer."""
+        run("kafka-topics", f"--create --topic {topic('grown')}")
+
+        run("kafka-topics", "--alter --topic grown --partitions 3")
+        run("kafka-topics", "--alter --topic grown --partitions 4 --replica-assignment 1,1,1,1")
+
+        shown = run("kafka-topics", "--describe --topic grown").stdout.splitlines()
+        assert len(shown) == 1 + 4
+        fewer = run("kafka-topics", "--alter --topic grown --partitions 2", status=1)
+        assert "currently has 4 partition(s); 2 would not be an increase." in fewer.text
+
     def test_describe_all(self, run: Run) -> None:
         """--describe without a topic shows all of them."""
         shown = run("kafka-topics", "--describe").stdout

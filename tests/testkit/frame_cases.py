@@ -10,6 +10,7 @@ from typing import Any
 
 from doorkeeper_wire.messages import (
     api_versions,
+    create_partitions,
     create_topics,
     delete_topics,
     describe_cluster,
@@ -272,6 +273,49 @@ def partition_scenarios() -> Iterator[Scenario]:
     yield Scenario("DescribeTopicPartitions", (grants, *as_users(*steps)), ("t-one", "t-two"))
 
 
+def increased(version: int, *rows: tuple[str, int, Any], **fields: Any) -> Step:
+    """Return the CreatePartitions step: name, count, and the brokers of each new partition."""
+    kind = create_partitions
+    topics = tuple(
+        kind.CreatePartitionsTopic(
+            name=name,
+            count=count,
+            assignments=None
+            if assignments is None
+            else tuple(kind.CreatePartitionsAssignment(broker_ids=each) for each in assignments),
+        )
+        for name, count, assignments in rows
+    )
+    request = kind.CreatePartitionsRequest(**{"topics": topics, "timeout_ms": 10000, **fields})
+    return Step(None, request, kind.CreatePartitionsResponse, version)
+
+
+def increase_scenarios() -> Iterator[Scenario]:
+    """CreatePartitions: more, fewer, as many, brokers well and badly chosen, refused, doubled."""
+    grants = create(
+        creation(resource_name="t-one", operation=ALTER),
+        creation(resource_name="absent", operation=ALTER),
+        creation(resource_name="t-two", operation=ALL, principal="User:bob"),
+    )
+    for version in range(4):
+        steps = (
+            increased(version, ("t-one", 4, None), validate_only=True),
+            increased(version, ("t-one", 3, None), ("absent", 3, None), ("t-two", 3, None)),
+            increased(version, ("t-one", 3, None), ("t-two", 1, None)),
+            increased(version, ("t-one", -1, None), ("t-two", 0, ())),
+            increased(version, ("t-one", 9, ((1,),)), ("t-two", 4, ((7,),))),
+            increased(version, ("t-one", 9, ()), ("t-two", 4, ((),))),
+            increased(version, ("t-one", 4, ((1, 1),)), ("t-two", 4, ((1,),))),
+            increased(version, ("t-one", 8, None), ("t-one", 8, None), ("t-two", 5, None)),
+            increased(version, ("t-one", 8, None), timeout_ms=0),
+            increased(version),
+            ask_metadata(9, named("t-one", "t-two")),
+        )
+        yield Scenario(
+            f"CreatePartitions {version}", (grants, *as_users(*steps)), ("t-one", "t-two")
+        )
+
+
 def version_scenarios() -> Iterator[Scenario]:
     """ApiVersions: good and bad software names; the lists differ, so only their heads count."""
     kind = api_versions
@@ -294,6 +338,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *cluster_scenarios(),
     *topic_scenarios(),
     *partition_scenarios(),
+    *increase_scenarios(),
     *config_scenarios(),
     *alteration_scenarios(),
     *replacement_scenarios(),

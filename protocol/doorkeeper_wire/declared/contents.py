@@ -28,6 +28,8 @@ MODULES = {
         "create_delegation_token",
         "CREATE_DELEGATION_TOKEN_RESPONSE",
     ),
+    "CreatePartitionsRequest": ("create_partitions", "CREATE_PARTITIONS_REQUEST"),
+    "CreatePartitionsResponse": ("create_partitions", "CREATE_PARTITIONS_RESPONSE"),
     "CreateTopicsRequest": ("create_topics", "CREATE_TOPICS_REQUEST"),
     "CreateTopicsResponse": ("create_topics", "CREATE_TOPICS_RESPONSE"),
     "DeleteAclsRequest": ("delete_acls", "DELETE_ACLS_REQUEST"),

@@ -257,7 +257,7 @@ class Assembly:
             self.guarded,
             services,
             self._logs.logger("doorkeeper.net"),
-            apis=registry.apis(optional=settings.clients_join_group).get,
+            apis=registry.apis(optional=settings.clients_join_group).finder(),
             connect=self._connected(),
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.trail,

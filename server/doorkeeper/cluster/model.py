@@ -34,6 +34,8 @@ class Topic(NamedTuple):
     """A topic.
 
     ``origin`` is the catalog file that declares it; None if a request created it.
+    ``assignments`` are the brokers of the first partitions, leader first; a partition without any
+    is placed by the server.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Topic(NamedTuple):
     configs: Mapping[str, str]
     internal: bool = False
     origin: str | None = None
+    assignments: tuple[tuple[int, ...], ...] = ()
 
 
 class GroupMember(NamedTuple):

@@ -15,23 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from doorkeeper.connection.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.headers import encode_response
-from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasResponse
-from doorkeeper_wire.messages.alter_configs import AlterConfigsResponse
-from doorkeeper_wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
-from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.create_topics import CreateTopicsResponse
-from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
-from doorkeeper_wire.messages.delete_topics import DeleteTopicsResponse
-from doorkeeper_wire.messages.describe_configs import DescribeConfigsResponse
-from doorkeeper_wire.messages.describe_groups import DescribeGroupsResponse
-from doorkeeper_wire.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
-from doorkeeper_wire.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsResponse,
-)
-from doorkeeper_wire.messages.find_coordinator import FindCoordinatorResponse
-from doorkeeper_wire.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
-from doorkeeper_wire.messages.metadata import MetadataResponse
-from doorkeeper_wire.messages.produce import ProduceResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,31 +59,35 @@ def request_fields(header: RequestHeader, principal: Principal) -> dict[str, obj
     }
 
 
-ITEMS: Final[dict[type, Callable[[Any], Any]]] = {
-    AlterClientQuotasResponse: attrgetter("entries"),
-    AlterConfigsResponse: attrgetter("responses"),
-    AlterUserScramCredentialsResponse: attrgetter("results"),
-    CreateAclsResponse: attrgetter("results"),
-    CreateTopicsResponse: attrgetter("topics"),
-    DeleteAclsResponse: attrgetter("filter_results"),
-    DeleteTopicsResponse: attrgetter("responses"),
-    DescribeConfigsResponse: attrgetter("results"),
-    DescribeGroupsResponse: attrgetter("groups"),
-    DescribeTopicPartitionsResponse: attrgetter("topics"),
-    DescribeUserScramCredentialsResponse: attrgetter("results"),
-    FindCoordinatorResponse: attrgetter("coordinators"),
-    IncrementalAlterConfigsResponse: attrgetter("responses"),
-    MetadataResponse: attrgetter("topics"),
-    ProduceResponse: lambda response: chain.from_iterable(
+ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
+    "AlterClientQuotasResponse": attrgetter("entries"),
+    "AlterConfigsResponse": attrgetter("responses"),
+    "AlterUserScramCredentialsResponse": attrgetter("results"),
+    "CreateAclsResponse": attrgetter("results"),
+    "CreatePartitionsResponse": attrgetter("results"),
+    "CreateTopicsResponse": attrgetter("topics"),
+    "DeleteAclsResponse": attrgetter("filter_results"),
+    "DeleteTopicsResponse": attrgetter("responses"),
+    "DescribeConfigsResponse": attrgetter("results"),
+    "DescribeGroupsResponse": attrgetter("groups"),
+    "DescribeTopicPartitionsResponse": attrgetter("topics"),
+    "DescribeUserScramCredentialsResponse": attrgetter("results"),
+    "FindCoordinatorResponse": attrgetter("coordinators"),
+    "IncrementalAlterConfigsResponse": attrgetter("responses"),
+    "MetadataResponse": attrgetter("topics"),
+    "ProduceResponse": lambda response: chain.from_iterable(
         map(attrgetter("partition_responses"), response.responses)
     ),
 }
-"""The attribute with the items, of responses whose items have error codes."""
+"""The items of responses whose items have error codes, by the name of the response's class.
+
+By name, because the modules of messages that are rarely needed are imported when they are.
+"""
 
 
 def error_code_of(response: Response) -> int:
     """Return the error code that stands for a response; 0 for success."""
-    items_of = ITEMS.get(response.__class__)
+    items_of = ITEMS.get(response.__class__.__name__)
     own: int = getattr(response, "error_code", 0)
     if own or items_of is None:
         return own

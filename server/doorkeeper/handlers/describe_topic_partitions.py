@@ -23,7 +23,7 @@ from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topics.table import replicas_of
+from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -60,13 +60,13 @@ def handle(
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
 
     brokers = node.brokers(context.authorizable.listener_name)
-    broker_ids = sorted(broker.node_id for broker in brokers)
+    places = Places(brokers)
     page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)
     masks = authorized_operations(node, context, ResourceType.TOPIC, [name for name, _, _ in page])
     described = [
         _missing(name, masks[name])
         if topic is None
-        else _described(topic, indexes, broker_ids, masks[name])
+        else _described(topic, indexes, places, masks[name])
         for name, topic, indexes in page
     ]
     return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
@@ -128,29 +128,31 @@ def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
 
 
 def _described(
-    topic: Topic, indexes: Iterable[int], broker_ids: Sequence[int], mask: int
+    topic: Topic, indexes: Iterable[int], places: Places, mask: int
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
-        partitions=tuple(_partition(topic, index, broker_ids) for index in indexes),
+        partitions=tuple(_partition(topic, index, places) for index in indexes),
         topic_authorized_operations=mask,
     )
 
 
 def _partition(
-    topic: Topic, index: int, broker_ids: Sequence[int]
+    topic: Topic, index: int, places: Places
 ) -> DescribeTopicPartitionsResponsePartition:
-    replicas = tuple(replicas_of(index, topic.replication_factor, broker_ids))
+    replicas, leader, in_sync, offline = places.of(topic, index)
     return DescribeTopicPartitionsResponsePartition(
+        error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
         partition_index=index,
-        leader_id=replicas[0],
+        leader_id=leader,
         leader_epoch=0,
         replica_nodes=replicas,
-        isr_nodes=replicas,
+        isr_nodes=in_sync,
         eligible_leader_replicas=(),
         last_known_elr=(),
+        offline_replicas=offline,
     )
 
 

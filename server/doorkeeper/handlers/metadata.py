@@ -44,7 +44,7 @@ from doorkeeper.api.permissions import (
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.creation import created_automatically
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topics.table import replicas_of
+from doorkeeper.topics.placement import Places
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
@@ -87,6 +87,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
 
+    places = Places(brokers)
     existing = [topic for topic in map(node.topics.get, shown) if topic is not None]
     masks: dict[str, int] = {}
     if version >= 8 and request.include_topic_authorized_operations:
@@ -95,7 +96,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     topics = [
         *(_refused(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
         *(
-            _described(topic, broker_ids, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
+            _described(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
             for topic in existing
         ),
         *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
@@ -174,25 +175,27 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
     return set(missing) - creatable
 
 
-def _described(topic: Topic, broker_ids: Sequence[int], mask: int) -> MetadataResponseTopic:
+def _described(topic: Topic, places: Places, mask: int) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
-        partitions=tuple(_partitions(topic, broker_ids)),
+        partitions=tuple(_partitions(topic, places)),
         topic_authorized_operations=mask,
     )
 
 
-def _partitions(topic: Topic, broker_ids: Sequence[int]) -> Iterable[MetadataResponsePartition]:
+def _partitions(topic: Topic, places: Places) -> Iterable[MetadataResponsePartition]:
     for index in range(topic.partitions):
-        replicas = tuple(replicas_of(index, topic.replication_factor, broker_ids))
+        replicas, leader, in_sync, offline = places.of(topic, index)
         yield MetadataResponsePartition(
+            error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
             partition_index=index,
-            leader_id=replicas[0],
+            leader_id=leader,
             leader_epoch=0,
             replica_nodes=replicas,
-            isr_nodes=replicas,
+            isr_nodes=in_sync,
+            offline_replicas=offline,
         )
 
 

@@ -6,7 +6,9 @@ where the configuration asks for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.api.node import ApiRange
 from doorkeeper.handlers import (
@@ -33,14 +35,13 @@ from doorkeeper.handlers import (
     join_group,
     list_groups,
     metadata,
-    produce,
     renew_delegation_token,
     sasl_authenticate,
     sasl_handshake,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from doorkeeper.api.declaration import Api
 
@@ -64,7 +65,7 @@ def by_key(apis: Iterable[Api]) -> dict[int, Api]:
     return table
 
 
-APIS: dict[int, Api] = by_key(
+_USUAL: Final = by_key(
     module.API
     for module in (
         alter_client_quotas,
@@ -89,26 +90,114 @@ APIS: dict[int, Api] = by_key(
         incremental_alter_configs,
         list_groups,
         metadata,
-        produce,
         renew_delegation_token,
         sasl_authenticate,
         sasl_handshake,
     )
 )
+
+
+class Rare(NamedTuple):
+    """An API that few clients ask for: its module is imported by the first request.
+
+    So the start does not wait for it. All but ``module`` equals the module's ``API``.
+    """
+
+    key: int
+    module: str
+    min_version: int
+    max_version: int
+    on_broker: bool = True
+    on_controller: bool = False
+
+    def load(self) -> Api:
+        """Import the handler."""
+        api: Api = import_module(f"doorkeeper.handlers.{self.module}").API
+        return api
+
+
+RARE: Final = (
+    Rare(0, "produce", 0, 13),
+    Rare(37, "create_partitions", 0, 3, on_controller=True),
+)
+
+
+class ApiTable(Mapping[int, "Api"]):
+    """APIs by key, in the order of the keys; a rare one is imported where it is looked up."""
+
+    def __init__(self, usual: Iterable[Api], rare: Iterable[Rare] = ()) -> None:
+        """Join both.
+
+        Raises:
+            RegisteredTwice: a key occurs twice.
+
+        """
+        self._loaded = by_key(usual)
+        self._rare = {each.key: each for each in rare}
+        for key in self._rare.keys() & self._loaded.keys():
+            raise RegisteredTwice(f"key {key}: {self._loaded[key].name} and a rare one")
+        self._keys = sorted((*self._loaded, *self._rare))
+
+    def finder(self) -> Callable[[int], Api | None]:
+        """Return what finds an API, or None; a usual one costs a look-up in a dict."""
+        return _Finder(self, self._loaded).__getitem__
+
+    def __getitem__(self, key: int) -> Api:
+        """Return an API.
+
+        Raises:
+            KeyError: it is not served.
+
+        """
+        rare = self._rare.get(key)
+        return self._loaded[key] if rare is None else rare.load()
+
+    def __contains__(self, key: object) -> bool:
+        """Say whether an API is served; imports nothing."""
+        return key in self._loaded or key in self._rare
+
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over the keys."""
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._keys)
+
+    def declarations(self) -> Iterator[Api | Rare]:
+        """Return what declares each API's versions and listeners, by key; imports nothing."""
+        return (self._rare.get(key) or self._loaded[key] for key in self._keys)
+
+
+class _Finder(dict[int, "Api | None"]):
+    """The usual APIs, and the rare ones that were asked for."""
+
+    def __init__(self, table: ApiTable, usual: Mapping[int, Api]) -> None:
+        super().__init__(usual)
+        self._table = table
+
+    def __missing__(self, key: int) -> Api | None:
+        found = self._table.get(key)
+        if found is not None:
+            self[key] = found
+        return found
+
+
+APIS: Final[ApiTable] = ApiTable(_USUAL.values(), RARE)
 """Every API by key, but those of ``OPTIONAL``."""
 
 OPTIONAL: dict[int, Api] = by_key([join_group.API])
 """What is served only with ``doorkeeper.clients.join.group``."""
 
-_TABLES = {False: APIS, True: by_key([*APIS.values(), *OPTIONAL.values()])}
+_TABLES: Final = {False: APIS, True: ApiTable([*_USUAL.values(), *OPTIONAL.values()], RARE)}
 
 
-def apis(*, optional: bool = False) -> Mapping[int, Api]:
+def apis(*, optional: bool = False) -> ApiTable:
     """Return the APIs that are served, by key."""
     return _TABLES[optional]
 
 
-def is_offered(each: Api, *, controller: bool) -> bool:
+def is_offered(each: Api | Rare, *, controller: bool) -> bool:
     """Say whether listeners of a kind answer an API."""
     return each.on_controller if controller else each.on_broker
 
@@ -116,7 +205,7 @@ def is_offered(each: Api, *, controller: bool) -> bool:
 _RANGES = {
     (controller, optional): tuple(
         ApiRange(each.key, each.min_version, each.max_version)
-        for each in table.values()
+        for each in table.declarations()
         if is_offered(each, controller=controller)
     )
     for controller in (False, True)

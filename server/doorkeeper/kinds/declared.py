@@ -100,6 +100,8 @@ class StoredTopic(NamedTuple):
         partitions: The number of its partitions.
         replication_factor: The number of replicas of each partition.
         configs: Its configuration, without defaults.
+        assignments: The brokers of each partition, leader first, as "1,2,0"; empty, or missing at
+            the end, where the server places it.
     """
 
     name: str
@@ -107,6 +109,7 @@ class StoredTopic(NamedTuple):
     partitions: int
     replication_factor: int
     configs: Mapping[str, str]
+    assignments: tuple[str, ...] = ()
 
 
 ACL: Final = Kind(
@@ -215,6 +218,7 @@ TOPIC: Final = Kind(
         Column("partitions", "int"),
         Column("replication_factor", "int"),
         Column("configs", "map"),
+        Column("assignments", "strings"),
     ),
     audit_name="name",
 )

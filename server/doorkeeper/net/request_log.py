@@ -85,7 +85,7 @@ class RequestLog:
 def error_names(response: Response) -> list[str]:
     """Return the distinct errors of a response and of its items, in order."""
     codes = [getattr(response, "error_code", 0)]
-    items_of = ITEMS.get(response.__class__)
+    items_of = ITEMS.get(response.__class__.__name__)
     if items_of is not None:
         codes += [item.error_code for item in items_of(response) or ()]
     return [_NAMES.get(code, str(code)) for code in dict.fromkeys(codes) if code]

@@ -174,7 +174,7 @@ def key_of(api: str) -> int:
         ValueError: no API has this name.
 
     """
-    names = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
+    names: dict[str, int] = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
     if api not in names:
         near = _nearest(api, names)
         hint = f"did you mean {near}?" if near else f"allowed: {', '.join(names)}"

@@ -12,6 +12,7 @@ from doorkeeper.configs.topic import InvalidConfig, check_configs
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topics.table import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,8 +84,10 @@ def planned(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) 
     """
     _check_name(wanted.name, node)
     configs = _checked_configs(wanted.configs)
+    assignments: tuple[str, ...] = ()
     if wanted.assignments:
         partitions, replication_factor = _assigned(wanted, broker_ids)
+        assignments = tuple(text_of(replicas) for _, replicas in sorted(wanted.assignments))
     else:
         partitions, replication_factor = _placed(wanted, node, len(broker_ids))
     return StoredTopic(
@@ -93,6 +96,7 @@ def planned(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) 
         partitions=partitions,
         replication_factor=replication_factor,
         configs=configs,
+        assignments=assignments,
     )
 
 
@@ -170,7 +174,7 @@ def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]
             raise _bad_assignment(
                 f"Found multiple manual partition assignments for partition {partition}"
             )
-        _check_replicas(replicas, factor, broker_ids)
+        check_replicas(replicas, factor, broker_ids)
         factor = len(replicas)
         seen.add(partition)
     if seen != set(range(len(seen))):
@@ -179,7 +183,14 @@ def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]
     return len(seen), len(wanted.assignments[0][1])
 
 
-def _check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequence[int]) -> None:
+def check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequence[int]) -> None:
+    """Check the brokers that a caller chose for a partition; ``factor`` is None for the first.
+
+    Raises:
+        ApiError: INVALID_REPLICA_ASSIGNMENT.
+
+    Source: ``validateManualPartitionAssignment``.
+    """
     prefix = "The manual partition assignment includes"
     if not replicas:
         raise _bad_assignment(f"{prefix} an empty replica list.")

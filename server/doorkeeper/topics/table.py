@@ -37,24 +37,30 @@ def topic_of(stored: StoredTopic) -> Topic:
         replication_factor=stored.replication_factor,
         configs=stored.configs,
         internal=stored.name in INTERNAL_TOPICS,
+        assignments=tuple(map(_brokers_of, stored.assignments)),
     )
+
+
+def _brokers_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
 
 
 def row_of(topic: Topic) -> StoredTopic:
     """Return the row of a topic that a request created."""
     name, topic_id, partitions, replication_factor, configs, *_ = topic
-    return StoredTopic(name, topic_id, partitions, replication_factor, configs)
+    return StoredTopic(
+        name,
+        topic_id,
+        partitions,
+        replication_factor,
+        configs,
+        tuple(map(text_of, topic.assignments)),
+    )
 
 
-def replicas_of(partition: int, replication_factor: int, broker_ids: Sequence[int]) -> list[int]:
-    """Return the brokers of a partition, its leader first.
-
-    Partitions rotate over the brokers; there are never more replicas than brokers.
-    """
-    count = len(broker_ids)
-    return [
-        broker_ids[(partition + offset) % count] for offset in range(min(replication_factor, count))
-    ]
+def text_of(brokers: Sequence[int]) -> str:
+    """Return the brokers of a partition as they are stored."""
+    return ",".join(map(str, brokers))
 
 
 class Layer(NamedTuple):

@@ -1,4 +1,4 @@
-"""The coroutines that create, delete and alter topics."""
+"""The coroutines that create, delete and alter topics, and that add partitions to them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from doorkeeper.errors import ApiError
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.topics.alteration import altered_topic
+from doorkeeper.topics.partitions import plan_partitions
 from doorkeeper.topics.plans import plan_alteration, plan_topics
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
+    from doorkeeper.topics.partitions import WantedPartitions
 
 
 async def change_topics(
@@ -33,6 +35,26 @@ async def change_topics(
 
     def plan(state: State) -> Change:
         change, errors[:] = plan_topics(state.topics, created, deleted)
+        return change
+
+    try:
+        await commit(services.log, plan, origin_of(context.authorizable))
+    except ApiError as not_stored:
+        return Results([error or not_stored for error in errors])
+    return Results(errors)
+
+
+async def add_partitions(
+    services: Services,
+    context: RequestContext,
+    wanted: Sequence[WantedPartitions],
+    broker_ids: Sequence[int],
+) -> Results:
+    """Add partitions to topics in one revision; the values are errors or None, in this order."""
+    errors: list[ApiError | None] = [None] * len(wanted)
+
+    def plan(state: State) -> Change:
+        change, errors[:] = plan_partitions(state.topics, wanted, broker_ids)
         return change
 
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,9 @@ from doorkeeper.handlers import registry
 from doorkeeper.handlers.registry import (
     APIS,
     OPTIONAL,
+    RARE,
+    ApiTable,
+    Rare,
     RegisteredTwice,
     api_ranges,
     apis,
@@ -60,6 +65,44 @@ def test_a_key_has_one_handler() -> None:
         by_key([APIS[3], APIS[3]])
 
 
+def test_a_key_that_is_usual_is_not_rare() -> None:
+    """A rare handler would hide behind the other."""
+    with pytest.raises(RegisteredTwice, match="key 3: Metadata and a rare one"):
+        ApiTable([APIS[3]], [Rare(3, "metadata", 0, 13)])
+
+
+@pytest.mark.parametrize("each", RARE, ids=lambda each: each.module)
+def test_a_rare_api_is_what_the_registry_says_of_it(each: Rare) -> None:
+    """ApiVersions lists it before its module is imported."""
+    api = each.load()
+
+    assert each == (
+        api.key,
+        each.module,
+        api.min_version,
+        api.max_version,
+        api.on_broker,
+        api.on_controller,
+    )
+    assert APIS[each.key] is api
+
+
+def test_rare_handlers_are_imported_when_they_are_asked_for() -> None:
+    """Neither the registry nor what it lists imports one."""
+    program = (
+        "import sys; from doorkeeper.handlers import registry\n"
+        "registry.api_ranges(controller=False); 37 in registry.APIS\n"
+        "print(sorted({r.module for r in registry.RARE} &"
+        " {m.rsplit('.')[-1] for m in sys.modules}))\n"
+    )
+
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout == "[]\n"
+
+
 def test_apis_are_in_the_order_of_their_keys() -> None:
     """As a broker lists them."""
     assert list(APIS) == sorted(APIS)
@@ -95,6 +138,14 @@ def test_a_key_that_is_not_served_has_no_api() -> None:
     assert apis().get(29) is APIS[29]
 
 
+def test_requests_find_their_api() -> None:
+    """One that is usual, one that is rare, and none; again too."""
+    find = apis().finder()
+
+    for _ in range(2):
+        assert [find(key) for key in (29, 37, 1)] == [APIS[29], APIS[37], None]
+
+
 @pytest.mark.parametrize("controller", [False, True])
 def test_ranges_list_what_is_offered(controller: object) -> None:
     """By kind of listener."""
@@ -119,7 +170,7 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
 def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
     """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
     assert [each.api_key for each in api_ranges(controller=True)] == [
-        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 38, 39, 40, 41, 44, 49, 51, 60,
+        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 44, 49, 51, 60,
     ]  # fmt: skip
 
 

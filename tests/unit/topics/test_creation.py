@@ -90,7 +90,7 @@ async def test_faults_of_assignments(
 
 
 async def test_an_assignment_says_how_many() -> None:
-    """Partitions in any order; which brokers were chosen is not kept."""
+    """Partitions in any order; the brokers are kept in the order in which they were chosen."""
     node = await node_of()
     wanted = WantedTopic("a", assignments=((1, (2, 1)), (0, (1, 2))))
 
@@ -98,6 +98,7 @@ async def test_an_assignment_says_how_many() -> None:
 
     assert (plan.partitions, plan.replication_factor) == (2, 2)
     assert partitions_of(wanted, node) == 2
+    assert plan.assignments == ("1,2", "2,1")
 
 
 async def test_asking_creates_what_can_be_created() -> None:

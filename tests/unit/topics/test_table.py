@@ -7,8 +7,6 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import pytest
-
 from doorkeeper.cluster.model import Topic
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
@@ -17,7 +15,6 @@ from doorkeeper.topics.table import (
     Topics,
     declared_id,
     let_go,
-    replicas_of,
     row_of,
     topic_of,
 )
@@ -158,7 +155,8 @@ def test_a_row_of_the_store_is_a_topic() -> None:
 
     topic = topic_of(stored)
 
-    assert topic[:5] == stored
+    assert topic[:5] == stored[:5]
+    assert topic.assignments == ()
     assert row_of(topic) == stored
     assert topic.internal
     assert topic.origin is None
@@ -171,10 +169,11 @@ def test_declared_ids_differ_by_cluster_and_name() -> None:
     assert len(declared_id("a", "x")) == 16
 
 
-@pytest.mark.parametrize(
-    ("partition", "factor", "replicas"),
-    [(0, 1, [5]), (1, 1, [6]), (2, 2, [7, 5]), (3, 3, [5, 6, 7]), (1, 9, [6, 7, 5])],
-)
-def test_replicas_go_round_the_brokers(partition: int, factor: int, replicas: list[int]) -> None:
-    """Never more of them than brokers, and each broker once."""
-    assert replicas_of(partition, factor, [5, 6, 7]) == replicas
+def test_a_topic_keeps_the_brokers_that_were_chosen_for_it() -> None:
+    """A row and its topic say the same; a partition without brokers is an empty text."""
+    row = StoredTopic("a", bytes(16), 4, 3, {}, ("1,2,0", "", "0,1,2"))
+
+    topic = topic_of(row)
+
+    assert topic.assignments == ((1, 2, 0), (), (0, 1, 2))
+    assert row_of(topic) == row

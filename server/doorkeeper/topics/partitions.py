@@ -1,0 +1,106 @@
+"""How topics get more partitions.
+
+Source: the controller's ``ReplicationControlManager.createPartitions`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.topics.creation import PARTITIONS_PER_REQUEST_MAX, check_replicas
+from doorkeeper.topics.table import row_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.cluster.model import Topic
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.topics.creation import ExistingTopics
+
+
+class WantedPartitions(NamedTuple):
+    """How many partitions a topic shall have.
+
+    ``assignments`` are the brokers of each new one; None lets the server place them.
+    """
+
+    name: str
+    total: int
+    assignments: tuple[tuple[int, ...], ...] | None = None
+
+
+def plan_partitions(
+    topics: ExistingTopics, wanted: Sequence[WantedPartitions], broker_ids: Sequence[int]
+) -> tuple[Change, list[ApiError | None]]:
+    """Return the change that adds partitions, and for each topic why it gets none, or None."""
+    errors: list[ApiError | None] = []
+    rows: list[StoredTopic] = []
+    room = PARTITIONS_PER_REQUEST_MAX
+    for each in wanted:
+        try:
+            topic = _increased(topics.get(each.name), each, broker_ids, room)
+        except ApiError as error:
+            errors.append(error)
+            continue
+        room -= each.total - topic.partitions
+        rows.append(_grown(topic, each))
+        errors.append(None)
+    return edit(TOPIC, set=rows), errors
+
+
+def _increased(
+    topic: Topic | None, wanted: WantedPartitions, broker_ids: Sequence[int], room: int
+) -> Topic:
+    """Return the topic.
+
+    Raises:
+        ApiError: it cannot have so many partitions, with the controller's code and text.
+
+    """
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic.origin is not None:
+        text = f"Topic '{topic.name}' cannot be altered: it is declared in {topic.origin}."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    if wanted.total == topic.partitions:
+        text = f"Topic already has {topic.partitions} partition(s)."
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, text)
+    if wanted.total < topic.partitions:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {topic.partitions} partition(s);"
+            f" {wanted.total} would not be an increase.",
+        )
+    if wanted.assignments is not None:
+        _check_assignments(topic, wanted.total, wanted.assignments, broker_ids)
+    if wanted.total - topic.partitions > room:
+        text = "Unable to perform excessively large batch operation."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    return topic
+
+
+def _check_assignments(
+    topic: Topic, count: int, assignments: Sequence[Sequence[int]], broker_ids: Sequence[int]
+) -> None:
+    added = count - topic.partitions
+    if len(assignments) != added:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {added} additional partition(s), but only {len(assignments)}"
+            " assignment(s) were specified.",
+        )
+    for replicas in assignments:
+        check_replicas(replicas, topic.replication_factor, broker_ids)
+
+
+def _grown(topic: Topic, wanted: WantedPartitions) -> StoredTopic:
+    row = row_of(topic)
+    assignments = row.assignments
+    if wanted.assignments is not None:
+        placed = ("",) * (topic.partitions - len(assignments))
+        assignments = (*assignments, *placed, *map(text_of, wanted.assignments))
+    return row._replace(partitions=wanted.total, assignments=assignments)

@@ -1,0 +1,72 @@
+"""How topics get more partitions: the controller's codes and texts, and what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.errors import ErrorCode
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper.topics.table import Topics, row_of
+from testkit.nodes import a_topic
+
+OLD = a_topic("old", 2, replication_factor=2)
+TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [OLD, a_topic("other")])
+
+
+def test_partitions_are_added() -> None:
+    """Everything else of the topic stays."""
+    change, errors = plan_partitions(TOPICS, [WantedPartitions("old", 5)], [1, 2])
+
+    assert change == edit(TOPIC, set=[row_of(OLD)._replace(partitions=5)])
+    assert errors == [None]
+
+
+def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
+    """The partitions that were there stay where the server places them."""
+    wanted = WantedPartitions("old", 4, ((2, 1), (1, 2)))
+
+    change, _ = plan_partitions(TOPICS, [wanted], [1, 2])
+
+    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "2,1", "1,2"))
+    assert change == edit(TOPIC, set=[row])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "text"),
+    [
+        (WantedPartitions("none", 5), 3, None),
+        (WantedPartitions("old", 2), 37, "Topic already has 2 partition(s)."),
+        (WantedPartitions("old", -1), 37, ("The topic old currently has 2 partition(s); -1 would"
+         " not be an increase.")),
+        (WantedPartitions("old", 4, ((1, 2),)), 39, ("Attempted to add 2 additional partition(s),"
+         " but only 1 assignment(s) were specified.")),
+        (WantedPartitions("old", 3, ((1,),)), 39, ("The manual partition assignment includes a"
+         " partition with 1 replica(s), but this is not consistent with previous partitions, which"
+         " have 2 replica(s).")),
+        (WantedPartitions("old", 3, ((1, 7),)), 39, ("The manual partition assignment includes"
+         " broker 7, but no such broker is registered.")),
+        (WantedPartitions("old", 10_003), 44,
+         "Unable to perform excessively large batch operation."),
+        (WantedPartitions("declared", 3), 44,
+         "Topic 'declared' cannot be altered: it is declared in /etc/c.yaml."),
+    ],
+)  # fmt: skip
+def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) -> None:
+    """Nothing of it is stored; other topics of the request get theirs."""
+    change, errors = plan_partitions(TOPICS, [wanted, WantedPartitions("other", 2)], [1, 2])
+
+    assert change == edit(TOPIC, set=[row_of(a_topic("other"))._replace(partitions=2)])
+    assert errors[1] is None
+    assert errors[0] is not None
+    assert (errors[0].code, errors[0].message) == (code, text)
+
+
+def test_the_partitions_of_a_request_are_counted_together() -> None:
+    """10,000 of them fit; a topic that would exceed that gets none."""
+    wanted = [WantedPartitions("old", 9_002), WantedPartitions("other", 1_002)]
+
+    _, errors = plan_partitions(TOPICS, wanted, [1, 2])
+
+    assert [error and error.code for error in errors] == [None, ErrorCode.POLICY_VIOLATION]
