@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import doorkeeper.authorizer
+from doorkeeper.authorizer import (
+    Action,
+    AuthorizableRequestContext,
+    Authorizer,
+    Reconfigurable,
+)
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
@@ -128,3 +135,24 @@ def test_a_package_is_named_without_its_path(folder: Path) -> None:
 
     for module in project["tool"]["setuptools"]["py-modules"]:
         assert (folder / f"{module}.py").exists()
+
+
+def test_the_names_of_the_table_for_ports_exist() -> None:
+    """Classes, fields of the context and of actions, and methods."""
+    table = PAGE.read_text(encoding="utf-8").partition("## 7. ")[2].partition("Read on")[0]
+    python = " ".join(row.split(" | ")[1] for row in table.splitlines() if row.startswith("| `"))
+    named = set(re.findall(r"\b[A-Z]\w+[a-z]\w+(?=[(\[`])", python)) - {
+        "Mine",
+        "ValueError",
+        "Future",
+    }
+
+    assert {"AclCreateResult", "ApiError", "Reconfigurable"} <= named
+    assert named <= set(doorkeeper.authorizer.__all__)
+    for variable, kind in (("context", AuthorizableRequestContext), ("action", Action)):
+        fields = set(re.findall(rf"\b{variable}\.(\w+)", python))
+        assert fields <= set(kind._fields)
+        assert len(fields) >= 3
+    calls = set(re.findall(r"`([a-z_]+)\(", python)) - {"completed", "matches"}
+    methods = {*dir(Authorizer), *dir(Reconfigurable)}
+    assert {"create_acls", "reconfigure"} <= calls <= methods

@@ -23,7 +23,16 @@ CLUSTER_NAME = "kafka-cluster"
 """The only name that the cluster resource has."""
 
 
-class ResourceType(IntEnum):
+class _Codes(IntEnum):
+    """Wire codes, of which UNKNOWN stands for all that Kafka does not have (KIP-140)."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        # As fromCode of Java's enums; what is no code at all is refused.
+        return cls["UNKNOWN"] if isinstance(value, int) else None
+
+
+class ResourceType(_Codes):
     """What an ACL protects."""
 
     UNKNOWN = 0
@@ -36,7 +45,7 @@ class ResourceType(IntEnum):
     USER = 7
 
 
-class PatternType(IntEnum):
+class PatternType(_Codes):
     """How the name of a pattern is read; ANY and MATCH occur in filters only."""
 
     UNKNOWN = 0
@@ -46,7 +55,7 @@ class PatternType(IntEnum):
     PREFIXED = 4
 
 
-class AclOperation(IntEnum):
+class AclOperation(_Codes):
     """What somebody wants to do with a resource."""
 
     UNKNOWN = 0
@@ -67,7 +76,7 @@ class AclOperation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
-class AclPermissionType(IntEnum):
+class AclPermissionType(_Codes):
     """Whether an entry lets in or keeps out."""
 
     UNKNOWN = 0

@@ -11,11 +11,15 @@ A class with the older interface of KIP-11 is wrapped.
 from __future__ import annotations
 
 from inspect import isabstract
+from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.older import has_older_interface, wrapping
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named
+from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, wrong_methods
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 KEY = "authorizer.class.name"
 
@@ -29,6 +33,29 @@ KAFKA_NAMES = frozenset(
     }
 )
 """Kafka's own authorizers; ours decides as the newest of them."""
+
+ARGUMENTS = {
+    "configure": 1,
+    "start": 1,
+    "authorize": 2,
+    "create_acls": 2,
+    "delete_acls": 2,
+    "acls": 1,
+    "acl_count": 0,
+    "authorize_by_resource_type": 3,
+    "authorized_operations": 2,
+    "close": 0,
+}
+"""How many arguments the server passes to each method of an authorizer."""
+
+OLDER_ARGUMENTS = {
+    "initialize": 1,
+    "authorize": 3,
+    "add_acls": 2,
+    "remove_acls": 2,
+    "close": 0,
+}
+"""The same for the older interface. ``get_acls`` is called by keywords."""
 
 
 def authorizer_class(name: str) -> type[Authorizer] | None:
@@ -45,6 +72,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return StandardAuthorizer
     found = named(KEY, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
     if has_older_interface(found):
+        _check_methods(name, found, OLDER_ARGUMENTS)
         return wrapping(found)
     if not (isinstance(found, type) and issubclass(found, Authorizer)):
         raise UnusableClass(
@@ -53,4 +81,11 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         )
     if isabstract(found):
         raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")
+    _check_methods(name, found, ARGUMENTS)
     return found
+
+
+def _check_methods(name: str, found: type, arguments: Mapping[str, int]) -> None:
+    problems = wrong_methods(found, arguments)
+    if problems:
+        raise UnusableClass(f"{KEY}={name}: {'; '.join(problems)}")

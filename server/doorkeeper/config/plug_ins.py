@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
 """Java class names: common first packages, or a nested class."""
@@ -47,6 +47,37 @@ def missing_methods(abstract: type) -> str:
     """Return the names of the abstract methods of a class."""
     names: frozenset[str] = getattr(abstract, "__abstractmethods__", frozenset())
     return ", ".join(sorted(names))
+
+
+def wrong_methods(plugin: type, calls: Mapping[str, int]) -> list[str]:
+    """Return what is wrong with methods that are called with so many arguments, and not awaited.
+
+    A coroutine that is not awaited does nothing, and a wrong number of parameters fails at the
+    first call: both are found before.
+    """
+    # It is slow to import, and a server without plug-ins needs it not.
+    import inspect  # noqa: PLC0415
+
+    problems = []
+    for name, arguments in calls.items():
+        method = getattr(plugin, name, None)
+        if method is None:
+            continue
+        if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+            problems.append(f"{name} is async def; expected is def, because it is not awaited")
+            continue
+        owned = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod))
+        try:
+            signature = inspect.signature(method)
+        except ValueError:
+            continue  # written in C, perhaps: it cannot be known
+        try:
+            signature.bind(*[None] * (arguments + (not owned)))
+        except TypeError as error:
+            number = f"{arguments} argument{'' if arguments == 1 else 's'}"
+            expected = number if owned else f"{number} besides self"
+            problems.append(f"{name}{signature} is called with {expected}: {error}")
+    return problems
 
 
 def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:

@@ -176,12 +176,12 @@ def _binding(
     operation: int,
     permission_type: int,
 ) -> AclBinding:
-    return AclBinding(
-        ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type)),
-        AccessControlEntry(
-            principal, host, AclOperation(operation), AclPermissionType(permission_type)
-        ),
-    )
+    pattern = ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type))
+    operation, permission_type = AclOperation(operation), AclPermissionType(permission_type)
+    # No such ACL was ever stored: the codes of a damaged row become UNKNOWN.
+    if 0 in (pattern.resource_type, pattern.pattern_type, operation, permission_type):
+        raise ValueError(f"an ACL of {principal} has an unknown code")
+    return AclBinding(pattern, AccessControlEntry(principal, host, operation, permission_type))
 
 
 def _topic(name: str, text: str) -> StoredTopic:

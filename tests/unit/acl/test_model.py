@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from doorkeeper.acl.filters import matches
-from doorkeeper.acl.model import Principal, exactly
+from doorkeeper.acl.model import (
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    Principal,
+    ResourceType,
+    exactly,
+)
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
+
+if TYPE_CHECKING:
+    from enum import IntEnum
 
 
 def test_a_principal_splits_at_the_first_colon() -> None:
@@ -48,3 +60,12 @@ def test_a_filter_for_one_binding() -> None:
 
     assert matches(exactly(one), one)
     assert not matches(exactly(one), other)
+
+
+@pytest.mark.parametrize("codes", [ResourceType, PatternType, AclOperation, AclPermissionType])
+def test_a_code_that_kafka_does_not_have_is_unknown(codes: type[IntEnum]) -> None:
+    """As fromCode of Java's enums (KIP-140); what is no number is refused."""
+    assert [codes(code).name for code in (99, -1, 127)] == ["UNKNOWN"] * 3
+    assert codes(2).name != "UNKNOWN"
+    with pytest.raises(ValueError, match="is not a valid"):
+        codes("READ")  # type: ignore[arg-type]

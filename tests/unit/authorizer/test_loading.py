@@ -25,6 +25,45 @@ class Half(Authorizer):
         return {}
 
 not_a_class = 7
+
+class Whole(Authorizer):
+    def start(self, server_info):
+        return {}
+    def authorize(self, context, actions):
+        return []
+    def create_acls(self, *asked):
+        return []
+    @staticmethod
+    def delete_acls(context, filters):
+        return []
+    @classmethod
+    def acls(cls, wanted, more=None):
+        return []
+
+class Awaits(Whole):
+    async def authorize(self, context, actions):
+        return []
+    async def acls(self, wanted):
+        yield 1
+
+class Miscounts(Whole):
+    def authorize(self, context):
+        return []
+    def create_acls(self, context, bindings, more):
+        return []
+    @staticmethod
+    def acls():
+        return []
+
+class Older:
+    async def authorize(self, session, operation, resource):
+        return True
+    def add_acls(self, acls):
+        pass
+    def remove_acls(self, acls, resource):
+        return True
+    def get_acls(self, principal=None, resource=None):
+        return {}
 """
 
 
@@ -156,3 +195,47 @@ def test_the_contract_itself_is_no_authorizer() -> None:
     """It lacks every method that has no default."""
     with pytest.raises(UnusableClass, match="lacks the methods acls, authorize"):
         authorizer_class(f"{Authorizer.__module__}.{Authorizer.__name__}")
+
+
+@pytest.mark.usefixtures("plugins")
+def test_methods_may_take_their_arguments_in_any_way() -> None:
+    """Static methods, class methods, defaults and stars are as good."""
+    found = authorizer_class("dk_plugin.Whole")
+
+    assert found is not None
+    assert found.__name__ == "Whole"
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("dk_plugin.Awaits", ("authorize is async def; expected is def", "acls is async def")),
+        (
+            "dk_plugin.Miscounts",
+            (
+                "authorize(self, context) is called with 2 arguments besides self: too many",
+                "create_acls(self, context, bindings, more) is called with",
+                "acls() is called with 1 argument: too many",
+            ),
+        ),
+        (
+            "dk_plugin.Older",
+            (
+                "authorize is async def",
+                "add_acls(self, acls) is called with 2 arguments besides self",
+            ),
+        ),
+    ],
+)
+def test_methods_that_cannot_be_called_are_found_before_the_first_call(
+    name: str, texts: tuple[str, ...]
+) -> None:
+    """By ``config check`` and at the start, all at once, in one line."""
+    with pytest.raises(UnusableClass) as caught:
+        authorizer_class(name)
+
+    assert str(caught.value).startswith(f"authorizer.class.name={name}: ")
+    assert "\n" not in str(caught.value)
+    for text in texts:
+        assert text in str(caught.value)
