@@ -48,7 +48,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
@@ -192,7 +192,7 @@ async def started(world: World) -> StandardAuthorizer:
 class Silence:
     """An audit that wants no line."""
 
-    threshold = Threshold(100)
+    threshold = LoggerThreshold(100)
 
     def write(self, level: int, text: str) -> None:
         """Never called."""

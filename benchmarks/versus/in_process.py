@@ -30,7 +30,7 @@ from doorkeeper.authorizer.contract import (
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
@@ -107,7 +107,7 @@ def _told(command: list[str]) -> Timed:
 class Silence:
     """An audit that wants no line."""
 
-    threshold = Threshold(100)
+    threshold = LoggerThreshold(100)
 
     def write(self, level: int, text: str) -> None:
         """Never called."""

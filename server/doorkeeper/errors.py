@@ -1,10 +1,10 @@
 """Kafka's error codes as this server answers them, and the exception that carries one.
 
-    ApiError            an answer with a code of its own and, mostly, a text
-    AuthorizerFault     what a configured authorizer did wrong; answered as what caused it
+ApiError            an answer with an error code and, mostly, a text
+AuthorizerFault     a fault of a configured authorizer; answered as its cause
 
-Every other exception that leaves a handler or an authorizer is answered with
-UNKNOWN_SERVER_ERROR and no text, so that nothing internal reaches a client.
+Every other exception of a handler or an authorizer is answered with UNKNOWN_SERVER_ERROR and no
+text, so that no internal detail reaches a client.
 
 Source: the broker's ``ApiError`` and ``Errors`` (4.3.1).
 """
@@ -15,7 +15,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """The codes that an answer of this server may carry."""
+    """The error codes in answers of this server."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -94,22 +94,21 @@ STOCK_TEXTS: dict[ErrorCode, str] = {
     ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "This endpoint type is not supported yet.",
     ErrorCode.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
 }
-"""The text that Kafka's clients show for a bare code; used where a broker sends it literally."""
+"""The text that Kafka's clients show for a bare code; sent only where a broker sends it."""
 
 
 class ApiError(Exception):
-    """An answer with an error code: what a handler or an authorizer raises to refuse.
+    """An answer with an error code, which a handler or an authorizer raises to refuse.
 
-    ``message`` is what the client may read; ``None`` leaves it to the client's own text.
+    ``message`` is sent to the client; None leaves the text to the client.
     """
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
-        """Keep the code and the text.
+        """Check the code and the text.
 
         Raises:
-            ValueError: the code is none of an error: an answer with it would say success.
+            ValueError: the code is no error: an answer with it would be a success.
             TypeError: the message is no text.
-
         """
         self.code = ErrorCode(code)
         if self.code is ErrorCode.NONE:
@@ -121,22 +120,21 @@ class ApiError(Exception):
 
 
 class AuthorizerFault(Exception):
-    """A configured authorizer raised, or returned what its contract does not allow.
+    """A configured authorizer raised, or returned a value that violates its contract.
 
     The client gets the answer to ``cause``: the code of an ApiError, else -1 without a text.
     """
 
     def __init__(self, authorizer: str, what: str, cause: BaseException) -> None:
-        """Keep who failed, in what, and how."""
         super().__init__(f"{authorizer} failed in {what}: {type(cause).__name__}: {cause}")
         self.authorizer = authorizer
         self.cause = cause
 
 
 def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
-    """Return the code and the text that a client gets for an exception.
+    """Return the code and the text of the answer to an exception.
 
-    The text is None for an unexpected exception and where it is the code's stock text.
+    The text is None for an unexpected exception, and for the code's stock text.
 
     Source: the broker's ``ApiError.fromThrowable``.
     """

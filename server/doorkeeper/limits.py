@@ -1,6 +1,6 @@
-"""Every bound of the server's edge, with the reason for its number.
+"""Limits on network clients, each with the reason for its number.
 
-``docs/limits.md`` is made from this table. Bounds of the ACL engine stand with the engine: they
+``docs/limits.md`` is generated from this table. Limits of the ACL engine are defined there: they
 are Kafka's rules on requests, not on load.
 """
 
@@ -12,74 +12,74 @@ from typing import Any, Final
 from doorkeeper.value import NOTHING, Field, Value
 
 UNLIMITED: Final = 2_147_483_647
-"""How Kafka's keys say that there is no limit."""
+"""The value of Kafka's keys for no limit."""
 
 
-def _bound(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
+def _limit(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
     return Field(default=default, about={"key": key, "why": why})
 
 
 class Limits(Value):
-    """The bounds; units are in the names. Those without a key are not configured, but for tests."""
+    """Limits; units are in the names. Those without a key are constants that only tests change."""
 
-    frame_bytes_max: int = _bound(
+    frame_bytes_max: int = _limit(
         104_857_600,
         "Kafka's default. A frame that claims more, or a negative size, closes its connection."
         " What is claimed is never allocated; only what has arrived is held.",
         key="socket.request.max.bytes",
     )
-    sasl_frame_bytes_max: int = _bound(
+    sasl_frame_bytes_max: int = _limit(
         524_288,
         "Kafka's default, for every frame of a client that has not authenticated yet: a stranger"
         " may hold this much memory and no more.",
         key="sasl.server.max.receive.size",
     )
-    elements_max: int = _bound(
+    elements_max: int = _limit(
         100_000,
         "Elements of all arrays of one request. Each may be ten bytes, and costs some hundred as an"
         " object and again in the answer: without a bound, ten megabytes of rows are a gigabyte and"
         " half a minute, also for who may do nothing. Kafka's own limits are 10,000 rows. A"
         " request with more closes its connection.",
     )
-    connections_max: int = _bound(
+    connections_max: int = _limit(
         UNLIMITED,
         "Kafka's default. At the limit nothing is accepted; peers wait in the backlog. Each"
         " listener may have its own, by `listener.name.<l>.max.connections`.",
         key="max.connections",
     )
-    connections_per_ip_max: int = _bound(
+    connections_per_ip_max: int = _limit(
         UNLIMITED,
         "Kafka's default. One more from the same address is accepted and closed at once.",
         key="max.connections.per.ip",
     )
-    connections_per_ip_overrides: Mapping[str, int] = _bound(
+    connections_per_ip_overrides: Mapping[str, int] = _limit(
         NOTHING,
         "As above, for single addresses; 0 shuts an address out.",
         key="max.connections.per.ip.overrides",
     )
-    idle_ms: int = _bound(
+    idle_ms: int = _limit(
         600_000,
         "Kafka's default. Without any traffic for this long a connection is closed, also during"
         " authentication and while an answer is pending: half-open peers end here.",
         key="connections.max.idle.ms",
     )
-    failed_authentication_delay_ms: int = _bound(
+    failed_authentication_delay_ms: int = _limit(
         100,
         "Kafka's default. librdkafka tries a wrong password about 20 times a second without it.",
         key="connection.failed.authentication.delay.ms",
     )
-    backlog: int = _bound(
+    backlog: int = _limit(
         50,
         "Kafka's default: connections that the kernel keeps until they are accepted.",
         key="socket.listen.backlog.size",
     )
-    update_timeout_ms: int = _bound(
+    update_timeout_ms: int = _limit(
         30_000,
         "Half of the 60 s after which Java's admin client gives up: the client hears of error 7"
         " rather than nothing.",
         key="doorkeeper.update.timeout.ms",
     )
-    updates_waiting_max: int = _bound(
+    updates_waiting_max: int = _limit(
         500_000,
         "Items of ACL changes that wait for the authorizer, over all connections: fifty of the"
         " largest requests that the standard authorizer takes, about 300 MB. Beyond it a change is"
@@ -87,87 +87,87 @@ class Limits(Value):
         " does not fill the memory. A request alone is never refused: its frame bounds it.",
         key="doorkeeper.update.waiting.max",
     )
-    queued_in_bytes_max: int = _bound(
+    queued_in_bytes_max: int = _limit(
         268_435_456,
         "Bytes received and not yet answered, over all connections: two and a half frames of the"
         " largest size, or the unfinished 512 kB of five hundred strangers. Beyond it the"
         " connection that holds most is closed, so that many half-sent frames never add up to the"
         " machine's memory.",
     )
-    queued_out_bytes_max: int = _bound(
+    queued_out_bytes_max: int = _limit(
         268_435_456,
         "Answers that peers do not take, over all connections. A million ACLs make an answer of"
         " about 33 MB: eight clients may be slow with it at a time. Beyond it the connection that"
         " holds most is closed.",
     )
-    frames_per_turn: int = _bound(
+    frames_per_turn: int = _limit(
         64,
         "Pipelined requests of one connection that are answered before others have their turn: at"
         " 5 to 20 us each about a millisecond. One read of 256 kB may hold eight thousand.",
     )
-    out_bytes_per_turn: int = _bound(
+    out_bytes_per_turn: int = _limit(
         1_048_576,
         "Bytes of answers after which that turn ends too, so that requests for long answers do not"
         " pile up before the first byte leaves.",
     )
-    unauthenticated_percent: int = _bound(
+    unauthenticated_percent: int = _limit(
         10,
         "Of the event loop's time, for all who have not logged in together, while others are at"
         " work: some thousand logins a second on a quiet machine. Beyond it they wait, address by"
         " address in turn. Twice as much, and the slowest hundredth of others' answers take half"
         " as long again.",
     )
-    answers_kept_bytes_max: int = _bound(
+    response_cache_bytes_max: int = _limit(
         33_554_432,
         "Answers that are remembered, with their requests, for all clients. Beyond it all of them"
         " are forgotten: what is asked again and again comes back at once.",
     )
-    answer_kept_bytes_max: int = _bound(
+    cached_response_bytes_max: int = _limit(
         8_388_608,
         "A longer answer is not remembered. That of 100,000 ACLs has a third of it.",
     )
-    request_kept_bytes_max: int = _bound(
+    cached_request_bytes_max: int = _limit(
         65_536,
         "The answer to a longer request is not remembered. That for Metadata of three thousand"
         " topics is shorter.",
     )
-    sweeps_per_idle_time: int = _bound(
+    sweeps_per_idle_time: int = _limit(
         20,
         "One timer for all connections looks this often in each idle time, and at least every 5 s:"
         " a connection is closed at most 5 % late, and a look at ten thousand takes a millisecond.",
     )
-    accept_retry_ms: int = _bound(
+    accept_retry_ms: int = _limit(
         250,
         "How long accepting rests when the process has no descriptor left. Peers wait in the"
         " backlog, and one that closes makes room.",
     )
-    tls_handshakes_max: int = _bound(
+    tls_handshakes_max: int = _limit(
         256,
         "TLS handshakes under way at a time, on each listener. Each costs the loop a millisecond or"
         " two: half a second of work at most. The next peers wait in the backlog.",
     )
-    tls_handshake_ms: int = _bound(
+    tls_handshake_ms: int = _limit(
         10_000,
         "A handshake that takes longer ends: its client is there and says nothing. It takes two"
         " round trips.",
     )
-    tls_handshake_pressed_ms: int = _bound(
+    tls_handshake_overdue_ms: int = _limit(
         2_000,
         "When all of them are under way, the oldest ends for the next peer after this time: who"
         " opens connections and says nothing shuts nobody out.",
     )
-    tls_linger_ms: int = _bound(
+    tls_linger_ms: int = _limit(
         500,
         "How long a client whose handshake failed has to read why, while what it still sends is"
         " thrown away. It counts as a handshake under way.",
     )
-    tls_shutdown_ms: int = _bound(
+    tls_shutdown_ms: int = _limit(
         600_000,
         "How long answers may take to leave after the end of a TLS connection: as in clear, where"
         " a connection that moves nothing is closed after the idle time. The peer's own goodbye is"
         " not waited for.",
     )
-    tls_read_ahead_bytes: int = _bound(
+    tls_read_ahead_bytes: int = _limit(
         65_536,
         "What may be received and not yet decrypted while a TLS connection is not read from. It is"
         " not counted with the bytes that wait to be answered; a TLS record has 16 kB.",
@@ -175,4 +175,4 @@ class Limits(Value):
 
 
 SWEEP_INTERVAL_S_MAX: Final = 5.0
-"""The sweep for idle connections is not rarer than this, whatever the idle time."""
+"""The longest interval of sweeps for idle connections."""

@@ -6,34 +6,29 @@ from typing import Protocol
 
 
 class Logger(Protocol):
-    """Logs events with fields; ``exc_info`` may carry an exception."""
+    """Logs events with fields; ``exc_info`` may be an exception."""
 
-    def debug(self, event: str, **fields: object) -> object:
-        """Log a detail for developers."""
-        ...
+    def debug(self, event: str, **fields: object) -> object: ...
 
-    def info(self, event: str, **fields: object) -> object:
-        """Log what operators may want to know."""
-        ...
+    def info(self, event: str, **fields: object) -> object: ...
 
     def warning(self, event: str, **fields: object) -> object:
-        """Log that something outside is wrong."""
+        """Log a fault outside the server, such as a client's."""
         ...
 
     def error(self, event: str, **fields: object) -> object:
-        """Log that something here is wrong."""
+        """Log a fault of the server."""
         ...
 
     def exception(self, event: str, **fields: object) -> object:
-        """Log that something here is wrong, with the exception that is being handled."""
+        """Log a fault of the server, with the exception being handled."""
         ...
 
 
 class NoLog:
     """Writes nothing: for parts that are used outside a server."""
 
-    def debug(self, event: str, **fields: object) -> None:
-        """Write nothing."""
+    def debug(self, event: str, **fields: object) -> None: ...
 
     info = warning = error = exception = debug
 

@@ -1,4 +1,4 @@
-"""The circumstances of a request: what an authorizer may know (KIP-504), and what handlers need."""
+"""The context of a request, for authorizers (KIP-504) and for handlers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class AuthorizableRequestContext(NamedTuple):
-    """Who sent a request, from where and how.
+    """The client of a request and its connection.
 
     ``client_address`` is the text of Java's ``InetAddress.getHostAddress``: ``10.0.0.7``,
-    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key. ``client_software`` is what the client
-    says it is, ``name/version``; empty where it has not said it.
+    ``0:0:0:0:0:0:0:1``. ``request_type`` is the API key. ``client_software`` is the client's
+    ``name/version``; empty if it has not sent them.
     """
 
     listener_name: str
@@ -28,7 +28,7 @@ class AuthorizableRequestContext(NamedTuple):
 
 
 class RequestContext(NamedTuple):
-    """A request's circumstances: what the authorizer may know, and what only handlers need."""
+    """The context for authorizers, and the fields that only handlers use."""
 
     authorizable: AuthorizableRequestContext
     description: str

@@ -1,11 +1,11 @@
-"""Values with named fields: frozen, slotted, keyword-only, compared and shown by their fields.
+"""Values with named fields: frozen, slotted, keyword-only, compared and printed by field.
 
     class Policy(Value):
         super_users: frozenset[str] = frozenset()
         allow_everyone: bool = False
 
-A frozen dataclass with slots says the same, but has its methods written as text and compiled, class
-by class: 1.5 ms each, which was a seventh of the server's start. Values share their methods.
+A frozen dataclass with slots does the same, but compiles its methods from text for each class:
+1.5 ms each, a seventh of the server's start. Values share their methods.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOTHING: Final = MappingProxyType[Any, Any]({})
-"""The default of mappings: one for all values, since nobody can put anything into it."""
+"""The default of mappings: read-only, so that all values can share it."""
 
 _REQUIRED: Final = object()
 _put = object.__setattr__
 
 
 class Field:
-    """What a class says of one of its fields."""
+    """The declaration of one field."""
 
     __slots__ = ("about", "default", "shown")
 
     def __init__(
         self, *, default: object, shown: bool = True, about: Mapping[str, str] = NOTHING
     ) -> None:
-        """``shown`` says whether ``repr`` has it; ``about`` is for whoever lists fields."""
+        """``shown``: the field is part of ``repr``; ``about`` is for generated pages."""
         self.default = default
         self.shown = shown
         self.about = about
 
 
 def hidden(*, default: Any = _REQUIRED) -> Any:  # noqa: ANN401 - a field of any type
-    """Declare a field that ``repr`` leaves out: a secret, or what is long."""
+    """Declare a field that ``repr`` omits: a secret, or a long value."""
     return Field(default=default, shown=False)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(hidden,))
 class _ValueType(type):
-    """Makes slots of the annotations of a class, and keeps the defaults beside them."""
+    """Turns the annotations of a class into slots, and keeps the defaults."""
 
     FIELDS: Mapping[str, Field]
     _defaults: dict[str, object]
@@ -65,18 +65,17 @@ class _ValueType(type):
 
 
 class Value(metaclass=_ValueType):
-    """The base: a subclass has exactly the fields that it annotates."""
+    """The base class: a subclass has exactly the fields that it annotates."""
 
     FIELDS: ClassVar[Mapping[str, Field]]
-    """All fields by name, in the order in which they are declared."""
+    """All fields by name, in the order of their declaration."""
     _defaults: ClassVar[dict[str, object]]
 
     def __init__(self, **given: object) -> None:
-        """Take the fields.
+        """Set the fields.
 
         Raises:
-            TypeError: one is missing, or there is no such field.
-
+            TypeError: a field is missing or unknown.
         """
         values = self._defaults | given
         if values.keys() != self.FIELDS.keys():
@@ -93,7 +92,6 @@ class Value(metaclass=_ValueType):
 
         Raises:
             TypeError: there is no such field.
-
         """
         return type(self)(**{**dict(self._items()), **changes})
 
@@ -119,8 +117,8 @@ class Value(metaclass=_ValueType):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _remade, (type(self), dict(self._items()))
+        return _rebuild, (type(self), dict(self._items()))
 
 
-def _remade(kind: type[Value], fields: dict[str, object]) -> Value:
+def _rebuild(kind: type[Value], fields: dict[str, object]) -> Value:
     return kind(**fields)

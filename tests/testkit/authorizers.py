@@ -12,7 +12,7 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import Lease, StorageError
@@ -122,7 +122,7 @@ class CollectedAudit:
     """Keeps audit lines with their levels; takes those from a level on."""
 
     def __init__(self, level: int = 0) -> None:
-        self.threshold = Threshold(level)
+        self.threshold = LoggerThreshold(level)
         self.lines: list[tuple[int, str]] = []
 
     def write(self, level: int, text: str) -> None:

@@ -43,10 +43,10 @@ class HandTokens:
     """The delegation tokens that a test gives; without ``enabled`` there is no secret."""
 
     def __init__(self) -> None:
-        self.enabled = True
+        self.is_enabled = True
         self.given: list[SignedToken] = []
 
-    def signed(self) -> Iterable[SignedToken]:
+    def signed_tokens(self) -> Iterable[SignedToken]:
         return self.given
 
 

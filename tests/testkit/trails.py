@@ -51,16 +51,16 @@ class Meter:
     def queue(self, length: Callable[[], int]) -> None:
         self.length = length
 
-    def written(self, events: int) -> None:
+    def record_written(self, events: int) -> None:
         self.counts["written"] += events
 
-    def lost(self, events: int) -> None:
+    def record_lost(self, events: int) -> None:
         self.counts["lost"] += events
 
-    def dropped(self, events: int = 1) -> None:
+    def record_dropped(self, events: int = 1) -> None:
         self.counts["dropped"] += events
 
-    def synced(self, took_s: float) -> None:
+    def record_sync(self, took_s: float) -> None:
         assert took_s >= 0
         self.counts["syncs"] += 1
 

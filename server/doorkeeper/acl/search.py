@@ -29,7 +29,7 @@ from doorkeeper.acl.model import (
     SortedBindings,
 )
 from doorkeeper.acl.operations import entries_of
-from doorkeeper.runtime.slices import SLICE_ITEMS, in_order
+from doorkeeper.runtime.slices import SLICE_ITEMS, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -122,7 +122,7 @@ def find_each(
             if seen >= SLICE:
                 seen = 0
                 yield
-    ordered = sorted(found) if len(found) <= SLICE else (yield from in_order(found))
+    ordered = sorted(found) if len(found) <= SLICE else (yield from sort_in_slices(found))
     if len(filters) == 1:
         return Found(ordered, (ordered,))
     of_filters: list[list[AclBinding]] = [[] for _ in filters]

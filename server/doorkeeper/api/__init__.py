@@ -1,1 +1,1 @@
-"""The contract of handlers: what one declares, what it is given, and what it may return."""
+"""The contract of handlers: their declaration, their arguments, their results."""

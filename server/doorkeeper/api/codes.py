@@ -60,7 +60,7 @@ class UnknownElements(Malformed):
     """A request of an ACL API that contains the code 0: the connection is closed, unanswered."""
 
     def __init__(self, field: str, text: str) -> None:
-        """Keep the field and the broker's text for its log; the offset is not known any more."""
+        """``text`` is the broker's, for the log; the offset is not known here."""
         super().__init__(field, -1, text)
 
 
@@ -161,7 +161,7 @@ def _unknown_of_entry(operation_code: int, permission_code: int) -> str | None:
 
 
 def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilter:
-    """Return the filter that a request, or one row of a request, asks with."""
+    """Return the filter of a request, or of one row of it."""
     return AclBindingFilter(
         ResourcePatternFilter(
             _RESOURCE_TYPES.get(wanted.resource_type_filter, _NO_TYPE),
@@ -178,12 +178,11 @@ def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilte
 
 
 def binding_of(creation: AclCreation) -> AclBinding:
-    """Return the ACL that a row of CreateAcls describes; unknown codes become UNKNOWN.
+    """Return the ACL of a row of CreateAcls; unknown codes become UNKNOWN.
 
     Raises:
         ApiError: UNKNOWN_SERVER_ERROR where an element is ANY or MATCH, which only filters may
-            have: a broker fails while it makes the object.
-
+            have: a broker fails while it constructs the object.
     """
     # One request may bring ten thousand: the values are made by ``tuple.__new__``, since a named
     # tuple's own constructor is a Python function.
@@ -204,10 +203,10 @@ def binding_of(creation: AclCreation) -> AclBinding:
     return _new(AclBinding, (pattern, entry))
 
 
-def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...]:
-    """Return the rows of a DescribeAcls answer: a row for each pattern, with its entries.
+def resource_rows(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...]:
+    """Return the rows of a DescribeAcls response: a row for each pattern, with its entries.
 
-    Both are sorted, each binding occurs once: O(n log n), and O(n) for what is sorted already.
+    Both are sorted, each binding occurs once: O(n log n), and O(n) for sorted bindings.
     """
     if not isinstance(bindings, SortedBindings):
         bindings = sorted(set(bindings))
@@ -233,7 +232,6 @@ def described(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...
 
 
 def description_of(entry: AccessControlEntry) -> AclDescription:
-    """Return an entry as it stands in a row."""
     # The members themselves: they are integers, and their ``value`` is a slow property.
     return AclDescription(
         principal=entry.principal,
@@ -244,7 +242,6 @@ def description_of(entry: AccessControlEntry) -> AclDescription:
 
 
 def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
-    """Return the row that answers one filter of DeleteAcls."""
     if result.error is not None:
         code, text = answer_of(result.error)
         return DeleteAclsFilterResult(error_code=code.value, error_message=text)

@@ -1,4 +1,4 @@
-"""What each handler module declares of itself, and what the registry lists."""
+"""The declaration of an API by its handler's module, which the registry lists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 
 class Api(NamedTuple):
-    """One API: its versions, its request, who answers it and on which listeners.
+    """One API: its versions, its request class, its functions, and the listeners that serve it.
 
-    ``handle`` answers a request of a version that is served. ``refuse`` gives the answer of the
-    request's own form to an error that concerns the whole of it: the broker's ``getErrorResponse``.
-    The request of both is an instance of ``request``; they are ``Any`` here because each handler
-    names its own class.
+    ``handle`` answers a request of a version that is served. ``refuse`` builds the error response
+    for the whole request: the broker's ``getErrorResponse``. The request of both is an instance of
+    ``request``; they are ``Any`` here because each handler names its own class.
     """
 
     key: int

@@ -1,8 +1,8 @@
-"""What a handler sees of its server, and what it may return.
+"""The interfaces of the server that handlers use, and the ``Update`` that they may return.
 
-A handler is a pure function of a request, its context and a ``Node``. It reads; it changes
-nothing. What it wants changed it returns as an ``Update``: what to await, and how to build the
-response from what comes of it.
+A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
+nothing. To make a change it returns an ``Update``: the coroutine to await, and the function that
+builds the response from its results.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ class Response(Protocol):
 
 
 class ApiRange(NamedTuple):
-    """One row of the answer to ApiVersions."""
+    """A row of the response to ApiVersions."""
 
     api_key: int
     min_version: int
     max_version: int
 
 
-class Topics(Protocol):
-    """All topics: those that the catalog declares and those made over the wire."""
+class TopicReads(Protocol):
+    """All topics: those that the catalog declares and those created over the wire."""
 
-    def get(self, name: str) -> Topic | None:
-        """Return the topic of this name."""
-        ...
+    def get(self, name: str) -> Topic | None: ...
 
     def by_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic of this id (16 bytes)."""
@@ -56,19 +54,19 @@ class Topics(Protocol):
         ...
 
     def colliding(self, name: str) -> str | None:
-        """Return a topic whose name differs from this one at most in dots and underscores."""
+        """Return a topic whose name differs only in dots and underscores."""
         ...
 
 
-class ScramUsers(Protocol):
-    """Who can log in by SCRAM, without what they log in with."""
+class ScramUserReads(Protocol):
+    """The users with SCRAM credentials, without the secrets."""
 
     def names(self) -> Sequence[str]:
-        """Return the names of all users, sorted."""
+        """Return all names, sorted."""
         ...
 
     def iterations_of(self, user: str) -> Mapping[str, int]:
-        """Return the iterations of a user's credentials by mechanism; empty without any."""
+        """Return a user's iterations by mechanism; empty without credentials."""
         ...
 
 
@@ -92,11 +90,11 @@ class AuthorizerReads(Protocol):
         ...
 
 
-class AclRows(Protocol):
-    """Rows of ACLs that are kept encoded."""
+class AclDescriber(Protocol):
+    """The cache of encoded rows for DescribeAcls."""
 
     def description(self, wanted: AclBindingFilter) -> Response | None:
-        """Return the answer to a filter that asks for whole groups; None for any other."""
+        """Return the response to a filter of whole groups; None for any other."""
         ...
 
 
@@ -104,18 +102,16 @@ class Node(Protocol):
     """The server as its handlers see it. Each attribute is one consistent state."""
 
     @property
-    def node_id(self) -> int:
-        """Return this node's id."""
-        ...
+    def node_id(self) -> int: ...
 
     @property
     def state(self) -> State:
-        """Return everything that the node serves, at one revision."""
+        """Return the state that the node serves: one revision."""
         ...
 
     @property
     def cluster_id(self) -> str:
-        """Return the 22 characters that name the cluster."""
+        """Return the cluster id, 22 characters."""
         ...
 
     @property
@@ -125,7 +121,7 @@ class Node(Protocol):
 
     @property
     def coordinator_id(self) -> int:
-        """Return the id of the node that shows groups: one of all, or clients would count twice."""
+        """Return the id of the one node that shows groups; with two, clients would count twice."""
         ...
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
@@ -134,56 +130,48 @@ class Node(Protocol):
 
     @property
     def authorizer(self) -> AuthorizerReads | None:
-        """Return who decides; None where no authorizer is configured: everything is allowed."""
+        """Return the authorizer; None allows everything."""
         ...
 
     @property
-    def topics(self) -> Topics:
-        """Return all topics."""
-        ...
+    def topics(self) -> TopicReads: ...
 
     @property
-    def tokens(self) -> TokenReads:
-        """Return all delegation tokens."""
-        ...
+    def tokens(self) -> TokenReads: ...
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return all groups by id; none on a node that does not show them."""
+        """Return all groups by id; empty on a node that is not the coordinator."""
         ...
 
     @property
-    def scram_users(self) -> ScramUsers:
-        """Return who can log in by SCRAM."""
-        ...
+    def scram_users(self) -> ScramUserReads: ...
 
     @property
-    def settings(self) -> Settings:
-        """Return the configuration."""
-        ...
+    def settings(self) -> Settings: ...
 
     @property
-    def acl_rows(self) -> AclRows | None:
-        """Return the rows of ACLs that are kept encoded; None where none are."""
+    def acl_rows(self) -> AclDescriber | None:
+        """Return the cache of encoded rows; None with a plug-in authorizer."""
         ...
 
     def new_topic_id(self) -> bytes:
-        """Return an id (16 bytes) for a topic to be made, never given before."""
+        """Return an unused topic id (16 bytes)."""
         ...
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
-        """Return what ApiVersions lists on a listener of this kind."""
+        """Return the rows of ApiVersions for a listener of this kind."""
         ...
 
 
 ACL_UPDATE: Final = "acl-update"
 
 OPERATIONS: Final = (ACL_UPDATE, "topics", "configs", "credentials", "tokens", "quotas")
-"""What updates are counted under: those of ACLs by the name that KIP-504 gives them."""
+"""Labels of updates in metrics; that of ACLs is KIP-504's name."""
 
 
 class TokenChanges(Protocol):
-    """What issues, renews and expires delegation tokens."""
+    """Issues, renews and expires delegation tokens."""
 
     async def change(self, wish: TokenWish, context: RequestContext) -> Results:
         """Change a token; the value is an ``ApiError`` or a ``SignedToken``."""
@@ -210,26 +198,24 @@ class AuthorizerUpdates(Protocol):
 
 
 class Services(Protocol):
-    """The parts of a server that change something."""
+    """The parts of a server that make changes."""
 
     @property
-    def log(self) -> StateLog:
-        """Return the log of the node's state."""
-        ...
+    def log(self) -> StateLog: ...
 
     @property
     def tokens(self) -> TokenChanges:
-        """Return the delegation tokens of the present secret."""
+        """Return the delegation tokens of the current secret."""
         ...
 
     @property
     def authorizer(self) -> AuthorizerUpdates | None:
-        """Return what changes ACLs; None where no authorizer is configured."""
+        """Return the authorizer that changes ACLs; None without one."""
         ...
 
     @property
     def update_timeout_s(self) -> float:
-        """Return for how long an authorizer may take over an update."""
+        """Return the time-out of an update by the authorizer."""
         ...
 
     async def alter_configs(
@@ -240,12 +226,13 @@ class Services(Protocol):
 
 
 class Update(NamedTuple):
-    """What a handler wants changed before there is a response.
+    """A change to make before the request is answered.
 
-    The connection awaits ``apply``, then encodes what ``respond`` makes of the values. An
-    ``ApiError`` that ``apply`` raises is the error of the whole request.
-    ``items`` is how many results are waited for: one of each ACL, and one of any other change,
-    whose items have one fate. They count under ``operation``, one of ``OPERATIONS``. ``wait`` is
+    The connection awaits ``apply``, then encodes the response that ``respond`` builds from the
+    values. An ``ApiError`` of ``apply`` is the error of the whole request.
+
+    ``items`` is the number of results: one for each ACL, one for any other change, whose items
+    succeed or fail together. They count under ``operation``, one of ``OPERATIONS``. ``wait`` is
     false where the response does not depend on the outcome: ``respond`` is then called at once,
     with no values.
     """
@@ -258,4 +245,4 @@ class Update(NamedTuple):
 
 
 Outcome = Response | Update | None
-"""What a handler returns: None where the client wants no response."""
+"""The result of a handler: None where the client wants no response."""

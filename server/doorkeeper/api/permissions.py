@@ -1,12 +1,12 @@
-"""What handlers ask the authorizer: the questions of a broker's handlers, with its audit flags.
+"""Permission checks of handlers: the authorizer calls of a broker, with its audit flags.
 
-Which operations an API needs, on what, and what the audit says of them, is the generated table
-``doorkeeper.api.operations``. A handler takes its rows by name:
+The generated table ``doorkeeper.api.operations`` has the operations that each API needs, on which
+resource, and their audit flags. A handler takes its rows by name:
 
     _DESCRIBE, _CREATE = needs(3)
     if is_allowed(node, context, _DESCRIBE, topic): ...
 
-Where no authorizer is configured everything is allowed.
+Without an authorizer everything is allowed.
 
 Source: the broker's ``AuthHelper`` (4.3.1).
 """
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
 
 OPERATIONS_NOT_COMPUTED = -(2**31)
-"""The mask of a resource that was not asked about, or whose existence is not disclosed."""
+"""The mask of a resource that was not requested, or must not be disclosed."""
 
 
 class Need(NamedTuple):
-    """One row of the table. ``refusal`` of NONE: a denial is a probe, or leaves something out."""
+    """One row of the table. ``refusal`` is NONE where a denial only filters the response."""
 
     operation: AclOperation
     resource_type: ResourceType
@@ -48,7 +48,7 @@ class Need(NamedTuple):
     refusal: ErrorCode
 
     def action(self, name: str, references: int = 1) -> Action:
-        """Return the question about one resource, which the request names so often."""
+        """Return the authorizer's action; ``references`` is how often the request names it."""
         return Action(
             self.operation,
             ResourcePattern(self.resource_type, name, PatternType.LITERAL),
@@ -59,7 +59,7 @@ class Need(NamedTuple):
 
 
 def needs(api_key: int) -> tuple[Need, ...]:
-    """Return what an API needs, in the order of the table."""
+    """Return the rows of an API, in the order of the table."""
     return tuple(
         Need(
             AclOperation[row.operation],
@@ -73,7 +73,7 @@ def needs(api_key: int) -> tuple[Need, ...]:
 
 
 def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:
-    """Say whether the caller may do this to one resource."""
+    """Return whether the caller has this permission on a resource."""
     authorizer = node.authorizer
     if authorizer is None:
         return True
@@ -84,10 +84,10 @@ def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUS
 def allowed_names(
     node: Node, context: RequestContext, need: Need, names: Iterable[str]
 ) -> frozenset[str]:
-    """Return the names on which the caller may do this.
+    """Return the names on which the caller has this permission.
 
-    Each distinct name is asked once, all of them in one call, in their order, and with the number
-    of times that it occurs.
+    Each distinct name is one action of a single call, in order, with the number of times that it
+    occurs.
     """
     authorizer = node.authorizer
     if authorizer is None:
@@ -107,10 +107,10 @@ def allowed_names(
 def authorized_operations(
     node: Node, context: RequestContext, resource_type: ResourceType, names: Iterable[str]
 ) -> dict[str, int]:
-    """Return a mask for each name: a bit for each operation that the caller may do on it.
+    """Return a mask for each name: a bit for each operation that is allowed.
 
-    All of them are asked for in one call; one that is named twice is asked for twice, as by a
-    broker. Implied operations count: an ALLOW of DELETE sets DESCRIBE too.
+    All names are checked in one call; a name given twice is checked twice, as by a broker. Implied
+    operations count: an ALLOW of DELETE sets DESCRIBE too.
     """
     authorizer = node.authorizer
     asked = list(names)
@@ -132,11 +132,10 @@ def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:
 
 
 def require_on_cluster(node: Node, context: RequestContext, need: Need) -> None:
-    """Refuse a caller that may not do this to the cluster.
+    """Refuse a caller without this permission on the cluster.
 
     Raises:
         ApiError: the need's code, with the broker's text.
-
     """
     if not is_allowed(node, context, need):
         raise ApiError(

@@ -49,14 +49,14 @@ from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import CREDENTIAL
-from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
+from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
-from doorkeeper.updates.tokens import Tokens
+from doorkeeper.updates.tokens import DelegationTokens
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Assembly:
         settings = self._settings
         logger = self._logs.logger("doorkeeper.audit")
         trail = trail_of(
-            settings.audit, settings.node_id, loop, logger=logger, meter=TrailMeter(self.meters)
+            settings.audit, settings.node_id, loop, logger=logger, meter=AuditMeter(self.meters)
         )
         if trail is not None:
             self._opened.callback(trail.close)
@@ -277,8 +277,8 @@ class Assembly:
         """Return the version of responses without an authorizer: that of the state."""
         return (self.node.version,)
 
-    def _make_tokens(self, settings: Settings) -> Tokens:
-        tokens = Tokens(
+    def _make_tokens(self, settings: Settings) -> DelegationTokens:
+        tokens = DelegationTokens(
             self.log,
             now_ms=self._now_ms,
             random_bytes=os.urandom,

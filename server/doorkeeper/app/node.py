@@ -10,7 +10,7 @@ from doorkeeper.handlers import registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.api.node import AclRows, ApiRange, AuthorizerReads
+    from doorkeeper.api.node import AclDescriber, ApiRange, AuthorizerReads
     from doorkeeper.cluster.model import Group
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.storage.postgres.membership import Membership
     from doorkeeper.tokens.model import TokenReads
     from doorkeeper.topics.table import Topics
-    from doorkeeper.updates.tokens import Tokens
+    from doorkeeper.updates.tokens import DelegationTokens
     from doorkeeper.users.table import ScramUsers
 
 _HYPHEN = 62
@@ -52,7 +52,7 @@ class LiveNode:
         self.authorizer = authorizer
         """None if no authorizer is configured."""
         self.tokens = tokens
-        self.acl_rows: AclRows | None = None
+        self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
         self._random_bytes = random_bytes
@@ -156,7 +156,7 @@ def listed(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[
 
 
 def membership_of(
-    settings: Settings, node: LiveNode, tokens: Tokens, log: Logger
+    settings: Settings, node: LiveNode, tokens: DelegationTokens, log: Logger
 ) -> Membership | None:
     """Return the membership of the node in its shared store; None with an embedded store.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.app.errors import StartError
-from doorkeeper.http.checks import Readiness, Verdict
+from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.exposition import Exposition
 from doorkeeper.http.heartbeat import Heartbeat
 from doorkeeper.http.pages import Pages
@@ -100,21 +100,21 @@ class Operating:
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
     """Return the checks of readiness."""
 
-    def serving() -> Verdict:
+    def serving() -> CheckResult:
         draining = parts.draining()
-        return Verdict(not draining, "draining" if draining else "serving")
+        return CheckResult(not draining, "draining" if draining else "serving")
 
-    def listeners() -> Verdict:
+    def listeners() -> CheckResult:
         is_open = parts.edge.is_open
-        return Verdict(is_open, "open" if is_open else "not open yet")
+        return CheckResult(is_open, "open" if is_open else "not open yet")
 
-    def acls() -> Verdict:
+    def acls() -> CheckResult:
         if parts.authorizer is None:
-            return Verdict(ok=True, detail="no authorizer")
+            return CheckResult(ok=True, detail="no authorizer")
         loaded = parts.loaded()
-        return Verdict(loaded, "loaded" if loaded else "loading")
+        return CheckResult(loaded, "loaded" if loaded else "loading")
 
-    def store() -> Verdict:
+    def store() -> CheckResult:
         problem = parts.log.store.unavailable
         sight = parts.log.sight()
         state = "reachable" if problem is None else f"not reachable: {problem}"
@@ -122,11 +122,11 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
             f"{state}; revision {sight.revision} of {sight.head_revision}, {sight.age_s:.1f} s old"
         )
         # A shared store may return: until the state is too old, the node stays ready.
-        return Verdict(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
+        return CheckResult(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
 
-    def tls() -> Verdict:
+    def tls() -> CheckResult:
         loaded = parts.edge.are_keys_loaded
-        return Verdict(loaded, "loaded" if loaded else "a listener has no certificate")
+        return CheckResult(loaded, "loaded" if loaded else "a listener has no certificate")
 
     return {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
 

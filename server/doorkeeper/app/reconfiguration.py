@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
-    from doorkeeper.updates.tokens import Tokens
+    from doorkeeper.updates.tokens import DelegationTokens
 
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 """Keys that apply without a restart if the authorizer supports them."""
@@ -57,7 +57,7 @@ class Reconfiguring:
         authorizer: Authorizer | None,
         edge: Server,
         doors: Doors,
-        tokens: Tokens,
+        tokens: DelegationTokens,
         logs: Logs,
     ) -> None:
         """``authorizer`` is the configured one, without its guard; None: no authorizer.

@@ -50,18 +50,18 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             old = [assembly.declared.topics]
             _declare(read.declared, assembly)
             await assembly.doors.refresh()
-            assembly.reloads.reloaded(applied=True)
+            assembly.reloads.record_reload(applied=True)
             log.info("reloaded")
             _record(assembly, None)
             _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
             if old[0] is not read.declared.topics:
                 await run_in_turns(let_go(old))
         except StartError as error:
-            assembly.reloads.reloaded(applied=False)
+            assembly.reloads.record_reload(applied=False)
             _record(assembly, "; ".join(error.problems))
             await run_in_turns(_told(log, error.problems))
         except AuthorizerFault as fault:
-            assembly.reloads.reloaded(applied=False)
+            assembly.reloads.record_reload(applied=False)
             _record(assembly, str(fault))
             log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
-    from doorkeeper.updates.tokens import Tokens
+    from doorkeeper.updates.tokens import DelegationTokens
 
 
 class NodeServices:
@@ -24,7 +24,7 @@ class NodeServices:
     def __init__(
         self,
         log: StateLog,
-        tokens: Tokens,
+        tokens: DelegationTokens,
         authorizer: GuardedAuthorizer | None,
         update_timeout_s: float,
     ) -> None:

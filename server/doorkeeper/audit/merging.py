@@ -66,7 +66,7 @@ class Basis(Protocol):
 class Meter(Protocol):
     """The counters of merging."""
 
-    def dropped(self, events: int = 1) -> None: ...
+    def record_dropped(self, events: int = 1) -> None: ...
 
 
 class ClientDecisions:
@@ -235,7 +235,7 @@ class Merging:
             client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
         return recorded
 
-    def logged_in(self, login: Login) -> None:
+    def record_login(self, login: Login) -> None:
         """Count a successful or failed login."""
         now_ns = self._now_ns()
         header = login.header
@@ -305,7 +305,7 @@ class Merging:
         self._timer = None
         dropped = self._happened()
         self._queue.lose(dropped, self._now_ns())
-        self._meter.dropped(dropped)
+        self._meter.record_dropped(dropped)
 
     def _happened(self) -> int:
         """Return the number of decisions and logins in the window."""
@@ -319,7 +319,7 @@ class Merging:
             self.hand_over()
             if self._entries or self._logins:
                 self._queue.lose(1, now_ns)
-                self._meter.dropped()
+                self._meter.record_dropped()
                 return False
         if self._timer is None:
             self._start_timer()

@@ -135,8 +135,8 @@ class Trail:
         """Compute rules behind decisions from ``basis``; without it a plug-in decides."""
         self._merging.basis = basis
 
-    def logged_in(self, login: Login) -> None:
-        self._merging.logged_in(login)
+    def record_login(self, login: Login) -> None:
+        self._merging.record_login(login)
 
     def committed(self, committed: Committed) -> None:
         """Record a change of this node; other nodes record their own."""
@@ -203,7 +203,7 @@ class Trail:
         """Return whether every change so far is known to be in the file."""
         return self._recorded == self._changes
 
-    async def recorded(self) -> ApiError | None:
+    async def wait_until_recorded(self) -> ApiError | None:
         """Wait until every change so far is in the file, synced as configured.
 
         Return an error if that fails, which only happens with strict, for changes during the

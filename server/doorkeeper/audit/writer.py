@@ -51,11 +51,11 @@ QUEUE, DISK = "queue", "disk"
 class Meter(Protocol):
     """The counters of the writer."""
 
-    def written(self, events: int) -> None: ...
+    def record_written(self, events: int) -> None: ...
 
-    def lost(self, events: int) -> None: ...
+    def record_lost(self, events: int) -> None: ...
 
-    def synced(self, took_s: float) -> None: ...
+    def record_sync(self, took_s: float) -> None: ...
 
 
 class Clocks(NamedTuple):
@@ -199,7 +199,7 @@ class Writer:
             self._file = _File(path, descriptor, self._seq + 1, self._clocks.steady_s())
         self._file.append(data)
         self._seq += count
-        self._meter.written(count)
+        self._meter.record_written(count)
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         if self._reserved or not self._strict:
@@ -232,7 +232,7 @@ class Writer:
             self._reserved = False
             self._close_file()
         else:
-            self._meter.synced(self._clocks.steady_s() - began_s)
+            self._meter.record_sync(self._clocks.steady_s() - began_s)
 
     def _tell(self, waiting: list[Waiter], problem: str | None) -> None:
         # A closed loop has no waiters.
@@ -314,7 +314,7 @@ class Writer:
         items = list(items)
         if not items:
             return
-        self._meter.lost(sum(item.events for item in items))
+        self._meter.record_lost(sum(item.events for item in items))
         lost = Loss(
             sum(item.happened for item in items),
             sum(item.is_change for item in items),

@@ -236,7 +236,7 @@ class Connection:
         except End as end:
             result = end.closed
         except Exception as error:  # noqa: BLE001 - a request without an answer would hang
-            result = self._failed(error)
+            result = self._close_after_fault(error)
         if result.__class__ in _ENDS:
             self._end()
         return result
@@ -265,13 +265,13 @@ class Connection:
         except End as end:
             result = end.closed
         except Exception as error:  # noqa: BLE001 - a request without an answer would hang
-            result = self._failed(error)
+            result = self._close_after_fault(error)
         self._client_changed()
         if result.__class__ in _ENDS:
             self._end()
         return result
 
-    def _failed(self, error: Exception) -> Closed:
+    def _close_after_fault(self, error: Exception) -> Closed:
         """Log an error for which there is no answer; the connection closes.
 
         Raises:
@@ -312,7 +312,7 @@ class Connection:
         except End as end:
             return end.closed
         except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
-            return self._failed(fault)
+            return self._close_after_fault(fault)
 
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception
@@ -329,7 +329,7 @@ class Connection:
         except End as end:
             return end.closed
         except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
-            return self._failed(fault)
+            return self._close_after_fault(fault)
         head = add_header(header, b"")
         answer[: len(head)] = head
         answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)

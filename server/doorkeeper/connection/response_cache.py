@@ -144,9 +144,9 @@ class ResponseCache:
         size = len(request) + len(entry.body)
         # ``_size`` still counts entries of clients that have left: recount before dropping.
         self._size += size
-        if self._size > self.limits.answers_kept_bytes_max:
+        if self._size > self.limits.response_cache_bytes_max:
             self._size = self.size + size
-        if self._size > self.limits.answers_kept_bytes_max:
+        if self._size > self.limits.response_cache_bytes_max:
             for each in self._clients.values():
                 each.clear()
             self._size = size
@@ -203,7 +203,7 @@ class ConnectionCache:
         client = self._entries or self._take_entries()
         if not client.entries or not self._is_valid(client):
             return responses
-        request_bytes_max = self._cache.limits.request_kept_bytes_max
+        request_bytes_max = self._cache.limits.cached_request_bytes_max
         for frame in frames:
             if len(frame) > request_bytes_max or bytes_max <= 0:
                 break
@@ -253,9 +253,9 @@ class ConnectionCache:
     ) -> None:
         """Cache a response, unless it is too large or the version has changed."""
         limits = self._cache.limits
-        if len(response) > limits.answer_kept_bytes_max:
+        if len(response) > limits.cached_response_bytes_max:
             return
-        if not _BEFORE_BODY_BYTES < len(frame) <= limits.request_kept_bytes_max:
+        if not _BEFORE_BODY_BYTES < len(frame) <= limits.cached_request_bytes_max:
             return
         version = self._cache.version()
         if not _is_same(version, effects.version):

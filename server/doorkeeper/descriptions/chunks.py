@@ -1,13 +1,12 @@
-"""The encoded rows of one resource type: chunks of some hundred names, that follow the ACLs.
+"""The encoded rows of one resource type, in chunks of some hundred names.
 
     chunk    names a to f    the groups of ACLs of each name    their rows, joined
     chunk    names g to m    ...
 
-Behind a change the rows of the names that it touched are encoded anew, in the chunks where they
-stand; all other chunks are taken over as they are. Which names those are is known for the last
-changes. If not, groups are compared: they are immutable, and another state has the same object
-wherever nothing has changed. That is a look at each name, most of a microsecond where there are so
-many that they are not in the processor's cache.
+After a change only the rows of the changed names are encoded again; all other chunks are reused.
+The state knows the names of its last changes. Beyond them, groups are compared by identity: they
+are immutable, so an unchanged group is the same object in both states. That is a look-up for each
+name, most of a microsecond where they exceed the processor's cache.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.runtime.garbage_collection import freeze_long_lived
-from doorkeeper.runtime.slices import SLICE_ITEMS, in_order, parts
+from doorkeeper.runtime.slices import SLICE_ITEMS, parts, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,18 +33,20 @@ if TYPE_CHECKING:
     """Groups by name: those of literals, those of prefixes, or both in this order."""
 
 _LONG: Final = 10_000
-"""From so many names on a list of them is hidden from the garbage collector."""
+"""Longer lists of names are frozen out of the garbage collector."""
 
 CHUNK: Final = 256
-"""There are fewer than two times as many names in a chunk, and more than so many in two that are
-neighbours. An answer joins them; a change copies one."""
+"""A chunk has fewer than twice this number of names, two neighbours have more than this number.
+
+A response joins the chunks; a change copies one.
+"""
 
 
 class Chunk(NamedTuple):
-    """The rows of some names; of each name that of the literal is the first.
+    """The encoded rows of some names; for each name, the literal pattern's row comes first.
 
     ``names`` are sorted. ``groups`` has a column for each kind of pattern, with None where a name
-    has no pattern of the kind. ``ends`` says where in ``rows`` those of each name end.
+    has no pattern of the kind. ``ends`` has the offset in ``rows`` where the rows of each name end.
     """
 
     names: list[str]
@@ -55,10 +56,9 @@ class Chunk(NamedTuple):
 
 
 class Draft:
-    """A chunk that is put together, name by name in their order."""
+    """A chunk under construction; names are added in order."""
 
     def __init__(self, kinds: int) -> None:
-        """Begin with no names, for so many kinds of patterns."""
         self._names: list[str] = []
         self._groups: tuple[list[Group | None], ...] = tuple([] for _ in range(kinds))
         self._ends = array("Q")
@@ -66,7 +66,6 @@ class Draft:
         self._size = 0
 
     def add(self, name: str, groups: Sequence[Group | None], rows: bytes) -> None:
-        """Add a name with its rows."""
         self._names.append(name)
         for column, group in zip(self._groups, groups, strict=True):
             column.append(group)
@@ -75,7 +74,7 @@ class Draft:
         self._rows.append(rows)
 
     def take(self, chunk: Chunk, first: int, last: int) -> None:
-        """Add some names of a chunk: from the place ``first`` to the one before ``last``."""
+        """Add the names of a chunk from the index ``first`` to before ``last``."""
         if first == last:
             return
         self._names += chunk.names[first:last]
@@ -88,12 +87,11 @@ class Draft:
         self._rows.append(chunk.rows[begin:end])
 
     def chunk(self) -> Chunk:
-        """Return what there is."""
         return Chunk(self._names, self._groups, self._ends, b"".join(self._rows))
 
 
 def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[list[str]]:
-    """Find the names that have other groups than in the state that some chunks were made of."""
+    """Return the names whose groups differ from the state that the chunks were built from."""
     replaced = [kind for kind, was in enumerate(before) if now[kind] is not was]
     found: list[str] = []
     missing = sum(map(len, now)) - sum(map(len, before))
@@ -111,13 +109,13 @@ def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[
         yield
     if missing:
         found += yield from names_in([now[kind] for kind in replaced], known=before)
-    return (yield from in_order(found))
+    return (yield from sort_in_slices(found))
 
 
 def names_in(
     state: Sequence[Map[str, Any]], known: Sequence[Map[str, Any]] = ()
 ) -> Slices[list[str]]:
-    """Return the names of a state that are not known, sorted, each once."""
+    """Return the distinct names of a state that are not in ``known``, sorted."""
     new: list[str] = []
     known = [*known]
     for each in state:
@@ -128,7 +126,7 @@ def names_in(
             new += some
             yield
         known.append(each)
-    ordered = yield from in_order(new)
+    ordered = yield from sort_in_slices(new)
     if len(ordered) > _LONG:
         freeze_long_lived()
     return ordered
@@ -137,9 +135,9 @@ def names_in(
 def update_chunks(
     chunks: Sequence[Chunk], touched: Sequence[str], now: State, encoder: RowEncoder
 ) -> Slices[list[Chunk]]:
-    """Make the chunks of a state from those of another one, which differs in no other names.
+    """Build the chunks of a state from those of another state.
 
-    The names that may differ are sorted, each once.
+    ``touched`` are all names that may differ, sorted and distinct.
     """
     after: list[Chunk] = []
     for chunk, names in _assign(touched, chunks or [Draft(len(now)).chunk()]):
@@ -157,7 +155,7 @@ def update_chunks(
 
 
 def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Sequence[str]]]:
-    """Return each chunk with those of some names, sorted, that belong before the next one."""
+    """Yield each chunk with the sorted names that belong before the next chunk."""
     place = 0
     for at, chunk in enumerate(chunks, start=1):
         before, place = place, len(names)
@@ -170,7 +168,7 @@ def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chu
 def _rebuild(
     chunk: Chunk, first: int, last: int, touched: Sequence[str], now: State, encoder: RowEncoder
 ) -> Slices[Chunk]:
-    """Make what becomes of a part of a chunk, from ``first`` to before ``last``."""
+    """Build the new part of a chunk from ``first`` to before ``last``."""
     draft = Draft(len(now))
     for name in touched:
         place = bisect_left(chunk.names, name, first, last)
@@ -190,7 +188,7 @@ def _rebuild(
 
 
 def _append(chunks: list[Chunk], chunk: Chunk) -> None:
-    """Append a chunk: nothing of an empty one, to the last where both are small, or in two."""
+    """Append a chunk: skip an empty one, merge small neighbours, split a large one."""
     size = len(chunk.names)
     if size == 0:
         return
@@ -204,7 +202,7 @@ def _append(chunks: list[Chunk], chunk: Chunk) -> None:
 
 
 def _join(*some: tuple[Chunk, int, int]) -> Chunk:
-    """Return a chunk of some parts of others."""
+    """Return a chunk of parts of others."""
     draft = Draft(len(some[0][0].groups))
     for chunk, first, last in some:
         draft.take(chunk, first, last)

@@ -1,11 +1,11 @@
-"""Rows of DescribeAcls as bytes: a pattern with its ACLs, in the layout of one version."""
+"""Encodes rows of DescribeAcls: a pattern with its ACLs, in the layout of one version."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.codes import description_of
-from doorkeeper.runtime.slices import SLICE_ITEMS, in_order, parts
+from doorkeeper.runtime.slices import SLICE_ITEMS, parts, sort_in_slices
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 from doorkeeper_wire.writing import UVARINT
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from doorkeeper.runtime.slices import Slices
 
 COMPACT: Final = 2
-"""From this version on lengths are varints, and tags stand behind everything."""
+"""The first version with varint lengths and tagged fields."""
 
 _COPY_BYTES: Final = 1 << 20
-"""How much is copied in half a millisecond, into memory that is new."""
+"""Bytes copied to new memory in half a millisecond."""
 
 _ROW: Final = 4
-"""A row takes as long to encode as so many ACLs, beside its own."""
+"""The cost of a row without its ACLs, in ACLs."""
 
 
 class RowEncoder:
-    """Encodes rows in the layout of one version: answers of one row each, without their ends."""
+    """Encodes rows in the layout of one version, by cutting them out of one-row responses."""
 
     def __init__(self, version: int) -> None:
-        """Find the ends: the number of rows is the last in an answer, or stands before its tags."""
+        """The count of rows ends an empty response, or stands before its tagged fields."""
         self.layout: Final = min(version, COMPACT)
         """Versions 2 and 3 have one layout."""
         self._version = version
@@ -37,12 +37,12 @@ class RowEncoder:
         self._empty = DescribeAclsResponse(error_message="").encode(version)
         self._before = len(self._empty) - self._behind
         self._since = 0
-        """How much was encoded since others had their turn, in ACLs."""
+        """The work since the last slice, in ACLs."""
 
     def body(self, count: int, rows: Sequence[bytes], reserved_bytes: int = 0) -> Slices[bytearray]:
-        """Build the whole body of an answer from so many rows, however they are joined.
+        """Build the body of a response from encoded rows, joined in any way.
 
-        In front of it ``reserved_bytes`` are left free.
+        It begins with ``reserved_bytes`` free bytes.
         """
         if self._behind:
             parts = [self._empty[:-2], UVARINT[count + 1], *rows, b"\0"]
@@ -62,11 +62,11 @@ class RowEncoder:
         return whole
 
     def row(self, bindings: Collection[AclBinding]) -> Slices[bytes]:
-        """Make the row of one pattern from its bindings; stop where enough was encoded."""
+        """Encode the row of one pattern; yield after enough work."""
         if len(bindings) > SLICE_ITEMS:
             return (yield from self._long(bindings))
         ordered = sorted(bindings)
-        row = self._encoded(ordered[0].pattern, ordered)
+        row = self._encode(ordered[0].pattern, ordered)
         self._since += _ROW + len(ordered)
         if self._since >= SLICE_ITEMS:
             self._since = 0
@@ -74,14 +74,14 @@ class RowEncoder:
         return row
 
     def _long(self, bindings: Collection[AclBinding]) -> Slices[bytes]:
-        """Put the row of very many ACLs together from several of the same pattern."""
-        ordered = yield from in_order(bindings)
+        """Encode a row of very many ACLs from several short rows of its pattern."""
+        ordered = yield from sort_in_slices(bindings)
         pattern = ordered[0].pattern
-        empty = self._encoded(pattern, ())
+        empty = self._encode(pattern, ())
         head = len(empty) - len(self._count(0)) - self._behind
         joined = [empty[:head], self._count(len(ordered))]
         for part in parts(ordered):
-            row = self._encoded(pattern, part)
+            row = self._encode(pattern, part)
             joined.append(row[head + len(self._count(len(part))) : len(row) - self._behind])
             yield
         return b"".join((*joined, bytes(self._behind)))
@@ -89,7 +89,7 @@ class RowEncoder:
     def _count(self, acls: int) -> bytes:
         return UVARINT[acls + 1] if self._behind else acls.to_bytes(4)
 
-    def _encoded(self, pattern: ResourcePattern, bindings: Sequence[AclBinding]) -> bytes:
+    def _encode(self, pattern: ResourcePattern, bindings: Sequence[AclBinding]) -> bytes:
         kind, name, pattern_type = pattern
         row = DescribeAclsResource(
             resource_type=kind,

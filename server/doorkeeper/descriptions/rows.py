@@ -1,16 +1,16 @@
-"""Descriptions of many ACLs: chunked responses, built in slices from rows that are kept encoded.
+"""Descriptions of many ACLs: chunked responses, built in slices from cached encoded rows.
 
 A response has a row for each pattern. Building and encoding those of 100,000 ACLs takes more than
-half a second: a description is built from one snapshot, which never changes, in slices, between
-which other requests are answered.
+half a second: a description is built from one immutable snapshot, in slices, between which other
+requests are answered.
 
-A description of all ACLs, or of all of a resource type, has rows of whole groups. These are kept in
-chunks (``acl_chunks``): the next description encodes those anew in which something has changed, and
-joins them. The rows that a request began to build outlive it: the next request of the same kind
-continues where it ended, and ``finish_builds`` does so in the background for a client that left.
+A description of all ACLs, or of all of a resource type, has rows of whole groups. These are cached
+in chunks (``descriptions.chunks``): the next description encodes only the changed ones and joins
+them. A build outlives its request: the next request of the same kind continues it, and
+``finish_builds`` completes it in the background for a client that left.
 
-Other long descriptions (all that one principal has, all that is denied, all on a pattern with very
-many ACLs) are built in slices too; nothing of them is kept.
+Other long descriptions (all ACLs of one principal, all DENYs, all on a pattern with very many
+ACLs) are built in slices too, but not cached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell
 from doorkeeper.acl.snapshot import touched_since
 from doorkeeper.descriptions.chunks import changed_names, names_in, update_chunks
 from doorkeeper.descriptions.row_encoder import RowEncoder
-from doorkeeper.runtime.slices import SLICE_ITEMS, in_order, parts, run_to_end
+from doorkeeper.runtime.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -46,20 +46,22 @@ if TYPE_CHECKING:
 _NAME = itemgetter(0)
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 
-KEPT_MAX: Final = 3
-"""How many descriptions are kept of each resource type: those of the layouts and kinds of patterns
-that were requested last. Requests for literals alone, or in version 0 or 1, are rare."""
+CACHED_MAX: Final = 3
+"""Cached descriptions of each resource type: the most recent layouts and kinds of patterns.
+
+Requests for literals alone, or in version 0 or 1, are rare.
+"""
 
 
 class Rows(NamedTuple):
-    """Rows in the order of a response, joined to some parts."""
+    """The rows of a response, in order, joined to some parts."""
 
     total: int
     parts: list[bytes]
 
 
 class Description(NamedTuple):
-    """The response to a request for many ACLs; it is built when it is encoded."""
+    """The response to a request for many ACLs; encoding builds it."""
 
     rows: AclRows
     snapshot: Snapshot
@@ -68,10 +70,10 @@ class Description(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Say whether other requests should be answered while it is built."""
+        """Return whether building takes long enough to serve other requests meanwhile."""
         types = TYPES[self.wanted.pattern.resource_type]
         if self.wanted.pattern.name is not None:
-            named = [each for kind in types for each in self.named(kind)]
+            named = [each for kind in types for each in self.rows_named(kind)]
             return sum(_size(value) for _, _, value in named) > SLICE_ITEMS
         found = [each for kind in types for each in self.values(kind)]
         if sum(map(len, found)) > SLICE_ITEMS:
@@ -83,7 +85,7 @@ class Description(NamedTuple):
         return bytes(run_to_end(self.chunks(version)))
 
     def chunks(self, version: int, reserved_bytes: int = 0) -> Slices[bytearray]:
-        """Build the body for a version of DescribeAcls, in slices, behind so many free bytes."""
+        """Build the body for a version of DescribeAcls in slices, after ``reserved_bytes``."""
         total = 0
         joined: list[bytes] = []
         encoder = RowEncoder(version)
@@ -95,17 +97,17 @@ class Description(NamedTuple):
 
     @property
     def is_of_all(self) -> bool:
-        """Say whether all that there is of a resource type, or of some, is asked for."""
+        """Return whether the filter selects all ACLs of its resource types."""
         return self.wanted.pattern.name is None and self.is_of_groups
 
     @property
     def is_of_groups(self) -> bool:
-        """Say whether all that stands on a pattern is asked for."""
+        """Return whether the filter selects all ACLs of a pattern."""
         return self.wanted.entry == ALL_ENTRIES
 
     @property
     def kinds(self) -> Kinds:
-        """Return the kinds of patterns that are asked for, in the order of the rows of a name."""
+        """Return the selected kinds of patterns, in the order of the rows of a name."""
         kind = self.wanted.pattern.pattern_type
         return (kind,) if kind in (_LITERAL, _PREFIXED) else (_LITERAL, _PREFIXED)
 
@@ -116,15 +118,15 @@ class Description(NamedTuple):
             return ()
         return tuple(names.literals if kind is _LITERAL else names.prefixes for kind in self.kinds)
 
-    def named(self, resource_type: ResourceType) -> list[Found]:
-        """Return what a filter with a name finds of a resource type, in the order of the rows."""
+    def rows_named(self, resource_type: ResourceType) -> list[Found]:
+        """Return the matches of a filter with a name in a resource type, in row order."""
         names = self._names(resource_type)
         return [] if names is None else sorted(selected(names, self.wanted.pattern), key=_NAME)
 
     def patterns(self, resource_type: ResourceType) -> Slices[Iterable[Found]]:
-        """Find what is asked about of a resource type, in the order of the rows."""
+        """Return the matching patterns of a resource type, in row order."""
         if self.wanted.pattern.name is not None:
-            return self.named(resource_type)
+            return self.rows_named(resource_type)
         values = self.values(resource_type)
         return (
             (name, kind, value)
@@ -136,7 +138,7 @@ class Description(NamedTuple):
     def bindings(
         self, pattern: ResourcePattern, value: Group | Cell
     ) -> Slices[Collection[AclBinding]]:
-        """Find what is asked for of one pattern, in no order."""
+        """Return the matching ACLs of one pattern, unordered."""
         wanted = self.wanted.entry
         if wanted.principal is not None:
             return matching_in_cell(pattern, cast("Cell", value), wanted)
@@ -157,7 +159,7 @@ class Description(NamedTuple):
         return index.patterns if principal is None else index.principals.get(principal)
 
 
-class Kept(NamedTuple):
+class CachedRows(NamedTuple):
     """The rows of one resource type, and the state that they were built from."""
 
     step: Step
@@ -165,23 +167,23 @@ class Kept(NamedTuple):
     chunks: list[Chunk]
 
     def is_of(self, state: State) -> bool:
-        """Say whether the rows are those of a state."""
+        """Return whether the rows were built from this state."""
         return all(map(is_, self.state, state))
 
 
 class AclRows:
-    """All rows that are kept, for one server."""
+    """The cache of encoded rows of one server."""
 
     def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
-        """Read the ACLs of the moment from ``snapshot``; None with a plug-in, which has none."""
+        """``snapshot`` returns the current ACLs; None with a plug-in authorizer."""
         self._snapshot = snapshot
-        self._kept: dict[ResourceType, dict[tuple[Kinds, int], Kept]] = {}
+        self._cache: dict[ResourceType, dict[tuple[Kinds, int], CachedRows]] = {}
         self._builds: dict[Key, Slices[None]] = {}
 
     def description(self, wanted: AclBindingFilter) -> Description | None:
-        """Return the response to a filter that asks for whole groups, or for very many ACLs.
+        """Return the response to a filter of whole groups, or of very many ACLs.
 
-        None for any other: its rows are built at once.
+        None for any other filter: its rows are built at once.
         """
         pattern = wanted.pattern
         snapshot = self._snapshot()
@@ -193,39 +195,39 @@ class AclRows:
     def of(
         self, description: Description, resource_type: ResourceType, encoder: RowEncoder
     ) -> Slices[Rows]:
-        """Build the rows of a resource type, sorted by name, of each name the literal first."""
+        """Build the rows of a resource type, sorted by name, the literal pattern first."""
         if not description.is_of_all:
             return (yield from _pick(description, resource_type, encoder))
         now, steps = description.values(resource_type), description.snapshot.steps
         key = resource_type, description.kinds, encoder.layout
-        while (kept := self._kept_of(key)) is None or not kept.is_of(now):
+        while (kept := self._find(key)) is None or not kept.is_of(now):
             if key not in self._builds:
                 self._builds[key] = self._build(key, now, steps)
             yield from self._continue(key)
-        self._keep(key, Kept(steps[-1], now, kept.chunks))
+        self._store(key, CachedRows(steps[-1], now, kept.chunks))
         return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
 
     def finish_builds(self) -> Slices[bytearray]:
-        """Finish the rows that requests began to build whose clients have left; return nothing."""
+        """Complete the builds whose clients have left; the result is empty."""
         while self._builds:
             yield from self._continue(next(iter(self._builds)))
         return bytearray()
 
     def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
-        """Build the rows of a state from those that are kept, and keep them."""
-        before = self._kept_of(key)
+        """Build the rows of a state from cached ones, and cache them."""
+        before = self._find(key)
         encoder = RowEncoder(key[2])
         if before is None:
             chunks = yield from update_chunks((), (yield from names_in(now)), now, encoder)
         else:
-            touched = yield from _touched(before, key[0], now, steps)
+            touched = yield from _changed_names(before, key[0], now, steps)
             chunks = yield from update_chunks(before.chunks, touched, now, encoder)
-        self._keep(key, Kept(steps[-1], now, chunks))
+        self._store(key, CachedRows(steps[-1], now, chunks))
 
     def _continue(self, key: Key) -> Slices[None]:
-        """Go on with a build until it is finished, here or by another request.
+        """Run a build to its end, together with other requests.
 
-        A build is no part of the generator that continues it, so that it is not closed with it.
+        The build is not part of the generator that continues it, so that it survives its closing.
         """
         build = self._builds[key]
         while self._builds.get(key) is build:
@@ -239,35 +241,37 @@ class AclRows:
                 raise
             yield
 
-    def _kept_of(self, key: Key) -> Kept | None:
-        return self._kept.get(key[0], {}).get(key[1:])
+    def _find(self, key: Key) -> CachedRows | None:
+        return self._cache.get(key[0], {}).get(key[1:])
 
-    def _keep(self, key: Key, rows: Kept) -> None:
-        kept = self._kept.setdefault(key[0], {})
+    def _store(self, key: Key, rows: CachedRows) -> None:
+        kept = self._cache.setdefault(key[0], {})
         kept.pop(key[1:], None)
         kept[key[1:]] = rows
-        if len(kept) > KEPT_MAX:
+        if len(kept) > CACHED_MAX:
             del kept[next(iter(kept))]
 
 
-def _touched(
-    before: Kept, resource_type: ResourceType, now: State, steps: Steps
+def _changed_names(
+    before: CachedRows, resource_type: ResourceType, now: State, steps: Steps
 ) -> Slices[Sequence[str]]:
-    """Find the names, sorted, of patterns that may have changed."""
+    """Return the names, sorted, of patterns that may have changed."""
     if all(map(is_, before.state, now)):
         return ()
     patterns = touched_since(before.step, steps)
     if patterns is None:
         return (yield from changed_names(before.state, before.chunks, now))
     return (
-        yield from in_order({each.name for each in patterns if each.resource_type is resource_type})
+        yield from sort_in_slices(
+            {each.name for each in patterns if each.resource_type is resource_type}
+        )
     )
 
 
 def _pick(
     description: Description, resource_type: ResourceType, encoder: RowEncoder
 ) -> Slices[Rows]:
-    """Build the rows of what a description asks for of each pattern."""
+    """Build the rows of the ACLs that a description selects."""
     total = 0
     joined = []
     for found in parts((yield from description.patterns(resource_type))):

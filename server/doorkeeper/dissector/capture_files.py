@@ -33,7 +33,7 @@ _PCAPNG_ORDERS: Final = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 _SECTION, _INTERFACE, _SIMPLE_PACKET, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 3, 6
 
 _LINK_TYPE_MASK: Final = 0xFFFF
-"""The higher bits of the field in pcap's header say how long a frame check sequence is."""
+"""The higher bits of the field in pcap's header are the length of a frame check sequence."""
 
 
 class Packet(NamedTuple):
@@ -44,18 +44,17 @@ class Packet(NamedTuple):
 
 
 def is_capture(head: bytes) -> bool:
-    """Say whether a file begins as pcap or pcapng."""
+    """Return whether a file begins as pcap or pcapng."""
     if head[:4] == _PCAPNG_MAGIC:
         return head[8:12] in _PCAPNG_ORDERS
     return head[:4] in _PCAP_ORDERS
 
 
 def packets(stream: BinaryIO) -> Iterator[Packet]:
-    """Yield the packets of a capture file, which is read as it goes.
+    """Yield the packets of a capture file, which is read incrementally.
 
     Raises:
         UnreadableInput: the file is neither pcap nor pcapng, or it is damaged or cut off.
-
     """
     magic = stream.read(4)
     if magic == _PCAPNG_MAGIC:
@@ -83,7 +82,7 @@ def _pcap_packets(stream: BinaryIO, order: str) -> Iterator[Packet]:
 
 
 class _Pcapng:
-    """The blocks of a file; a new section forgets the interfaces of the one before."""
+    """The blocks of a file; a new section resets the interfaces."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

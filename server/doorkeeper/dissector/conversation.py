@@ -13,27 +13,26 @@ if TYPE_CHECKING:
     from doorkeeper.dissector.frame_cutter import Frame
 
 _PENDING_MAX: Final = 1000
-"""Requests of a connection that may wait for their responses; brokers answer far fewer at once."""
+"""Requests of a connection without a response yet; brokers handle far fewer at once."""
 
 _CORRELATION_ID: Final = slice(4, 8)
 
 
 class Conversation:
-    """What one connection has said so far, as far as the next frames depend on it.
+    """The state of one connection that the next frames depend on.
 
-    After a SaslHandshake of version 0 tokens follow without headers, until a frame is a request
-    from end to end.
+    After a SaslHandshake of version 0 tokens follow without headers, until a frame is a valid
+    request from end to end.
     """
 
     def __init__(self, frame_bytes_max: int) -> None:
-        """Begin a connection."""
         self._frame_bytes_max = frame_bytes_max
         self._pending: OrderedDict[int, tuple[int, int]] = OrderedDict()
         self._had_tokens = False
         self._expects_tokens = False
 
     def request(self, frame: Frame) -> Dissection:
-        """Return the dissection of what the client sent next."""
+        """Return the dissection of the client's next frame."""
         if self._expects_tokens:
             if not self._is_request(frame):
                 return self._dissection(frame, "token")
@@ -48,7 +47,7 @@ class Conversation:
         return self._dissection(frame, "request")
 
     def response(self, frame: Frame) -> Dissection:
-        """Return the dissection of what the server sent next."""
+        """Return the dissection of the server's next frame."""
         data = frame.data[_CORRELATION_ID]
         request = self._pending.pop(int.from_bytes(data, "big", signed=True), None)
         if request is not None and len(data) == _CORRELATION_ID.stop - _CORRELATION_ID.start:

@@ -1,4 +1,4 @@
-"""From an input to the dissections of its frames, in the order in which they become whole."""
+"""From an input to the dissections of its frames, in the order of their completion."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from doorkeeper.dissector.frame_cutter import Frame
-    from doorkeeper.dissector.packets import Endpoint, Segment
+    from doorkeeper.dissector.packets import Segment, TcpEndpoint
 
 CONNECTIONS_MAX: Final = 10_000
-"""Connections that are followed at the same time; the one that began first makes room."""
+"""Connections followed at the same time; beyond it the oldest one is dropped."""
 
 HELD_BYTES_MAX: Final = 256 * 1024 * 1024
-"""Bytes of unfinished frames and of segments out of order, of all connections together."""
+"""Bytes of incomplete frames and of out-of-order segments, of all connections together."""
 
 _INPUT_ENDS: Final = "the input ends"
 _CAPTURE_ENDS: Final = "the capture ends"
@@ -33,7 +33,7 @@ _TOO_MUCH: Final = f"more than {HELD_BYTES_MAX} bytes of unfinished frames: give
 
 
 class ResponseType(NamedTuple):
-    """What responses are decoded as, whose bytes do not say it."""
+    """The API and version to decode responses with: their bytes do not name them."""
 
     api_key: int
     version: int
@@ -82,8 +82,7 @@ def dissect_capture(
     """Yield the frames of the connections to servers on some ports.
 
     Raises:
-        UnreadableInput: the capture is damaged; what it has before that is yielded.
-
+        UnreadableInput: the capture is damaged; frames before the damage are yielded.
     """
     capture = _Capture(ports, frame_bytes_max)
     fault = None
@@ -100,7 +99,7 @@ def dissect_capture(
 
 
 class _Direction:
-    """What one side of a connection sends."""
+    """One direction of a connection."""
 
     def __init__(
         self, name: str, frame_bytes_max: int, dissect: Callable[[Frame], Dissection]
@@ -122,7 +121,7 @@ class _Direction:
             self.tcp.abandon()
 
     def end(self, reason: str) -> Iterator[Dissection]:
-        """Yield the frame that is cut off; no more of this direction is read."""
+        """Yield the incomplete frame; no more of this direction is read."""
         is_incomplete = self.tcp.is_broken or self.tcp.held_bytes > 0
         if is_incomplete:
             reason = _BYTES_ARE_MISSING
@@ -138,7 +137,7 @@ class _Direction:
 class _Connection:
     """Both directions of one connection."""
 
-    def __init__(self, client: Endpoint, server: Endpoint, frame_bytes_max: int) -> None:
+    def __init__(self, client: TcpEndpoint, server: TcpEndpoint, frame_bytes_max: int) -> None:
         conversation = Conversation(frame_bytes_max)
         self.first_sequence: int | None = None
         self.requests = _Direction(f"{client} > {server}", frame_bytes_max, conversation.request)
@@ -159,7 +158,7 @@ class _Capture:
     def __init__(self, ports: Collection[int], frame_bytes_max: int) -> None:
         self._ports = ports
         self._frame_bytes_max = frame_bytes_max
-        self._connections: OrderedDict[tuple[Endpoint, Endpoint], _Connection] = OrderedDict()
+        self._connections: OrderedDict[tuple[TcpEndpoint, TcpEndpoint], _Connection] = OrderedDict()
         self._held_bytes = 0
 
     def receive(self, segment: Segment) -> Iterator[Dissection]:
@@ -189,12 +188,12 @@ class _Capture:
         self._held_bytes += direction.held_bytes - before
 
     def finish(self) -> Iterator[Dissection]:
-        """Yield the frames that are cut off by the end of the capture."""
+        """Yield the frames that the end of the capture cuts off."""
         while self._connections:
             yield from self._connections.popitem(last=False)[1].end(_CAPTURE_ENDS)
 
-    def _begin(self, key: tuple[Endpoint, Endpoint], sequence: int) -> Iterator[Dissection]:
-        """Begin a connection anew where its ports are used again; a SYN may also come twice."""
+    def _begin(self, key: tuple[TcpEndpoint, TcpEndpoint], sequence: int) -> Iterator[Dissection]:
+        """Reset a connection whose ports are used again; a SYN may also be repeated."""
         before = self._connections.get(key)
         if before is not None and before.first_sequence == sequence:
             return
@@ -209,7 +208,7 @@ class _Capture:
             oldest = next(iter(self._connections))
             yield from self._drop(oldest, f"more than {CONNECTIONS_MAX} connections: given up")
 
-    def _drop(self, key: tuple[Endpoint, Endpoint], reason: str) -> Iterator[Dissection]:
+    def _drop(self, key: tuple[TcpEndpoint, TcpEndpoint], reason: str) -> Iterator[Dissection]:
         connection = self._connections.pop(key)
         self._held_bytes -= connection.held_bytes
         yield from connection.end(reason)

@@ -1,4 +1,4 @@
-"""One frame taken apart: its fields, and where and why it is broken."""
+"""One dissected frame: its fields, and the position and reason of a fault."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ class RequestId(NamedTuple):
 
 
 def request_id(frame: Frame) -> RequestId | None:
-    """Return how a request begins; None where fewer bytes are there."""
+    """Return the fixed fields of a request; None for too few bytes."""
     if len(frame.data) < PREFIX_BYTES + _FIXED.size:
         return None
     return RequestId(*_FIXED.unpack_from(frame.data, PREFIX_BYTES))
 
 
 def _is_refusal(frame: Frame) -> bool:
-    """Say whether a response of ApiVersions begins with the error UNSUPPORTED_VERSION."""
+    """Return whether a response of ApiVersions begins with the error UNSUPPORTED_VERSION."""
     return frame.data[_ERROR_OF_API_VERSIONS] == _UNSUPPORTED_VERSION
 
 
 class Dissection:
-    """A frame with what is known of it. `error` and `note` are set by `fields`.
+    """A frame and its context. `error` and `note` are set by `fields`.
 
-    `api` is empty, and `version` None, where they are unknown. `note` says why a body is not
-    decoded that need not be broken.
+    `api` is empty, and `version` None, where they are unknown. `note` is the reason why an intact
+    body is not decoded.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Dissection:
         *,
         frame_bytes_max: int,
     ) -> None:
-        """Take a frame; API and version of a response are those of its request."""
+        """API and version of a response are those of its request."""
         if kind == "request" and (found := request_id(frame)) is not None:
             api_key, version = found.api_key, found.version
         if kind == "response" and api_key == ApiKey.API_VERSIONS and _is_refusal(frame):
@@ -89,7 +89,6 @@ class Dissection:
 
     @property
     def api(self) -> str:
-        """Return the name of the API."""
         return "" if self._api_key is None else API_NAMES.get(self._api_key, "")
 
     def fields(self) -> Iterator[Field]:
@@ -104,7 +103,7 @@ class Dissection:
             self.error = self._cut_off(self.error)
 
     def _cut_off(self, fault: Malformed | None) -> Malformed:
-        """Return the fault of a frame that ends too early: where it ends, and what that breaks."""
+        """Return the fault of an incomplete frame: where it ends, and the field it breaks."""
         frame = self.frame
         there = len(frame.data)
         of = "" if frame.size is None else f" of {PREFIX_BYTES + frame.size}"
@@ -153,7 +152,7 @@ class Dissection:
     def _response_header(self, reader: FieldReader) -> Iterator[Field]:
         if self._api_key is None or self.version is None:
             yield from reader.read("ResponseHeader", 0)
-            self.note = f"{self._left(reader)} bytes not decoded: their request was not seen"
+            self.note = f"{self._remaining(reader)} bytes not decoded: their request was not seen"
             return
         yield from reader.read(
             "ResponseHeader", response_header_version(self._api_key, self.version)
@@ -164,7 +163,7 @@ class Dissection:
         """Refuse an unknown version; note an API that Doorkeeper does not serve."""
         if self.api + suffix not in MODULES:
             self.note = (
-                f"{self._left(reader)} bytes not decoded: Doorkeeper does not serve {self.api}"
+                f"{self._remaining(reader)} bytes not decoded: Doorkeeper does not serve {self.api}"
             )
             return
         versions = version_count(self.api)
@@ -177,14 +176,14 @@ class Dissection:
     def _body(self, reader: FieldReader) -> Iterator[Field]:
         assert self.version is not None, "the header is there"
         yield from reader.read(f"{self.api}{self.kind.capitalize()}", self.version)
-        if left := self._left(reader):
+        if left := self._remaining(reader):
             raise Malformed("", reader.position, f"{left} trailing bytes")
 
-    def _left(self, reader: FieldReader) -> int:
+    def _remaining(self, reader: FieldReader) -> int:
         return len(self.frame.data) - reader.position
 
     def _with_secret_config(self, field: Field) -> Field:
-        """Mark the value of a configuration whose name, which stands before it, says password."""
+        """Mark the value of a configuration whose name, which precedes it, is a password's."""
         if field.name == "Name" and field.type == "string":
             self._config = field.value or ""
         if field.name == "Value" and _SECRET_CONFIG.search(self._config):
@@ -198,10 +197,9 @@ def declared_apis() -> tuple[str, ...]:
 
 
 def version_count(api: str) -> int:
-    """Return how many versions of an API are declared; they begin with 0.
+    """Return the number of declared versions of an API; they begin with 0.
 
     Raises:
-        LookupError: none is.
-
+        LookupError: the API is not declared.
     """
     return len(trees(f"{api}Request"))

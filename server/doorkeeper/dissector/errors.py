@@ -1,8 +1,8 @@
-"""What keeps an input from being read; a broken frame is no error, but what is looked for.
+"""Errors of reading an input. An invalid frame is a result, not an error.
 
 UnreadableInput    the input is not in its format
 """
 
 
 class UnreadableInput(Exception):
-    """An input is not what its format demands: what was found, and where."""
+    """An input violates its format; the text has the position and the fault."""

@@ -1,7 +1,7 @@
-"""Cuts a stream of bytes into frames, and keeps what a server would refuse.
+"""Cuts a stream of bytes into frames, including those that a server would refuse.
 
-``doorkeeper_wire.framing`` serves; it raises where a frame is invalid and does not give away the
-beginning of a frame. Here both are what is looked for.
+``doorkeeper_wire.framing`` is for servers: it raises at an invalid frame and does not return an
+incomplete one. A dissector shows both.
 """
 
 from __future__ import annotations
@@ -21,40 +21,39 @@ class Frame(NamedTuple):
     """A frame with its size prefix, or the beginning of one."""
 
     offset: int
-    """Where the frame begins in its stream."""
+    """The offset of the frame in its stream."""
     data: bytes
-    """The size prefix and what there is of the rest."""
+    """The size prefix, and the bytes received after it."""
     end: str = ""
-    """Why no more of the frame is there; empty for a whole frame."""
+    """The reason why the frame is incomplete; empty for a whole frame."""
     stream: str = ""
-    """Which stream of a capture it is from, as ``10.0.0.7:50000 > 10.0.0.1:9092``."""
+    """The stream of a capture, as ``10.0.0.7:50000 > 10.0.0.1:9092``."""
 
     @property
     def size(self) -> int | None:
-        """Return the announced size; None where even that is cut off."""
+        """Return the announced size; None if the prefix is incomplete."""
         if len(self.data) < PREFIX_BYTES:
             return None
         return int.from_bytes(self.data[:PREFIX_BYTES], "big", signed=True)
 
 
 class FrameCutter:
-    """The frames of one stream. After an invalid size nothing more of it can be read."""
+    """The frames of one stream. After an invalid size the stream is lost."""
 
     def __init__(self, frame_bytes_max: int) -> None:
-        """Begin a stream whose frames announce at most so many bytes."""
         self.frame_bytes_max = frame_bytes_max
         self.is_lost = False
-        """Whether the stream cannot be followed any more."""
+        """Whether the frame boundaries are lost."""
         self._offset = 0
         self._held = bytearray()
 
     @property
     def held_bytes(self) -> int:
-        """Return how many bytes of an unfinished frame are held."""
+        """Return the size of the incomplete frame."""
         return len(self._held)
 
     def receive(self, data: bytes) -> Iterator[Frame]:
-        """Take the next bytes; yield the frames that are whole, and one with an invalid size."""
+        """Take the next bytes; yield complete frames, and one with an invalid size."""
         if self.is_lost:
             return
         self._held += data
@@ -69,16 +68,16 @@ class FrameCutter:
             yield self._cut(PREFIX_BYTES + size)
 
     def finish(self, reason: str, *, is_incomplete: bool = False) -> Iterator[Frame]:
-        """End the stream; yield the frame that is cut off, if there is one.
+        """End the stream; yield the incomplete frame, if there is one.
 
-        An incomplete stream is known to go on, so its next frame is cut off even between frames.
+        An incomplete stream continues, so its next frame is cut off even between frames.
         """
         if self._held or (is_incomplete and not self.is_lost):
             yield self._cut(len(self._held))._replace(end=reason)
         self.abandon()
 
     def abandon(self) -> None:
-        """Forget what is held, and take no more."""
+        """Drop all data, and take no more."""
         self.is_lost = True
         self._held.clear()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = 64 * 1024
 _LINE_BYTES_MAX: Final = 4096
 _REPEATED_BYTES_MAX: Final = FRAME_BYTES_MAX
-"""Of all lines for which one ``*`` stands: a few bytes of text must not become terabytes."""
+"""The most that one ``*`` may stand for: a few bytes of text must not become terabytes."""
 
 _DIGITS: Final = b"0123456789abcdefABCDEF"
 _SPACES: Final = b" \t\r\n\f\v"
@@ -32,21 +32,20 @@ _LAST_OFFSET: Final = re.compile(rb"[0-9a-f]{4,16}", re.IGNORECASE)
 
 
 def is_hex_digits(head: bytes) -> bool:
-    """Say whether there are only hexadecimal digits and white space, and some digits."""
+    """Return whether there are only hexadecimal digits and white space, and some digits."""
     return bool(head.strip(_SPACES)) and not head.translate(None, _DIGITS + _SPACES)
 
 
 def is_hex_dump(head: bytes) -> bool:
-    """Say whether the first line is one of a dump with offsets."""
+    """Return whether the first line is a line of a dump with offsets."""
     return _dump_line(head.lstrip(_SPACES).partition(b"\n")[0].rstrip(_SPACES)) is not None
 
 
 def hex_digits(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes that digits stand for.
+    """Yield the bytes of hexadecimal digits.
 
     Raises:
         UnreadableInput: another character, or an odd number of digits.
-
     """
     offset, carried = 0, b""
     while chunk := stream.read(CHUNK_BYTES):
@@ -67,8 +66,7 @@ def hex_dump(stream: BinaryIO) -> Iterator[bytes]:
     """Yield the bytes of a dump; ``*`` stands for repeated lines, as in hexdump -C.
 
     Raises:
-        UnreadableInput: a line is none of a dump, or its offset does not continue the line before.
-
+        UnreadableInput: a line is not part of a dump, or its offset does not follow.
     """
     expected: int | None = None
     previous, repeats, number = b"", False, 0

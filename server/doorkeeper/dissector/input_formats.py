@@ -1,4 +1,4 @@
-"""Which format an input has, by how it begins."""
+"""Detects the format of an input by its first bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS: Final = ("raw", "hex", "pcap")
 
 
 class _Replay(io.RawIOBase):
-    """A stream whose first bytes have been read before."""
+    """A stream whose first bytes were read before."""
 
     def __init__(self, head: bytes, rest: io.BufferedIOBase) -> None:
         super().__init__()
@@ -35,13 +35,12 @@ class _Replay(io.RawIOBase):
 
 
 def with_head(stream: io.BufferedIOBase) -> tuple[bytes, BinaryIO]:
-    """Return how a stream begins, and a stream with all of it; a pipe cannot be rewound.
+    """Return the first bytes of a stream, and a stream with all of it; pipes cannot seek.
 
     Reading from either waits for no more bytes than needed, so that a capture may still grow.
 
     Raises:
         UnreadableInput: the stream cannot be read; so does reading from the stream returned.
-
     """
     head = b""
     while len(head) < _HEAD_BYTES_MIN and (data := _read_some(stream, _HEAD_BYTES)):
@@ -57,7 +56,7 @@ def _read_some(stream: io.BufferedIOBase, size: int) -> bytes:
 
 
 def format_of(head: bytes) -> str:
-    """Return the format of what begins so: pcap, hex, or raw for everything else."""
+    """Return the format of an input with these first bytes: pcap, hex, else raw."""
     if is_capture(head):
         return "pcap"
     return "hex" if is_hex_digits(head) or is_hex_dump(head) else "raw"

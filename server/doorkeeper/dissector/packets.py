@@ -29,23 +29,22 @@ _TCP_HEADER: Final = Struct(">HHIIBB")
 _TCP_HEADER_BYTES: Final = 20
 
 
-class Endpoint(NamedTuple):
-    """An address and a port of TCP."""
+class TcpEndpoint(NamedTuple):
+    """A TCP address and port."""
 
     address: str
     port: int
 
     def __str__(self) -> str:
-        """Return it as in a bootstrap list: ``10.0.0.7:9092``, ``[::1]:9092``."""
         host = f"[{self.address}]" if ":" in self.address else self.address
         return f"{host}:{self.port}"
 
 
 class Segment(NamedTuple):
-    """A TCP segment: where it belongs in its stream, and its bytes as far as captured."""
+    """A TCP segment: its position in the stream, and its bytes as far as captured."""
 
-    source: Endpoint
-    destination: Endpoint
+    source: TcpEndpoint
+    destination: TcpEndpoint
     sequence: int
     flags: int
     data: bytes
@@ -58,7 +57,7 @@ class _Transport(NamedTuple):
 
 
 def segment_of(packet: Packet) -> Segment | None:
-    """Return the segment in a packet; None where there is none, or only a fragment of one."""
+    """Return the segment in a packet; None for another protocol or a fragment."""
     datagram = _datagram(packet)
     if not datagram:
         return None
@@ -70,8 +69,8 @@ def segment_of(packet: Packet) -> Segment | None:
     if header_bytes < _TCP_HEADER_BYTES:
         return None
     return Segment(
-        Endpoint(transport.source, source),
-        Endpoint(transport.destination, destination),
+        TcpEndpoint(transport.source, source),
+        TcpEndpoint(transport.destination, destination),
         sequence,
         flags,
         transport.data[header_bytes:],
@@ -79,7 +78,7 @@ def segment_of(packet: Packet) -> Segment | None:
 
 
 def _datagram(packet: Packet) -> bytes | None:
-    """Return the packet from its IP header on; None where it is of another protocol."""
+    """Return the packet from its IP header on; None for another protocol."""
     link, data = packet
     if link in _RAW_IP:
         return data
@@ -102,7 +101,7 @@ def _behind_ether_type(data: bytes, offset: int) -> bytes | None:
 
 
 def _uint16(data: bytes, offset: int) -> int:
-    """Return a number, or -1 where the data ends before it."""
+    """Return a number, or -1 if the data is too short."""
     found: int = _UINT16.unpack_from(data, offset)[0] if len(data) >= offset + 2 else -1
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
-"""The largest receive window in wide use: more cannot be under way behind a missing segment."""
+"""The largest common receive window: no more can be in flight after a missing segment."""
 
 HELD_SEGMENTS_MAX: Final = 4096
 
@@ -13,14 +13,13 @@ _MODULUS: Final = 1 << 32
 
 
 class TcpStream:
-    """One direction. It begins with SYN, or with the first segment seen.
+    """One direction of a connection, from its SYN or from the first segment seen.
 
-    A segment that was sent again counts once. `is_broken` says that bytes are missing: more has
-    arrived behind them than a receiver would hold.
+    A retransmitted segment counts once. `is_broken`: bytes are missing, since more has arrived
+    after them than a receive window holds.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing seen."""
         self.is_broken = False
         self._next: int | None = None
         self._held: dict[int, bytes] = {}
@@ -28,16 +27,16 @@ class TcpStream:
 
     @property
     def held_bytes(self) -> int:
-        """Return how many bytes wait for others before them."""
+        """Return the size of out-of-order segments."""
         return self._held_bytes
 
     def begin(self, sequence: int) -> None:
-        """Take the sequence number of the first byte, the one after SYN's; SYN may come twice."""
+        """Take the sequence number of the first byte, the one after SYN's; SYN may be repeated."""
         if self._next is None:
             self._next = sequence % _MODULUS
 
     def receive(self, sequence: int, data: bytes) -> bytes:
-        """Take the data of a segment; return the bytes that are in order now."""
+        """Take the data of a segment; return the bytes that are now in order."""
         if not data or self.is_broken:
             return b""
         if self._next is None:
@@ -56,7 +55,7 @@ class TcpStream:
         return bytes(out)
 
     def abandon(self) -> None:
-        """Forget what is held, and take no more."""
+        """Drop all data, and take no more."""
         self.is_broken = True
         self._held.clear()
         self._held_bytes = 0
@@ -70,7 +69,7 @@ class TcpStream:
             self.abandon()
 
     def _advance(self, sequence: int, data: bytes) -> bytes:
-        """Return what is new of a segment that does not begin behind the next byte."""
+        """Return the new bytes of a segment that does not begin after the next byte."""
         assert self._next is not None, "the first segment set it"
         new = data[-_distance(self._next, sequence) :]
         self._next = (self._next + len(new)) % _MODULUS
@@ -78,5 +77,5 @@ class TcpStream:
 
 
 def _distance(start: int, end: int) -> int:
-    """Return end - start of numbers that begin anew after 2**32, negative for an earlier one."""
+    """Return end - start of sequence numbers modulo 2**32, negative for an earlier end."""
     return (end - start + _MODULUS // 2) % _MODULUS - _MODULUS // 2

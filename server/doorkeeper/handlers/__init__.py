@@ -1,5 +1,4 @@
-"""The APIs, one module each: a pure function of (request, context, node).
+"""The APIs, one module each: pure functions of a request, its context and the node.
 
-Each module opens with its versions, its behaviour, the permission it needs and what each version
-added, and ends with its ``API``. Handlers do not know each other.
+A handler returns a response, or an ``Update`` that the connection awaits. See ``doorkeeper.api``.
 """

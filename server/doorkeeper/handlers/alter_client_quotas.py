@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Node) -> Outcome:
-    """Alter the quotas of all entities that are named."""
     require_on_cluster(node, context, _ALTER_CONFIGS)
     alterations = [
         QuotaAlteration(
@@ -83,7 +82,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> AlterClientQuotasResponse:
-    """Answer the same error, in its stock words, for every entry as it stands in the request."""
+    """Answer the same error, with its stock text, for every entry of the request."""
     code, text = answer_of(error)
     text = STOCK_TEXTS.get(code, text)
     return AlterClientQuotasResponse(

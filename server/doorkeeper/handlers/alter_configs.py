@@ -1,8 +1,7 @@
-"""AlterConfigs (33), versions 0-2: gives brokers and topics new keys, and takes the others away.
+"""AlterConfigs (33), versions 0-2: replaces all dynamic keys of brokers and topics.
 
-As IncrementalAlterConfigs, which came after it and is to be preferred, but every key that is not
-named goes back to what it was without a value. kafka-configs.sh up to 3.9 asks it for brokers.
-v2 is flexible.
+The predecessor of IncrementalAlterConfigs, which is preferred: here every key that the request
+does not name is reset. kafka-configs.sh up to 3.9 uses it for brokers. v2 is flexible.
 
 Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 """
@@ -40,13 +39,12 @@ _respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each resource; alter those that pass."""
-    resources = [(each, _wanted(each)) for each in request.resources]
+    resources = [(each, _alteration(each)) for each in request.resources]
     only = request.validate_only
     return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
 
 
-def _wanted(resource: AlterConfigsResource) -> AlteredResource:
+def _alteration(resource: AlterConfigsResource) -> AlteredResource:
     return AlteredResource(
         resource.resource_type == TOPIC,
         resource.resource_name,
@@ -60,7 +58,6 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> AlterConfigsResponse:
-    """Answer the same error for every resource."""
     return _respond((resource, error) for resource in request.resources)
 
 

@@ -1,10 +1,10 @@
-"""AlterUserScramCredentials (51), version 0: sets and deletes what users log in with by SCRAM.
+"""AlterUserScramCredentials (51), version 0: sets and deletes SCRAM credentials of users.
 
-Needs ALTER on the cluster (31 for every user). Every user is answered once, whether named in a
-deletion or an upsertion; who is named twice gets 92 and keeps what they have. The client hashes
-the password; the password itself never comes here.
+Needs ALTER on the cluster (31 for every user). Every user of a deletion or an upsertion has one
+row; a user named twice gets 92 and is not changed. The client hashes the password and never sends
+it.
 
-    91  a credential to delete that is not there
+    91  a credential to delete that does not exist
     93  no name; fewer than 4,096 or more than 16,384 iterations
     33  a mechanism that is neither 1 (SCRAM-SHA-256) nor 2 (SCRAM-SHA-512)
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
 ) -> Outcome:
-    """Alter the credentials of all users that are named."""
     require_on_cluster(node, context, _ALTER)
     deletions = [CredentialDeletion(each.name, each.mechanism) for each in request.deletions]
     upsertions = [
@@ -89,7 +88,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> AlterUserScramCredentialsResponse:
-    """Answer the same error for every user; the users are sorted, as a broker sorts them."""
+    """Answer the same error for every user, sorted, as a broker sorts them."""
     users = {each.name for each in request.deletions}
     users |= {each.name for each in request.upsertions}
     return AlterUserScramCredentialsResponse(

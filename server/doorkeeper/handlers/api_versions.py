@@ -1,17 +1,16 @@
-"""ApiVersions (18), versions 0-5: which APIs and versions this listener serves.
+"""ApiVersions (18), versions 0-5: the APIs and versions that this listener serves.
 
 Needs no permission, and is answered before authentication too.
 
     v0-2  a request without fields
-    v3    the client's software name and version, which must have the form of names (else 42);
-          the answer names the features of the server
-    v4    features whose lowest level is 0 may be named too (KAFKA-17011); there are none here
-    v5    the cluster and the node that the client means to talk to (KIP-1242): both or neither
-          (else 42); where one is not ours the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for
-          brokers only
+    v3    the client's software name and version, which must match a pattern (else 42); the response
+          has the features of the server
+    v4    features whose lowest level is 0 may be listed too (KAFKA-17011); there are none here
+    v5    the cluster and the node that the client expects (KIP-1242): both or neither (else 42); if
+          one differs, the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for brokers only
 
-A version beyond these is answered in the layout of version 0, with error 35 and the range of this
-API alone; the client asks again with a version that is served.
+Later versions are answered in the layout of version 0, with error 35 and the range of this API
+alone; the client retries with a version that is served.
 
 Source: KIP-35, KIP-511, KIP-584, KIP-1242; ``handleApiVersionsRequest`` of the broker 4.4.0.
 """
@@ -40,15 +39,14 @@ _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 METADATA_VERSIONS = (7, 30)
 """The range of the feature ``metadata.version`` of a broker 4.3: 3.3-IV3 to 4.3-IV0.
 
-Clients derive the age of the cluster from it: kafka-ui shows its ACL editor only then.
+Clients derive the release of the cluster from it: kafka-ui needs it to show its ACL editor.
 """
 
 FEATURES_EPOCH = 0
-"""Features never change here; the epoch only has to be known, that is not negative."""
+"""Features never change here; a negative epoch would mean that they are unknown."""
 
 
 def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> ApiVersionsResponse:
-    """List the APIs of this kind of listener."""
     version = context.authorizable.request_version
     if not ApiVersionsRequest.MIN_VERSION <= version <= ApiVersionsRequest.MAX_VERSION:
         return refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION))
@@ -96,7 +94,7 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> ApiVersionsResponse:
-    """Answer an error; one of an unknown version with the range that is known."""
+    """Answer an error; for an unknown version, with the range that is served."""
     code, _ = answer_of(error)
     if code is not ErrorCode.UNSUPPORTED_VERSION:
         return ApiVersionsResponse(error_code=code.value)

@@ -1,7 +1,7 @@
-"""What AlterConfigs and IncrementalAlterConfigs share: all but what they ask for a resource.
+"""The parts that AlterConfigs and IncrementalAlterConfigs share.
 
-A request's resources are judged in order: one that occurs twice, keys that occur twice, nulls, the
-type, whose keys they are and what they would become; then who asks.
+The checks of a resource, in order: duplicate resources, duplicate keys, nulls, the resource type,
+whether the keys may be altered and their new values; the caller's permission comes last.
 
 Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 """
@@ -41,46 +41,42 @@ _NOT_HERE = {
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
-class Resource(Protocol):
-    """A resource of a request, of either API."""
+class RequestedResource(Protocol):
+    """A resource of a request of either API."""
 
     @property
-    def resource_type(self) -> int:
-        """Return the code of its kind."""
-        ...
+    def resource_type(self) -> int: ...
 
     @property
-    def resource_name(self) -> str:
-        """Return its name."""
-        ...
+    def resource_name(self) -> str: ...
 
 
 class Verbatim(ApiError):
-    """A refusal whose text is told although it is the code's stock text."""
+    """A refusal whose text is sent even if it is the stock text of its code."""
 
 
 Judged = AlteredResource | ApiError
-"""What may be changed, or why it may not."""
+"""A valid alteration, or its refusal."""
 
 
 def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
-    """Return what an API needs for each type of resource that it knows."""
+    """Return the permission that an API needs for each resource type."""
     on_cluster, on_topic, on_group = needs(api_key)
     return {each: {TOPIC: on_topic, GROUP: on_group}.get(each, on_cluster) for each in types}
 
 
 def alter(
-    resources: Sequence[tuple[Resource, AlteredResource]],
+    resources: Sequence[tuple[RequestedResource, AlteredResource]],
     needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
-    respond: Callable[[Iterable[tuple[Resource, BaseException | None]]], Response],
+    respond: Callable[[Iterable[tuple[RequestedResource, BaseException | None]]], Response],
     *,
     validate_only: bool,
 ) -> Outcome:
-    """Check each resource, which stands beside what is asked for it; alter those that pass.
+    """Check each resource, given with its requested alteration; alter the valid ones.
 
-    ``needed`` is what each type of resource needs. ``respond`` makes the response of the API.
+    ``needed`` is the permission for each resource type. ``respond`` builds the response of the API.
     """
     judged = list(_judge(resources, needed, context, node))
 
@@ -97,12 +93,12 @@ def alter(
 def respond(
     response: Callable[..., _Response],
     row: Callable[..., object],
-    answers: Iterable[tuple[Resource, BaseException | None]],
+    answers: Iterable[tuple[RequestedResource, BaseException | None]],
 ) -> _Response:
     """Return a response, of the classes of an API, with a row for each resource."""
     rows = []
     for resource, error in answers:
-        code, text = told(error)
+        code, text = code_and_text(error)
         rows.append(
             row(
                 error_code=code,
@@ -124,12 +120,12 @@ async def _apply(
 
 
 def _judge(
-    resources: Sequence[tuple[Resource, AlteredResource]],
+    resources: Sequence[tuple[RequestedResource, AlteredResource]],
     needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
 ) -> Iterator[Judged]:
-    """Yield what becomes of each resource, which stands beside what is asked for it."""
+    """Yield the alteration or the refusal of each resource."""
     counts = Counter((each.resource_type, each.resource_name) for each, _ in resources)
     for resource, wanted in resources:
         try:
@@ -161,12 +157,12 @@ def _check_wanted(wanted: AlteredResource) -> None:
 
 def _check_broker(
     wanted: AlteredResource,
-    resource: Resource,
+    resource: RequestedResource,
     needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
 ) -> None:
-    """Check whose keys they are, and what they would become."""
+    """Check that the broker's keys are dynamic, and their new values."""
     name, kind = resource.resource_name, resource.resource_type
     if kind not in needed:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
@@ -191,7 +187,7 @@ def _check_node_id(name: str, node: Node, unexpected: str) -> None:
 
 
 def _check_allowed(
-    resource: Resource, needed: Mapping[int, Need], context: RequestContext, node: Node
+    resource: RequestedResource, needed: Mapping[int, Need], context: RequestContext, node: Node
 ) -> None:
     kind = resource.resource_type
     need = needed[kind]
@@ -207,7 +203,7 @@ def _check_allowed(
         raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
 
 
-def told(error: BaseException | None) -> tuple[int, str | None]:
+def code_and_text(error: BaseException | None) -> tuple[int, str | None]:
     """Return the code and the text of a row."""
     if error is None:
         return ErrorCode.NONE.value, None
@@ -216,6 +212,6 @@ def told(error: BaseException | None) -> tuple[int, str | None]:
 
 
 def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
-    """Return what became of each resource: refused before, or by who changed it."""
+    """Return the error of each resource, from its refusal or from the alteration's results."""
     answers = iter(results)
     return [each if isinstance(each, ApiError) else next(answers) for each in judged]

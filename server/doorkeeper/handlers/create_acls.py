@@ -52,14 +52,13 @@ _CLUSTER = ResourceType.CLUSTER
 _CREATED = AclCreationResult(error_message="")
 
 _MANY = 2048
-"""From so many rows on they are taken in slices."""
+"""Requests with more rows are processed in slices."""
 
 _SLICE = 1024
-"""Rows that take a millisecond."""
+"""Rows that take about a millisecond."""
 
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
-    """Have the authorizer create the rows that are not refused here."""
     check_creations(request.creations)
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
@@ -91,7 +90,7 @@ async def _create_many(
     refusals: list[ApiError | None],
     services: Services,
 ) -> Results:
-    """Do the same in slices, between which other clients are served; fill ``refusals``."""
+    """Validate rows in slices, between which other clients are served; fill ``refusals``."""
     bindings: list[AclBinding] = []
     for at in range(0, len(creations), _SLICE):
         made = list(map(binding_of, creations[at : at + _SLICE]))
@@ -133,7 +132,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> CreateAclsResponse:
-    """Answer the same error in every row: the answer has no place for an error of its own."""
+    """Answer the same error in every row: the response has no error of its own."""
     return CreateAclsResponse(results=(_row(error),) * len(request.creations))
 
 

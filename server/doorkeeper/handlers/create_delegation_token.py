@@ -1,11 +1,11 @@
-"""CreateDelegationToken (38), versions 0-3: makes a token with which somebody logs in.
+"""CreateDelegationToken (38), versions 0-3: issues a token for later logins.
 
     v1  as v0        v2  flexible        v3  a token for another owner (KIP-373)
 
-In this order: 64 for a caller that has not proved who it is, or logged in with a token; 65 without
-CREATE_TOKENS on the user that shall own it, which is named by the whole principal ``User:owner1``;
-67 for a renewer that is no user; 61 without ``delegation.token.secret.key``. A controller listener
-asks for the secret before it looks at the renewers. Names that no answer could carry are 42.
+Checks, in order: 64 for a caller that is not authenticated or logged in with a token; 65 without
+CREATE_TOKENS on the owner, which is named by the whole principal ``User:owner1``; 67 for a renewer
+that is no user; 61 without ``delegation.token.secret.key``. A controller listener checks the
+secret before the renewers. Names that no response can encode are 42.
 
 Times are -1 where the broker itself refuses, and 0 where a broker's controller does.
 
@@ -42,25 +42,24 @@ _NO_TIME = -1
 
 
 def handle(request: CreateDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check the caller, the owner and the renewers; create the token."""
     requester = context.authorizable.principal
     version = context.authorizable.request_version
     owner = _owner_of(request, requester)
-    named = _named(owner, requester, version)
+    named = _empty_response(owner, requester, version)
     renewers = tuple(
         Principal(each.principal_type, each.principal_name) for each in request.renewers
     )
     only_users = all(renewer.principal_type == USER for renewer in renewers)
     if not may_ask(context):
-        return _refused(named, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, time_ms=_NO_TIME)
+        return _refusal(named, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, time_ms=_NO_TIME)
     if owner != requester and not is_allowed(node, context, _CREATE_TOKENS, str(owner)):
-        return _refused(named, _CREATE_TOKENS.refusal, time_ms=_NO_TIME)
+        return _refusal(named, _CREATE_TOKENS.refusal, time_ms=_NO_TIME)
     if not only_users and not context.controller_listener:
-        return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE, time_ms=_NO_TIME)
-    if not node.tokens.enabled:
-        return _refused(named, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+        return _refusal(named, ErrorCode.INVALID_PRINCIPAL_TYPE, time_ms=_NO_TIME)
+    if not node.tokens.is_enabled:
+        return _refusal(named, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     if not only_users:
-        return _refused(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
+        return _refusal(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
     if any(map(text_fault, (*owner, *(each.name for each in renewers)))):
         # No description of tokens could be encoded any more. Bytes that are no UTF-8 grow.
         raise ApiError(ErrorCode.INVALID_REQUEST)
@@ -74,7 +73,7 @@ def _respond(
 ) -> CreateDelegationTokenResponse:
     (result,) = results
     if isinstance(result, ApiError):
-        return _refused(named, answer_of(result)[0])
+        return _refusal(named, answer_of(result)[0])
     token = result.token
     return named.replace(
         issue_timestamp_ms=token.issue_ms,
@@ -90,7 +89,6 @@ def _owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Pr
 
     Raises:
         ApiError: a name without a type, which fails inside a broker.
-
     """
     if not request.owner_principal_name:
         return requester
@@ -99,7 +97,9 @@ def _owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Pr
     return Principal(request.owner_principal_type, request.owner_principal_name)
 
 
-def _named(owner: Principal, requester: Principal, version: int) -> CreateDelegationTokenResponse:
+def _empty_response(
+    owner: Principal, requester: Principal, version: int
+) -> CreateDelegationTokenResponse:
     response = CreateDelegationTokenResponse(
         principal_type=owner.principal_type, principal_name=owner.name
     )
@@ -111,7 +111,7 @@ def _named(owner: Principal, requester: Principal, version: int) -> CreateDelega
     )
 
 
-def _refused(
+def _refusal(
     named: CreateDelegationTokenResponse, code: ErrorCode, *, time_ms: int = 0
 ) -> CreateDelegationTokenResponse:
     return named.replace(
@@ -128,8 +128,8 @@ def refuse(
     error: BaseException,
 ) -> CreateDelegationTokenResponse:
     """Answer an error for the whole request; a broker names ANONYMOUS in it."""
-    named = _named(ANONYMOUS, ANONYMOUS, version)
-    return _refused(named, answer_of(error)[0], time_ms=_NO_TIME)
+    named = _empty_response(ANONYMOUS, ANONYMOUS, version)
+    return _refusal(named, answer_of(error)[0], time_ms=_NO_TIME)
 
 
 API = Api(

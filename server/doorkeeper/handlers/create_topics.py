@@ -1,19 +1,19 @@
-"""CreateTopics (19), versions 0-7: makes topics; each is answered alone.
+"""CreateTopics (19), versions 0-7: creates topics, each with its own result.
 
-Needs CREATE on the cluster, else CREATE on the topic (else 29). Settings are told to a caller with
-DESCRIBE_CONFIGS on the topic; another one gets TopicConfigErrorCode 29 beside the success.
+Needs CREATE on the cluster, else CREATE on the topic (else 29). A caller with DESCRIBE_CONFIGS on
+the topic gets its configuration; another one gets TopicConfigErrorCode 29 beside the success.
 
-    v1  validate_only, texts        v5  flexible; partitions, replication factor and settings of
+    v1  validate_only, texts        v5  flexible; partitions, replication factor and configs of
     v2  throttle time                   the new topic
-    v4  -1 for the server's defaults (taken in every version)       v7  the topic's id
+    v4  -1 for the server's defaults (accepted in every version)    v7  the topic's id
 
-Topics live in the store: a name, a number of partitions, a replication factor, settings. They are
-made at once, so a time-out of 0 or less is the only one that strikes: where any is left to make it
-is 7 in every row, and nothing is made. A topic that the catalog declares exists (36). Names that
-occur twice are refused. More than 10,000 partitions, or records of a controller, refuse the whole
-request with 44.
+Topics are rows of the store: name, number of partitions, replication factor, configuration. Their
+creation is immediate, so only a time-out of 0 or less expires: then, if any topic is left to
+create, every row is 7 and nothing is created. A topic that the catalog declares exists (36).
+Duplicate names are refused. More than 10,000 partitions, or records of a controller, refuse the
+whole request with 44.
 
-Rows come in this order: those that could be tried; doubled names; those not allowed.
+Rows come in this order: the topics that passed the checks below; duplicates; those not allowed.
 
 Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics`` (4.3.1).
 """
@@ -60,7 +60,7 @@ _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 
 
 class _Sorted(NamedTuple):
-    """The topics of a request: which to try, whose settings to tell, and the other rows."""
+    """The topics of a request: those to create, names with visible configuration, other rows."""
 
     tried: list[CreatableTopic]
     describable: frozenset[str]
@@ -68,11 +68,10 @@ class _Sorted(NamedTuple):
 
 
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each topic; create those that pass."""
-    topics = _sorted_out(request.topics, context, node)
+    topics = _sort_topics(request.topics, context, node)
     if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    wanted = [_wanted(topic) for topic in topics.tried]
+    wanted = [_wanted_topic(topic) for topic in topics.tried]
     if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
@@ -97,7 +96,7 @@ async def _create(
     return await change_topics(services, context, topics, ())
 
 
-def _sorted_out(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
+def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
     counts = Counter(topic.name for topic in topics)
     names = [n for n, count in counts.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
     allowed = frozenset(names)
@@ -107,11 +106,11 @@ def _sorted_out(topics: Sequence[CreatableTopic], context: RequestContext, node:
     return _Sorted(
         [topic for topic in topics if topic.name in allowed],
         describable,
-        list(_refused(counts, allowed)),
+        list(_refusal(counts, allowed)),
     )
 
 
-def _refused(counts: Counter[str], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
+def _refusal(counts: Counter[str], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
     for name, count in counts.items():
         if count > 1:
             yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
@@ -126,7 +125,7 @@ def _refused(counts: Counter[str], allowed: frozenset[str]) -> Iterable[Creatabl
             yield _row_of_error(name, error)
 
 
-def _wanted(topic: CreatableTopic) -> WantedTopic:
+def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
     return WantedTopic(
         topic.name,
         topic.num_partitions,
@@ -198,7 +197,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> CreateTopicsResponse:
-    """Answer the same error in every row: the answer has no place for an error of its own."""
+    """Answer the same error in every row: the response has no error of its own."""
     return CreateTopicsResponse(
         topics=tuple(_row_of_error(topic.name, error) for topic in request.topics)
     )

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:
-    """Have the authorizer delete what the filters match."""
     check_filters(request.filters)
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
@@ -71,7 +70,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> DeleteAclsResponse:
-    """Answer the same error for every filter: the answer has no place for an error of its own."""
+    """Answer the same error for every filter: the response has no error of its own."""
     code, text = answer_of(error)
     row = DeleteAclsFilterResult(error_code=code.value, error_message=text)
     return DeleteAclsResponse(filter_results=(row,) * len(request.filters))

@@ -1,18 +1,17 @@
-"""DeleteTopics (20), versions 0-6: forgets topics; each is answered alone. Their ACLs stay.
+"""DeleteTopics (20), versions 0-6: deletes topics, each with its own result. ACLs stay.
 
-Needs DELETE on the cluster, else DELETE on the topic. A caller that may not describe a topic gets
-29 whether it exists or not; one that asked by id does not learn the name.
+Needs DELETE on the cluster, else DELETE on the topic. A caller without DESCRIBE on a topic gets 29
+whether it exists or not, and no name if it asked by id.
 
     v1  throttle time     v4  flexible     v5  texts     v6  topics by name or by id
 
-Every error of a row carries a text, also the stock text of its code. Names and ids that occur twice
-are refused, as is a name whose id stands in the same request. A topic that the catalog declares
-cannot be deleted (44); the text names the file. ``delete.topic.enable=false`` refuses everything
-with 73 (42 before v3). A time-out of 0 or less is 7 in every row, and nothing is deleted,
-unless no row is left that has to be looked up.
+Every error has a text, even the stock text of its code. Duplicate names and ids are refused, as is
+a name whose id is in the same request. A topic that the catalog declares cannot be deleted (44);
+the text names the file. ``delete.topic.enable=false`` refuses everything with 73 (42 before v3). A
+time-out of 0 or less is 7 in every row and nothing is deleted, unless no row needs a look-up.
 
-A broker shuffles the rows, so that their places tell nothing. Here they have the order of the
-request, which tells as little: first what cannot be asked, then what is asked by id, then by name.
+A broker shuffles the rows, so that their order discloses nothing. Here they have the order of the
+request, which discloses as little: invalid rows first, then ids, then names.
 
 Source: ``ControllerApis.deleteTopics`` (4.3.1).
 """
@@ -49,7 +48,6 @@ ZERO_ID = bytes(16)
 
 
 def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each topic; delete those that pass."""
     version = context.authorizable.request_version
     rights = _Rights(node, context)
     if not node.settings.delete_topic_enable:
@@ -81,7 +79,7 @@ def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 
 class _Asked:
-    """What a request asks for: distinct names, distinct ids, and rows for what cannot be asked.
+    """The content of a request: distinct names, distinct ids, and rows for invalid ones.
 
     ``repeated_ids`` are in the rows, and refuse a name that means the same topic.
     """
@@ -113,7 +111,7 @@ class _Asked:
 
 
 class _Rights:
-    """What the caller may describe and delete; the cluster is asked first, and at once."""
+    """The topics that the caller may describe and delete; the cluster is checked first."""
 
     __slots__ = ("_context", "_everything", "_node", "deletable", "describable")
 
@@ -143,7 +141,7 @@ def _by_name(
     doomed: dict[bytes, Topic],
     rows: list[DeletableTopicResult],
 ) -> None:
-    """Add one topic to those to delete, or a row that says why not."""
+    """Add a topic to those to delete, or a row with the reason against it."""
     topic = node.topics.get(name)
     if name not in rights.describable:
         rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))

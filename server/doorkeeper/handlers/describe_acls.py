@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.codes import check_describe, described, filter_of
+from doorkeeper.api.codes import check_describe, filter_of, resource_rows
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Response:
-    """List what the filter matches."""
     check_describe(request)
     require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:
@@ -44,7 +43,9 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
         answer = node.acl_rows.description(wanted)
         if answer is not None:
             return answer
-    return DescribeAclsResponse(error_message="", resources=described(node.authorizer.acls(wanted)))
+    return DescribeAclsResponse(
+        error_message="", resources=resource_rows(node.authorizer.acls(wanted))
+    )
 
 
 def refuse(
@@ -52,7 +53,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> DescribeAclsResponse:
-    """Answer an error for the whole request."""
     code, text = answer_of(error)
     return DescribeAclsResponse(error_code=code.value, error_message=text)
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 def handle(
     request: DescribeClientQuotasRequest, context: RequestContext, node: Node
 ) -> DescribeClientQuotasResponse:
-    """Check the caller and the filter, and select."""
     if not is_allowed(node, context, _DESCRIBE_CONFIGS):
         raise ApiError(_DESCRIBE_CONFIGS.refusal)
     components = [(each.entity_type, each.match_type, each.match) for each in request.components]
@@ -57,7 +56,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> DescribeClientQuotasResponse:
-    """Answer an error for the whole request."""
     code, text = answer_of(error)
     return DescribeClientQuotasResponse(error_code=code.value, error_message=text, entries=None)
 

@@ -1,14 +1,14 @@
 """DescribeCluster (60), versions 0-2: the cluster's id, controller and nodes (KIP-700).
 
-A listener for brokers answers anybody; a listener for controllers asks for ALTER on the cluster.
+A listener for brokers needs no permission; one for controllers needs ALTER on the cluster.
 
     v0  the brokers
     v1  the endpoint type (KIP-919): 1 for brokers, 2 for controllers. A listener answers its own
-        kind only: another kind is 114, a type that does not exist 115 (both 42 in version 0)
+        kind only: another kind is 114, an unknown type 115 (both 42 in version 0)
     v2  fenced brokers may be listed too; there are none here
 
-The mask of the cluster is 0 for a caller that asks for it without DESCRIBE on the cluster. The
-controller is -1 where it is none of the nodes that are listed.
+The mask of the cluster is 0 for a caller that requests it without DESCRIBE on the cluster. The
+controller is -1 where it is none of the nodes listed.
 
 Source: the broker's ``AuthHelper.computeDescribeClusterResponse`` (4.3.1).
 """
@@ -43,7 +43,6 @@ _ENDPOINT_TYPES = {1: "BROKER", 2: "CONTROLLER"}
 def handle(
     request: DescribeClusterRequest, context: RequestContext, node: Node
 ) -> DescribeClusterResponse:
-    """Describe the nodes of this listener's kind."""
     if context.controller_listener:
         require_on_cluster(node, context, _ALTER)
     own_type = 2 if context.controller_listener else 1
@@ -87,7 +86,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> DescribeClusterResponse:
-    """Answer an error for the whole request."""
     code, text = answer_of(error)
     return DescribeClusterResponse(error_code=code.value, error_message=text)
 

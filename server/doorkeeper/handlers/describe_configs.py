@@ -74,7 +74,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 def handle(
     request: DescribeConfigsRequest, context: RequestContext, node: Node
 ) -> DescribeConfigsResponse:
-    """Describe each resource that the caller may see."""
     allowed, refused = [], []
     for resource in request.resources:
         if resource.resource_type not in _NEEDS:
@@ -84,15 +83,15 @@ def handle(
         if is_allowed(node, context, need, name):
             allowed.append(resource)
         else:
-            refused.append(_failed(resource, need.refusal, STOCK_TEXTS[need.refusal]))
-    told = _Told(request)
+            refused.append(_failure(resource, need.refusal, STOCK_TEXTS[need.refusal]))
+    builder = _RowBuilder(request)
     return DescribeConfigsResponse(
-        results=(*(_described(resource, node, told) for resource in allowed), *refused)
+        results=(*(_describe(resource, node, builder) for resource in allowed), *refused)
     )
 
 
-class _Told:
-    """How much of each setting an answer tells."""
+class _RowBuilder:
+    """Builds rows with the synonyms and documentation that a request asks for."""
 
     __slots__ = ("documentation", "synonyms")
 
@@ -112,7 +111,6 @@ class _Told:
         read_only: bool = False,
         sensitive: bool = False,
     ) -> DescribeConfigsResourceResult:
-        """Return the row of one setting."""
         return DescribeConfigsResourceResult(
             name=name,
             value=value,
@@ -130,12 +128,14 @@ class _Told:
         )
 
 
-def _described(resource: DescribeConfigsResource, node: Node, told: _Told) -> DescribeConfigsResult:
+def _describe(
+    resource: DescribeConfigsResource, node: Node, builder: _RowBuilder
+) -> DescribeConfigsResult:
     try:
-        rows = _DESCRIBERS[resource.resource_type](resource.resource_name, node, told)
+        rows = _DESCRIBERS[resource.resource_type](resource.resource_name, node, builder)
     except ApiError as error:
         code, text = answer_of(error)
-        return _failed(resource, code, text)
+        return _failure(resource, code, text)
     keys = resource.configuration_keys
     return DescribeConfigsResult(
         error_message="",
@@ -145,7 +145,7 @@ def _described(resource: DescribeConfigsResource, node: Node, told: _Told) -> De
     )
 
 
-def _failed(
+def _failure(
     resource: DescribeConfigsResource, code: ErrorCode, text: str | None
 ) -> DescribeConfigsResult:
     return DescribeConfigsResult(
@@ -156,23 +156,23 @@ def _failed(
     )
 
 
-def _topic(name: str, node: Node, told: _Told) -> Rows:
+def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
     reason = reason_invalid(name)
     if reason is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     topic = node.topics.get(name)
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-    return _rows_of_topic(topic, node.settings, told)
+    return _rows_of_topic(topic, node.settings, builder)
 
 
 def _rows_of_topic(
-    topic: Topic, settings: Settings, told: _Told
+    topic: Topic, settings: Settings, builder: _RowBuilder
 ) -> Iterator[DescribeConfigsResourceResult]:
     given = {name: shown(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
     for name, (value, source, synonyms) in effective(given, settings.values_of).items():
         config = TOPIC_CONFIGS[name]
-        yield told.row(
+        yield builder.row(
             name,
             value,
             config.type,
@@ -188,19 +188,19 @@ def _default_synonyms(
     return [] if synonym is None else [(synonym, default, _DEFAULT_CONFIG)]
 
 
-def _broker(name: str, node: Node, told: _Told) -> Rows:
+def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
-        return (_key(key, told) for key in node.settings.described_of_cluster())
+        return (_key(key, builder) for key in node.settings.described_of_cluster())
     if _broker_id(name) != node.node_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
         )
-    return (_key(key, told) for key in node.settings.described())
+    return (_key(key, builder) for key in node.settings.described())
 
 
-def _key(key: DescribedKey, told: _Told) -> DescribeConfigsResourceResult:
-    return told.row(
+def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResult:
+    return builder.row(
         key.name,
         key.value,
         key.type,
@@ -212,7 +212,7 @@ def _key(key: DescribedKey, told: _Told) -> DescribeConfigsResourceResult:
     )
 
 
-def _broker_logger(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
     if _broker_id(name) != node.node_id:
@@ -240,21 +240,21 @@ def _broker_id(name: str) -> int:
     return int(name)
 
 
-def _client_metrics(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
     if not name:
         text = "Client metrics subscription name must not be empty"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    return (_fixed(config, told) for config in CLIENT_METRICS_CONFIGS)
+    return (_fixed_row(config, builder) for config in CLIENT_METRICS_CONFIGS)
 
 
-def _group(name: str, node: Node, told: _Told) -> Rows:  # noqa: ARG001  form of all
+def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-    return (_fixed(config, told) for config in GROUP_CONFIGS)
+    return (_fixed_row(config, builder) for config in GROUP_CONFIGS)
 
 
-def _fixed(config: FixedConfig, told: _Told) -> DescribeConfigsResourceResult:
-    return told.row(
+def _fixed_row(config: FixedConfig, builder: _RowBuilder) -> DescribeConfigsResourceResult:
+    return builder.row(
         config.name,
         config.value,
         config.type,
@@ -264,7 +264,7 @@ def _fixed(config: FixedConfig, told: _Told) -> DescribeConfigsResourceResult:
     )
 
 
-_DESCRIBERS: Mapping[int, Callable[[str, Node, _Told], Rows]] = {
+_DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
     TOPIC: _topic,
     BROKER: _broker,
     BROKER_LOGGER: _broker_logger,
@@ -282,7 +282,7 @@ def refuse(
     code, _ = answer_of(error)
     text = STOCK_TEXTS.get(code)
     return DescribeConfigsResponse(
-        results=tuple(_failed(resource, code, text) for resource in request.resources)
+        results=tuple(_failure(resource, code, text) for resource in request.resources)
     )
 
 

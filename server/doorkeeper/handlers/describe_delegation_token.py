@@ -1,13 +1,13 @@
-"""DescribeDelegationToken (41), versions 0-3: tells of tokens, with what logs in with them.
+"""DescribeDelegationToken (41), versions 0-3: delegation tokens, including their HMACs.
 
-    v1  as v0        v2  flexible        v3  who asked for each token
+    v1  as v0        v2  flexible        v3  the requester of each token
 
-In this order: 64 for a caller that has not proved who it is, or logged in with a token; 61 without
-``delegation.token.secret.key``. Then owners null asks for all tokens, an empty list for none, and
-other owners for tokens that one of them owns, asked for or may renew. Of those the caller sees the
-ones that it owns, asked for or may renew itself, and others with DESCRIBE on the token or
-DESCRIBE_TOKENS on the user that owns it, who is named by the whole principal ``User:owner1``. What
-it may not see is left out. The HMACs are told in clear, as by a broker.
+In this order: 64 for a caller that is not authenticated or logged in with a token; 61 without
+``delegation.token.secret.key``. Owners null selects all tokens, an empty list none, other owners
+the tokens that one of them owns, requested or may renew. Of these the caller sees the tokens that
+it owns, requested or may renew itself, and others with DESCRIBE on the token or DESCRIBE_TOKENS on
+its owner, named by the whole principal ``User:owner1``. The rest is left out. HMACs are sent in
+clear, as by a broker.
 
 A controller listener lists the API and fails in it, as a controller does.
 
@@ -41,12 +41,11 @@ _DESCRIBE, _DESCRIBE_TOKENS = needs(41)
 def handle(
     request: DescribeDelegationTokenRequest, context: RequestContext, node: Node
 ) -> DescribeDelegationTokenResponse:
-    """Tell of the tokens that the caller asks for and may see."""
     if context.controller_listener:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     if not may_ask(context):
         raise ApiError(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-    if not node.tokens.enabled:
+    if not node.tokens.is_enabled:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None
     if request.owners is not None:
@@ -58,7 +57,7 @@ def handle(
     return DescribeDelegationTokenResponse(
         tokens=tuple(
             _row(signed, version)
-            for signed in node.tokens.signed()
+            for signed in node.tokens.signed_tokens()
             if (owners is None or signed.token.concerns_one_of(owners))
             and _is_visible(signed.token, context, node)
         )
@@ -103,7 +102,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> DescribeDelegationTokenResponse:
-    """Answer an error for the whole request."""
     return DescribeDelegationTokenResponse(error_code=answer_of(error)[0].value)
 
 

@@ -1,6 +1,6 @@
 """DescribeGroups (15), versions 0-6: the state and the members of groups.
 
-Needs DESCRIBE on each group. Those without it come first, with 30 and nothing else; the others
+Needs DESCRIBE on each group. Groups without it come first, with 30 and nothing else; the others
 follow in the order of the request.
 
     v3  masks of authorized operations     v4  instance ids of members     v5  flexible
@@ -8,10 +8,10 @@ follow in the order of the request.
 
 One node of a cluster shows groups, and FindCoordinator names it; the others answer 16 for each.
 
-A group that is not stable tells neither its protocol nor what its members want and have.
+A group that is not stable shows neither its protocol nor its members' metadata and assignments.
 
-Groups of the new protocol (type ``consumer``) are described too, as if they were classic: a broker
-sends their readers to another API, which is not served here.
+Groups of the new protocol (type ``consumer``) are described as if they were classic: a broker
+refers clients to ConsumerGroupDescribe, which is not served here.
 
 Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
 """
@@ -50,16 +50,15 @@ _SETTLED = frozenset({"Stable", "Assigning", "Reconciling"})
 def handle(
     request: DescribeGroupsRequest, context: RequestContext, node: Node
 ) -> DescribeGroupsResponse:
-    """Describe each group that the caller may describe."""
     version = context.authorizable.request_version
     allowed, refused = [], []
     for group_id in request.groups:
         if is_allowed(node, context, _DESCRIBE, group_id):
             allowed.append(group_id)
         else:
-            refused.append(_refused(group_id, _DESCRIBE.refusal))
+            refused.append(_refusal(group_id, _DESCRIBE.refusal))
     if node.coordinator_id != node.node_id:
-        elsewhere = [_refused(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
+        elsewhere = [_refusal(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
         return DescribeGroupsResponse(groups=(*refused, *elsewhere))
 
     masks: dict[str, int] = {}
@@ -72,7 +71,7 @@ def handle(
         group = node.groups.get(group_id)
         mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
         if group is not None:
-            described.append(_described(group, mask))
+            described.append(_describe(group, mask))
         elif version >= 6:
             described.append(_not_found(group_id))
         else:
@@ -82,7 +81,7 @@ def handle(
     return DescribeGroupsResponse(groups=(*refused, *described))
 
 
-def _described(group: Group, mask: int) -> DescribedGroup:
+def _describe(group: Group, mask: int) -> DescribedGroup:
     settled = group.state in _SETTLED
     return DescribedGroup(
         group_id=group.group_id,
@@ -114,7 +113,7 @@ def _not_found(group_id: str) -> DescribedGroup:
     )
 
 
-def _refused(group_id: str, code: ErrorCode) -> DescribedGroup:
+def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
     return DescribedGroup(error_code=code.value, group_id=group_id)
 
 
@@ -123,10 +122,9 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> DescribeGroupsResponse:
-    """Answer the same error for every group."""
     code, _ = answer_of(error)
     return DescribeGroupsResponse(
-        groups=tuple(_refused(group_id, code) for group_id in request.groups)
+        groups=tuple(_refusal(group_id, code) for group_id in request.groups)
     )
 
 

@@ -1,15 +1,15 @@
-"""DescribeTopicPartitions (75), version 0: topics and their partitions, a page at a time (KIP-966).
+"""DescribeTopicPartitions (75), version 0: topics and their partitions, in pages (KIP-966).
 
 Needs DESCRIBE on each topic. A named topic without it is answered with 29 after all others; a list
 of all topics leaves it out. Both are audited as denials. Masks are always computed.
 
-Topics come sorted by name. A page holds at most as many partitions as asked for, at least 1 and at
-most ``max.request.partition.size.limit``; the cursor names the next topic and partition. Refusals
-do not count: every page has all of them from its first name on.
+Topics are sorted by name. The size of a page is the requested number of partitions, at least 1 and
+at most ``max.request.partition.size.limit``; the cursor names the next topic and partition.
+Refusals do not count: every page has all of them from its first name on.
 
 A cursor must name a topic of the list, if there is one, and no negative partition (42). The empty
-name fails the request of whoever may describe it (-1), as on a broker, which takes it for the name
-of an absent cursor.
+name fails the request of a caller that may describe it (-1), as on a broker, which takes it for the
+name of an absent cursor.
 
 Source: ``DescribeTopicPartitionsRequestHandler`` and ``KRaftMetadataCache`` (4.3.1).
 """
@@ -45,7 +45,6 @@ _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)
 def handle(
     request: DescribeTopicPartitionsRequest, context: RequestContext, node: Node
 ) -> DescribeTopicPartitionsResponse:
-    """Describe topics from the cursor on, until the page is full."""
     cursor = request.cursor
     names = _names(request, node)
     allowed, refused = [], []
@@ -54,7 +53,7 @@ def handle(
         if is_allowed(node, context, need, name):
             allowed.append(name)
         elif need.refusal is not ErrorCode.NONE:
-            refused.append(_refused(name, need.refusal))
+            refused.append(_refusal(name, need.refusal))
 
     if cursor is None and "" in allowed:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
@@ -66,7 +65,7 @@ def handle(
     described = [
         _missing(name, masks[name])
         if topic is None
-        else _described(topic, indexes, places, masks[name])
+        else _describe(topic, indexes, places, masks[name])
         for name, topic, indexes in page
     ]
     return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
@@ -75,7 +74,7 @@ def handle(
 def _page(
     names: Sequence[str], cursor: Cursor | None, remaining: int, node: Node
 ) -> tuple[list[tuple[str, Topic | None, range]], Cursor | None]:
-    """Return what fits on the page: name, topic if it exists, partitions; and where to go on."""
+    """Return the rows of the page (name, topic if it exists, partitions) and the next cursor."""
     page: list[tuple[str, Topic | None, range]] = []
     for name in names:
         if remaining == 0:
@@ -99,7 +98,6 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
     Raises:
         ApiError: INVALID_REQUEST where the cursor's topic is not in the list, or its partition
             is negative.
-
     """
     cursor = request.cursor
     first = "" if cursor is None else cursor.topic_name
@@ -127,7 +125,7 @@ def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
     return max(limit, 1)
 
 
-def _described(
+def _describe(
     topic: Topic, indexes: Iterable[int], places: Places, mask: int
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
@@ -165,7 +163,7 @@ def _missing(name: str, mask: int) -> DescribeTopicPartitionsResponseTopic:
     )
 
 
-def _refused(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+def _refusal(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(error_code=code.value, name=name)
 
 
@@ -174,10 +172,9 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> DescribeTopicPartitionsResponse:
-    """Answer the same error for every topic asked for."""
     code, _ = answer_of(error)
     return DescribeTopicPartitionsResponse(
-        topics=tuple(_refused(topic.name, code) for topic in request.topics)
+        topics=tuple(_refusal(topic.name, code) for topic in request.topics)
     )
 
 

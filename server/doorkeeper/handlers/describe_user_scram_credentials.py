@@ -1,12 +1,12 @@
 """DescribeUserScramCredentials (50), version 0: mechanisms and iterations of users.
 
-Needs DESCRIBE on the cluster: 31 at the top, and once more, without a name, for each user that was
-named. No users, or null, are all of them. A user who is named twice is answered once, with 92; one
-without credentials has 91.
+Needs DESCRIBE on the cluster: 31 at the top, and once more, without a name, for each named user.
+An empty list, or null, selects all users. A user named twice has one row, with 92; a user without
+credentials has 91.
 
 Source: ``KafkaApis.handleDescribeUserScramCredentialsRequest``, ``ScramImage.describe`` (4.3.1).
-Where a caller without the permission asks with null a broker fails inside and never answers; here
-31 is the answer.
+If a caller without the permission asks with null, a broker fails and never answers; here it gets
+31.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ _NOT_THERE = "Attempt to describe a user credential that does not exist: "
 def handle(
     request: DescribeUserScramCredentialsRequest, context: RequestContext, node: Node
 ) -> DescribeUserScramCredentialsResponse:
-    """Describe each user once."""
     if not is_allowed(node, context, _DESCRIBE):
         raise ApiError(_DESCRIBE.refusal)
     named = Counter(each.name for each in request.users or ())
@@ -74,7 +73,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> DescribeUserScramCredentialsResponse:
-    """Answer an error for the whole request, with a row for each user that was named."""
+    """Answer an error for the whole request, with a row for each named user."""
     code, text = answer_of(error)
     row = DescribeUserScramCredentialsResult(error_code=code.value, error_message=text)
     return DescribeUserScramCredentialsResponse(

@@ -1,14 +1,14 @@
-"""ExpireDelegationToken (40), versions 0-2: ends a token, now or sooner than it would.
+"""ExpireDelegationToken (40), versions 0-2: expires a token, now or earlier than before.
 
     v1  as v0        v2  flexible
 
-In this order: 64 for a caller that has not proved who it is, or logged in with a token, then with
--1 as the time; 61 without ``delegation.token.secret.key``; 62 for an HMAC that no token has; 63 for
-a caller that is neither its owner nor one of its renewers; 66 for a token that has expired, unless
-it shall end now.
+In this order: 64 for a caller that is not authenticated or logged in with a token, then with -1 as
+the time; 61 without ``delegation.token.secret.key``; 62 for an unknown HMAC; 63 for a caller that
+is neither its owner nor one of its renewers; 66 for a token that has expired, unless it is to end
+now.
 
 A negative period ends the token now, which is the time in the answer. Connections that logged in
-with it stay until their own time is over.
+with it stay open until their session expires.
 
 Source: ``KafkaApis.handleExpireTokenRequest``, ``DelegationTokenControlManager`` (4.3.1).
 """
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
-    """Expire the token, unless the caller may not ask for it."""
     wish = Expiration(request.hmac, request.expiry_time_period_ms, context.authorizable.principal)
     return alter_token(wish, context, node, ExpireDelegationTokenResponse)
 
@@ -42,7 +41,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> ExpireDelegationTokenResponse:
-    """Answer an error for the whole request."""
     return ExpireDelegationTokenResponse(error_code=answer_of(error)[0].value)
 
 

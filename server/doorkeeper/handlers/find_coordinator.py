@@ -1,4 +1,4 @@
-"""FindCoordinator (10), versions 0-6: which node looks after a group or a transactional id.
+"""FindCoordinator (10), versions 0-6: the coordinator of a group or a transactional id.
 
 Needs DESCRIBE on the group (30), DESCRIBE on the transactional id (53), or, for a share group,
 CLUSTER_ACTION on the cluster (31 for the whole request).
@@ -7,9 +7,9 @@ CLUSTER_ACTION on the cluster (31 for the whole request).
     v3  flexible         v4  several keys; texts are empty
     v6  share groups (type 2; before, 42): keys of the form group:topicId:partition
 
-Every key has the same coordinator, which must be one of Metadata's brokers, and at once: a broker
-answers 15 until it has made its internal topics. So do we where the coordinator does not have the
-listener that the client came by. An unknown type of key is 42 for all.
+Every key has the same coordinator, which must be one of Metadata's brokers. It is known at once; a
+broker answers 15 until it has created its internal topics. So do we where the coordinator does not
+have the listener that the client uses. An unknown type of key is 42 for all.
 
 Source: ``handleFindCoordinatorRequest`` of the broker 4.3.1.
 """
@@ -44,7 +44,6 @@ _SHARE_KEY = re.compile(r"[^:]+:[A-Za-z0-9_-]{22}:[0-9]+")
 def handle(
     request: FindCoordinatorRequest, context: RequestContext, node: Node
 ) -> FindCoordinatorResponse:
-    """Name the coordinator of each key that the caller may describe."""
     found = _coordinator(context, node)
     key_type = request.key_type
     if context.authorizable.request_version >= 4:
@@ -74,11 +73,10 @@ def _coordinator(context: RequestContext, node: Node) -> Broker | None:
 
 
 def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> ErrorCode:
-    """Return why a key has no coordinator.
+    """Return the error of a key; None where it has a coordinator.
 
     Raises:
-        ApiError: what refuses the whole request.
-
+        ApiError: an error of the whole request.
     """
     need = _NEEDS.get(key_type)
     if need is not None:

@@ -1,16 +1,17 @@
 """IncrementalAlterConfigs (44), versions 0-1: changes single keys of brokers and topics.
 
 Needs ALTER_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the topic
-(29); on the group (30). Every resource is answered alone, in the order of the request, and changed
-as a whole or not at all. v1 is flexible.
+(29); on the group (30). Every resource has its own result, in the order of the request, and is
+changed as a whole or not at all. v1 is flexible.
 
-    broker     this node's id, or no name for the cluster as a whole: keys that count without a
-               restart (see ``broker_configs``). What is wrong with them is told before who may ask.
-    topic      the settings of a topic that was made over the wire
+    broker     this node's id, or no name for the cluster-wide default: keys that apply without a
+               restart (see ``broker_configs``). Their faults are reported before the permission is
+               checked.
+    topic      the configuration of a topic that was created over the wire
     broker logger, client metrics, group   refused with 42
 
-A resource that occurs twice, a key that occurs twice, a null to set: 42. An unknown type is 42 for
-its resource. ``validate_only`` judges and changes nothing.
+A duplicate resource, a duplicate key, a null to set: 42. An unknown type is 42 for its resource.
+``validate_only`` checks and changes nothing.
 
 Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 """
@@ -49,13 +50,12 @@ _respond = partial(respond, IncrementalAlterConfigsResponse, AlterConfigsResourc
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check each resource; alter those that pass."""
-    resources = [(each, _wanted(each)) for each in request.resources]
+    resources = [(each, _alteration(each)) for each in request.resources]
     only = request.validate_only
     return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
 
 
-def _wanted(resource: AlterConfigsResource) -> AlteredResource:
+def _alteration(resource: AlterConfigsResource) -> AlteredResource:
     return AlteredResource(
         resource.resource_type == TOPIC,
         resource.resource_name,
@@ -70,7 +70,6 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> IncrementalAlterConfigsResponse:
-    """Answer the same error for every resource."""
     return _respond((resource, error) for resource in request.resources)
 
 

@@ -1,8 +1,8 @@
-"""JoinGroup (11), versions 0-1: says that there is no coordinator.
+"""JoinGroup (11), versions 0-1: answers that there is no coordinator.
 
-Needs READ on the group (30). Doorkeeper has no groups that one can join; an error that clients try
-again is all that it answers (15, COORDINATOR_NOT_AVAILABLE). An old librdkafka (2.0.2, of Debian
-12) offers GSSAPI only to servers that list this API: `doorkeeper.clients.join.group=true` does.
+Needs READ on the group (30). Doorkeeper does not coordinate groups; it always answers 15,
+COORDINATOR_NOT_AVAILABLE, which clients retry. An old librdkafka (2.0.2, of Debian 12) offers
+GSSAPI only to servers that list this API: `doorkeeper.clients.join.group=true` does.
 
 Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of the broker 4.3.1;
 ``RD_KAFKA_FEATURE_SASL_GSSAPI`` of librdkafka 2.0.2.
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 
 def handle(request: JoinGroupRequest, context: RequestContext, node: Node) -> JoinGroupResponse:
-    """Refuse: for want of permission, or of a coordinator."""
     if not is_allowed(node, context, _READ, request.group_id):
-        return _refused(_READ.refusal)
-    return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
+        return _refusal(_READ.refusal)
+    return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
 
 
 def refuse(
@@ -36,12 +35,11 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> JoinGroupResponse:
-    """Answer an error."""
     code, _ = answer_of(error)
-    return _refused(code)
+    return _refusal(code)
 
 
-def _refused(code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+def _refusal(code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
     return JoinGroupResponse(error_code=code.value, generation_id=-1, member_id=member_id)
 
 

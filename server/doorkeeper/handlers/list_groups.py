@@ -34,7 +34,6 @@ _DESCRIBE_CLUSTER, _DESCRIBE = needs(16)
 
 
 def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> ListGroupsResponse:
-    """List the groups that the filters and the caller's rights select."""
     shows_all = is_allowed(node, context, _DESCRIBE_CLUSTER)
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}
@@ -67,7 +66,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> ListGroupsResponse:
-    """Answer an error for the whole request."""
     code, _ = answer_of(error)
     return ListGroupsResponse(error_code=code.value)
 

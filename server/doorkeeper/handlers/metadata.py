@@ -69,7 +69,6 @@ ZERO_ID = bytes(16)
 
 
 def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Outcome:
-    """Describe the cluster and the topics that the request and the caller's rights select."""
     version = context.authorizable.request_version
     wants_all = request.topics is None or (version == 0 and not request.topics)
     ids = _ids(request, version)
@@ -94,20 +93,20 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         asked = [*(topic.name for topic in existing), *missing]
         masks = authorized_operations(node, context, ResourceType.TOPIC, asked)
     topics = [
-        *(_refused(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
+        *(_refusal(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
         *(
-            _described(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
+            _describe(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
             for topic in existing
         ),
         *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
         *(
-            _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
+            _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
             for name in sorted(not_creatable)
         ),
     ]
     if not wants_all:
         hidden = (name for name in names if name not in describable)
-        topics.extend(_hidden(node, name, by_id=bool(ids)) for name in hidden)
+        topics.extend(_hidden_topic(node, name, by_id=bool(ids)) for name in hidden)
     response = MetadataResponse(
         brokers=tuple(map(_broker, brokers)),
         cluster_id=node.cluster_id,
@@ -155,9 +154,7 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
     """Return the distinct names meant, sorted.
 
     Raises:
-        ApiError: UNKNOWN_SERVER_ERROR for a topic with neither name nor id, as a broker that
-            stumbles over it.
-
+        ApiError: UNKNOWN_SERVER_ERROR for a topic with neither name nor id, as on a broker.
     """
     by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
     if ids:
@@ -175,7 +172,7 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
     return set(missing) - creatable
 
 
-def _described(topic: Topic, places: Places, mask: int) -> MetadataResponseTopic:
+def _describe(topic: Topic, places: Places, mask: int) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -208,14 +205,14 @@ def _missing(name: str, mask: int) -> MetadataResponseTopic:
     )
 
 
-def _hidden(node: Node, name: str, *, by_id: bool) -> MetadataResponseTopic:
+def _hidden_topic(node: Node, name: str, *, by_id: bool) -> MetadataResponseTopic:
     topic = node.topics.get(name) if by_id else None
     if topic is None:
-        return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
-    return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.topic_id)
+        return _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
+    return _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.topic_id)
 
 
-def _refused(
+def _refusal(
     code: ErrorCode, name: str | None, topic_id: bytes = ZERO_ID, *, internal: bool = False
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
@@ -234,7 +231,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> MetadataResponse:
-    """Answer an error in every row asked for, and (from v13) at the top; the rest is empty."""
+    """Answer an error in every requested row and (from v13) at the top; the rest is empty."""
     code, _ = answer_of(error)
     return MetadataResponse(
         error_code=code.value,

@@ -145,7 +145,7 @@ def _response(
                 name=each.name,
                 topic_id=each.topic_id,
                 partition_responses=tuple(
-                    _refused(partition.index, *error_of(place, partition.index))
+                    _refusal(partition.index, *error_of(place, partition.index))
                     for partition in each.partition_data
                 ),
             )
@@ -154,7 +154,7 @@ def _response(
     )
 
 
-def _refused(index: int, code: ErrorCode, text: str | None) -> PartitionProduceResponse:
+def _refusal(index: int, code: ErrorCode, text: str | None) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index, error_code=code.value, base_offset=-1, error_message=text
     )

@@ -1,7 +1,7 @@
-"""All APIs that this server speaks, by key.
+"""The registry of APIs, by key.
 
-ApiVersions is answered from this table, so what it says is what is served. A few are served only
-where the configuration asks for them.
+ApiVersions is answered from it, so that it lists exactly the APIs served. ``OPTIONAL`` APIs are
+served only where the configuration enables them.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ APIS: Final[ApiTable] = ApiTable(_USUAL.values(), RARE)
 """Every API by key, but those of ``OPTIONAL``."""
 
 OPTIONAL: dict[int, Api] = by_key([join_group.API])
-"""What is served only with ``doorkeeper.clients.join.group``."""
+"""APIs served only with ``doorkeeper.clients.join.group``."""
 
 _TABLES: Final = {False: APIS, True: ApiTable([*_USUAL.values(), *OPTIONAL.values()], RARE)}
 
@@ -214,5 +214,5 @@ _RANGES = {
 
 
 def api_ranges(*, controller: bool, optional: bool = False) -> tuple[ApiRange, ...]:
-    """Return what ApiVersions lists on listeners of a kind, by key."""
+    """Return the rows of ApiVersions for listeners of a kind, by key."""
     return _RANGES[controller, optional]

@@ -1,14 +1,14 @@
-"""RenewDelegationToken (39), versions 0-2: lets a token live longer.
+"""RenewDelegationToken (39), versions 0-2: postpones the expiry of a token.
 
     v1  as v0        v2  flexible
 
-In this order: 64 for a caller that has not proved who it is, or logged in with a token, then with
--1 as the time; 61 without ``delegation.token.secret.key``; 62 for an HMAC that no token has; 66 for
-a token that has expired; 63 for a caller that is neither its owner nor one of its renewers: who
-asked for the token for somebody else may not renew it.
+In this order: 64 for a caller that is not authenticated or logged in with a token, then with -1 as
+the time; 61 without ``delegation.token.secret.key``; 62 for an unknown HMAC; 66 for a token that
+has expired; 63 for a caller that is neither its owner nor one of its renewers: the requester of a
+token for another owner may not renew it.
 
-The new end is the period from now, ``delegation.token.expiry.time.ms`` at most and for a period of
-0 or less, and never after the end of the time for which the token may be renewed.
+The new expiry is the period from now, ``delegation.token.expiry.time.ms`` at most and for a period
+of 0 or less, and never after the token's maximum lifetime.
 
 Source: ``KafkaApis.handleRenewTokenRequest``, ``DelegationTokenControlManager`` (4.3.1).
 """
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: RenewDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:
-    """Renew the token, unless the caller may not ask for it."""
     wish = Renewal(request.hmac, request.renew_period_ms, context.authorizable.principal)
     return alter_token(wish, context, node, RenewDelegationTokenResponse)
 
@@ -42,7 +41,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> RenewDelegationTokenResponse:
-    """Answer an error for the whole request."""
     return RenewDelegationTokenResponse(error_code=answer_of(error)[0].value)
 
 

@@ -41,7 +41,6 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> SaslAuthenticateResponse:
-    """Answer an error for the whole request."""
     code, text = answer_of(error)
     return SaslAuthenticateResponse(error_code=code.value, error_message=text)
 

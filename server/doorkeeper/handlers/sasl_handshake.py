@@ -36,7 +36,7 @@ def refuse(
     version: int,  # noqa: ARG001  as above
     error: BaseException,
 ) -> SaslHandshakeResponse:
-    """Answer an error; there is no place for a text."""
+    """Answer an error; the response has no field for a text."""
     code, _ = answer_of(error)
     return SaslHandshakeResponse(error_code=code.value)
 

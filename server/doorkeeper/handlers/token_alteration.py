@@ -1,4 +1,4 @@
-"""What the APIs that change delegation tokens share: who may ask, and the way to the tokens.
+"""The parts that the APIs that change delegation tokens share.
 
 Source: ``KafkaApis.handleRenewTokenRequest``, ``KafkaApis.handleExpireTokenRequest`` (4.3.1).
 """
@@ -34,13 +34,13 @@ def alter_token(
     if not may_ask(context):
         code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
         return response(error_code=code.value, expiry_timestamp_ms=-1)
-    if not node.tokens.enabled:
+    if not node.tokens.is_enabled:
         return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)
     return Update("tokens", 1, partial(change_token, wish, context), partial(_respond, response))
 
 
 async def change_token(wish: TokenWish, context: RequestContext, services: Services) -> Results:
-    """Issue, renew or expire a token: what the ``Update`` of an API awaits."""
+    """Issue, renew or expire a token: the ``apply`` of an ``Update``."""
     return await services.tokens.change(wish, context)
 
 

@@ -1,14 +1,14 @@
-"""The operations port: is the server alive, is it ready, what does it count.
+"""The operations port: liveness, readiness, metrics.
 
-port         accepting, and aiohttp behind it; the only one that knows aiohttp
+port         accepting connections, with aiohttp behind it; the only module that imports aiohttp
 connection   one connection: one request, in bounded time
-pages        what is asked for, and by whom
-login        who may ask
-watched      files that are read anew when they change
-checks       what readiness looks at
-heartbeat    how late the event loop is
-exposition   the numbers as Prometheus reads them; the only one that knows its library
+pages        the pages, and the access to them
+credentials  bearer tokens and passwords, from files
+file_value   values that are read again when their files change
+checks       the checks of readiness
+heartbeat    the lag of the event loop
+exposition   metrics for Prometheus; the only module that imports its library
 
-It shares the event loop with Kafka's clients and nothing else: what goes wrong here stays here. It
-is imported where ``doorkeeper.http.listener`` turns it on.
+The port shares the event loop with Kafka's clients and nothing else, so its faults cannot affect
+them. It is imported only if ``doorkeeper.http.listener`` is configured.
 """

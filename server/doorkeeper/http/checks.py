@@ -1,4 +1,4 @@
-"""What readiness looks at: each thing has a name, a verdict, and a word for people."""
+"""Readiness checks: each has a name, a result, and a detail for operators."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 
-class Verdict(NamedTuple):
-    """What came of a check. The detail is for operators, and holds no secret."""
+class CheckResult(NamedTuple):
+    """The result of a check. The detail is for operators, and holds no secret."""
 
     ok: bool
     detail: str
 
 
-Check = Callable[[], Verdict]
+Check = Callable[[], CheckResult]
 
 
 class Readiness:
-    """The checks of a server. For the loop's thread; none of them blocks."""
+    """The checks of a server. Not thread-safe; none of them blocks."""
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
-        """Take the checks by name, in the order in which they are told."""
+        """``checks`` are by name, in the order of the page."""
         self._checks = checks
 
-    def now(self) -> dict[str, Verdict]:
-        """Look at everything; a check that raises has failed."""
-        return {name: _looked(check) for name, check in self._checks.items()}
+    def now(self) -> dict[str, CheckResult]:
+        """Run all checks; a check that raises has failed."""
+        return {name: _run(check) for name, check in self._checks.items()}
 
 
-def _looked(check: Check) -> Verdict:
+def _run(check: Check) -> CheckResult:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - a check that cannot say yes says no
-        return Verdict(ok=False, detail=f"the check failed: {type(error).__name__}")
+        return CheckResult(ok=False, detail=f"the check failed: {type(error).__name__}")

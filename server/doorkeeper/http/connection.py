@@ -1,7 +1,7 @@
 """One connection of the operations port: one request, in bounded time.
 
-aiohttp stands behind it. Connections are not kept: a scrape every few seconds costs a handshake,
-and who says nothing, or reads nothing, is gone soon.
+Connections are not kept alive: a scrape every few seconds costs a handshake, and a peer that sends
+or reads nothing is closed soon.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REQUEST_S: Final = 10.0
-"""From the end of the handshake to the last byte of the answer: a scrape takes a tenth of one."""
+"""From the end of the handshake to the last byte of the answer; a scrape takes 0.1 s."""
 
 
 class OneRequest(Accepted):
-    """The socket's side; ``inner`` is aiohttp's protocol."""
+    """The socket's protocol; ``inner`` is aiohttp's."""
 
     __slots__ = ("_deadline", "_inner", "_lost", "_most_s", "_peer_id", "_transport")
 
@@ -31,7 +31,6 @@ class OneRequest(Accepted):
         *,
         most_s: float = REQUEST_S,
     ) -> None:
-        """Wait for the transport."""
         self._inner = inner
         self._peer_id = peer_id
         self._lost = lost
@@ -41,46 +40,39 @@ class OneRequest(Accepted):
 
     @property
     def peer_id(self) -> str:
-        """Return the connection as the log names it."""
         return self._peer_id
 
     @property
     def is_connected(self) -> bool:
-        """Say whether there is a transport: with TLS, whether the handshake is over."""
+        """Return whether there is a transport: with TLS, after the handshake."""
         return self._transport is not None
 
     def abort(self, reason: str) -> None:  # noqa: ARG002  nobody is told
-        """Close now, whatever is under way."""
         if self._transport is not None:
             self._transport.abort()
 
     # --- what the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
         self._transport = cast("asyncio.Transport", transport)
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(self._most_s, self.abort, "it takes too long")
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Hand it on."""
         self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Hand it on."""
         return self._inner.eof_received()
 
     def pause_writing(self) -> None:
-        """Hand it on."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Hand it on."""
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget everything, also where there never was a transport."""
+        """Drop all references, also where there never was a transport."""
         if self._deadline is not None:
             self._deadline.cancel()
         if self._transport is not None:

@@ -1,7 +1,7 @@
-"""The numbers as Prometheus reads them.
+"""Metrics in the formats of Prometheus.
 
-All numbers are taken in one go on the loop's thread, which takes a fraction of a millisecond; the
-text is made in a thread, which takes tens. One text is made at a time.
+All values are read at once in the loop's thread, in a fraction of a millisecond; the text is
+rendered in a worker thread, in tens of milliseconds, one at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
 from doorkeeper.metrics.series import Distribution
-from doorkeeper.metrics.table import Kind
+from doorkeeper.metrics.table import MetricKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,10 +28,10 @@ TOTAL: Final = "_total"
 
 
 class Exposition:
-    """The numbers of one server, beside those of its process."""
+    """The metrics of one server and of its process."""
 
     def __init__(self, meters: Meters) -> None:
-        """Begin; the process is looked at by the library, on Linux."""
+        """The library reads the metrics of the process, on Linux only."""
         self._meters = meters
         self._process = CollectorRegistry()
         ProcessCollector(registry=self._process)
@@ -39,23 +39,23 @@ class Exposition:
         self._one_at_a_time = asyncio.Lock()
 
     async def text(self, accept: str) -> tuple[bytes, str]:
-        """Return all numbers of now in the format that a header ``Accept`` asks for, and its type.
+        """Return all metrics in the format of an ``Accept`` header, and its content type.
 
         Without one it is Prometheus' text format.
         """
         async with self._one_at_a_time:
             families = self._meters.families()
-            return await asyncio.to_thread(self._encoded, families, accept)
+            return await asyncio.to_thread(self._encode, families, accept)
 
-    def _encoded(self, families: Sequence[Family], accept: str) -> tuple[bytes, str]:
+    def _encode(self, families: Sequence[Family], accept: str) -> tuple[bytes, str]:
         encode, content_type = _encoder(accept)
-        return encode(_Registry(families, self._process)), content_type
+        return encode(_SnapshotRegistry(families, self._process)), content_type
 
 
 def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
-    """Return the library's choice; its usual one where it cannot make anything of a version.
+    """Return the library's encoder, or its default where it fails on a version.
 
-    It compares the parts of a version as they come, and quotes the version in the type.
+    It compares the parts of a version as text and number, and quotes the version in the type.
     """
     try:
         encode, content_type = choose_encoder(accept)
@@ -64,8 +64,8 @@ def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
     return (encode, content_type) if content_type.isascii() else choose_encoder("")
 
 
-class _Registry(CollectorRegistry):
-    """What the library encodes: numbers that are there already, then those that it reads."""
+class _SnapshotRegistry(CollectorRegistry):
+    """A registry of values that were read before, then of the library's own."""
 
     def __init__(self, families: Sequence[Family], process: Collector) -> None:
         super().__init__()
@@ -73,14 +73,14 @@ class _Registry(CollectorRegistry):
         self._process = process
 
     def collect(self) -> Iterable[Exposed]:
-        """Return everything, in the order of the table."""
+        """Yield all metrics, in the order of the table."""
         for family in self._families:
-            yield exposed(family)
+            yield exposition_of(family)
         yield from self._process.collect()
 
 
-def exposed(family: Family) -> Exposed:
-    """Return a metric as the library has it."""
+def exposition_of(family: Family) -> Exposed:
+    """Return a metric as the library's type."""
     metric = family.metric
     name = metric.name.removesuffix(TOTAL)
     made = Exposed(name, metric.doc, metric.kind.value)
@@ -89,7 +89,7 @@ def exposed(family: Family) -> Exposed:
         if isinstance(value, Distribution):
             _add_distribution(made, metric, labels, value)
         else:
-            suffix = TOTAL if metric.kind is Kind.COUNTER else ""
+            suffix = TOTAL if metric.kind is MetricKind.COUNTER else ""
             made.add_sample(name + suffix, labels, value)
     return made
 

@@ -1,4 +1,4 @@
-"""How late the event loop is: a beat that should come twice a second, and when it came."""
+"""The lag of the event loop, measured by a timer twice a second."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ BEAT_S: Final = 0.5
 
 
 class Heartbeat:
-    """The beat of one loop."""
+    """The timer of one loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to beat."""
         self._loop = loop
         self._lag_s = 0.0
         self._due_s = loop.time() + BEAT_S
@@ -22,11 +21,10 @@ class Heartbeat:
 
     @property
     def lag_s(self) -> float:
-        """Return how late the last beat was, or how late the next one is by now."""
+        """Return the lag of the last beat, or of the next one if that is already later."""
         return max(self._lag_s, self._loop.time() - self._due_s)
 
     def stop(self) -> None:
-        """Beat no more."""
         self._timer.cancel()
 
     def _beat(self) -> None:

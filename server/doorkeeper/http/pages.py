@@ -1,12 +1,13 @@
-"""What the operations port answers: values in, values out.
+"""The pages of the operations port: values in, values out.
 
-    /          what there is
-    /livez     200 while the loop turns in time, else 503; for who restarts processes
-    /readyz    200 where every check holds, else 503; for who sends clients here
-    /metrics   the numbers
+    /          an index
+    /livez     200 while the event loop runs in time, else 503; for supervisors
+    /readyz    200 if every check holds, else 503; for load balancers
+    /metrics   the metrics
 
-Where there is a login, strangers learn of /livez and /readyz the status and one word; that is what
-probes of container platforms can use, which have no login. Everything else is 401 to them.
+If a login is configured, clients without one get the status and one word of /livez and /readyz,
+which is enough for the probes of container platforms, which cannot log in. Every other path is 401
+to them.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from doorkeeper.http.checks import Readiness
+    from doorkeeper.http.credentials import Credentials
     from doorkeeper.http.exposition import Exposition
     from doorkeeper.http.heartbeat import Heartbeat
-    from doorkeeper.http.login import Credentials
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
 
 LAG_MAX_S: Final = 5.0
-"""A loop that is later than this serves nobody: half of what probes usually wait."""
+"""With more lag the loop serves no client in time; half the usual time-out of probes."""
 
 INDEX: Final = """\
 Doorkeeper's operations port
@@ -48,11 +49,11 @@ class Page(NamedTuple):
     content_type: str = TEXT
     headers: Mapping[str, str] = {}
     guessed: bool = False
-    """Whether who asked gave a login that nobody has: such an answer takes its time."""
+    """The request had wrong credentials: its answer is delayed."""
 
 
-class Asked(NamedTuple):
-    """A request, as far as anybody here cares."""
+class PageRequest(NamedTuple):
+    """The parts of a request that pages use."""
 
     method: str
     path: str
@@ -61,7 +62,7 @@ class Asked(NamedTuple):
 
 
 class Pages:
-    """All of them. ``credentials`` gives who may ask by now; None where everybody may."""
+    """All pages. ``credentials`` returns the current ones; None admits every client."""
 
     def __init__(
         self,
@@ -70,63 +71,64 @@ class Pages:
         exposition: Exposition,
         credentials: Callable[[], Credentials] | None,
     ) -> None:
-        """Take what they tell of."""
         self._readiness = readiness
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
-        self._pages: Mapping[str, Callable[[Asked, bool], Awaitable[Page]]] = {
+        self._pages: Mapping[str, Callable[[PageRequest, bool], Awaitable[Page]]] = {
             "/": self._index,
             "/livez": self._livez,
             "/readyz": self._readyz,
             "/metrics": self._metrics,
         }
 
-    async def answer(self, asked: Asked) -> Page:
-        """Return the page that was asked for, or the reason why not."""
-        known = self._credentials is None or self._credentials().admit(asked.authorization)
-        guessed = not known and asked.authorization != ""
-        return (await self._page(asked, known))._replace(guessed=guessed)
+    async def answer(self, request: PageRequest) -> Page:
+        """Return the page, or an error page."""
+        authenticated = self._credentials is None or self._credentials().admit(
+            request.authorization
+        )
+        guessed = not authenticated and request.authorization != ""
+        return (await self._page(request, authenticated))._replace(guessed=guessed)
 
-    async def _page(self, asked: Asked, known: bool) -> Page:  # noqa: FBT001  as all pages
-        page = self._pages.get(asked.path)
-        if not known and asked.path not in ("/livez", "/readyz"):
+    async def _page(self, request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+        page = self._pages.get(request.path)
+        if not authenticated and request.path not in ("/livez", "/readyz"):
             # Also where there is no such page: strangers learn nothing of what there is.
             return _failure(
                 HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
             )
         if page is None:
             return _failure(HTTPStatus.NOT_FOUND)
-        if asked.method not in METHODS:
+        if request.method not in METHODS:
             return _failure(HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(METHODS)})
-        return await page(asked, known)
+        return await page(request, authenticated)
 
-    async def _index(self, _asked: Asked, _known: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _index(self, _request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
         return Page(HTTPStatus.OK, INDEX.encode())
 
-    async def _livez(self, _asked: Asked, known: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _livez(self, _request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
         lag_s = self._heartbeat.lag_s
-        told: dict[str, object] = {"alive": lag_s <= LAG_MAX_S}
-        if known:
-            told["loop_lag_seconds"] = round(lag_s, 6)
-        return _told(told, ok=lag_s <= LAG_MAX_S)
+        body: dict[str, object] = {"alive": lag_s <= LAG_MAX_S}
+        if authenticated:
+            body["loop_lag_seconds"] = round(lag_s, 6)
+        return _json_page(body, ok=lag_s <= LAG_MAX_S)
 
-    async def _readyz(self, _asked: Asked, known: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _readyz(self, _request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
         verdicts = self._readiness.now()
         ready = all(verdict.ok for verdict in verdicts.values())
-        told: dict[str, object] = {"ready": ready}
-        if known:
-            told["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
-        return _told(told, ok=ready)
+        body: dict[str, object] = {"ready": ready}
+        if authenticated:
+            body["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
+        return _json_page(body, ok=ready)
 
-    async def _metrics(self, asked: Asked, _known: bool) -> Page:  # noqa: FBT001  as all pages
-        text, content_type = await self._exposition.text(asked.accept)
+    async def _metrics(self, request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+        text, content_type = await self._exposition.text(request.accept)
         return Page(HTTPStatus.OK, text, content_type)
 
 
-def _told(what: Mapping[str, object], *, ok: bool) -> Page:
+def _json_page(content: Mapping[str, object], *, ok: bool) -> Page:
     status = HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE
-    return Page(status, json.dumps(what).encode() + b"\n", JSON)
+    return Page(status, json.dumps(content).encode() + b"\n", JSON)
 
 
 def _failure(status: HTTPStatus, headers: Mapping[str, str] | None = None) -> Page:

@@ -1,7 +1,7 @@
-"""The operations port itself: accepting as Kafka's listeners do, aiohttp behind it.
+"""The operations port: Kafka's listener code accepts, aiohttp serves.
 
-Nothing that happens here reaches the other side: pages that raise are 500 and a line in the log,
-and how much may be held, and for how long, is bounded by itself.
+No fault may reach the Kafka side: a page that raises is a 500 and a line in the log, and memory and
+time of each request are bounded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from aiohttp import web
 
 from doorkeeper.config.http import LISTENER, is_loopback
 from doorkeeper.http.connection import OneRequest
-from doorkeeper.http.login import read_credentials
-from doorkeeper.http.pages import Asked, Page
-from doorkeeper.http.watched import Watched
+from doorkeeper.http.credentials import read_credentials
+from doorkeeper.http.file_value import FileValue
+from doorkeeper.http.pages import Page, PageRequest
 from doorkeeper.limits import Limits
 from doorkeeper.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.config.http import HttpSettings
-    from doorkeeper.http.login import Credentials
+    from doorkeeper.http.credentials import Credentials
     from doorkeeper.http.pages import Pages
     from doorkeeper.logger import Logger
 
@@ -47,27 +47,27 @@ LIMITS: Final = Limits(
 LINE_BYTES_MAX: Final = 2048
 HEADER_BYTES_MAX: Final = 8190
 HEADERS_MAX: Final = 64
-"""The first line of a request, a line of its headers (a bearer token may be long), and how many."""
+"""The first line, each header line (a bearer token may be long), and the number of headers."""
 
 READ_BYTES_MAX: Final = 16_384
-"""What is read ahead of a request. Bodies are not read at all."""
+"""Bytes of a request read ahead. Bodies are not read."""
 
 FAILED_LOGIN_S: Final = 0.1
-"""A wrong login is answered after this time, as on Kafka's listeners."""
+"""The delay of an answer to wrong credentials, as on Kafka's listeners."""
 
 CLOSE_S: Final = 1.0
-"""How long the end waits for answers that are under way."""
+"""Time for answers in progress when the port closes."""
 
 
 def _silent() -> logging.Logger:
-    """Return a logger for aiohttp, which logs what strangers send with a traceback."""
+    """Return a logger for aiohttp, which would log input of any client with a traceback."""
     logger = logging.getLogger("doorkeeper.http.aiohttp")
     logger.disabled = True
     return logger
 
 
 class HttpPort:
-    """The port, from binding to closing. For the loop's thread."""
+    """The operations port, from binding to closing. Not thread-safe."""
 
     def __init__(self, settings: HttpSettings, logger: Logger) -> None:
         """Read the files that the settings name.
@@ -94,12 +94,12 @@ class HttpPort:
 
     @property
     def credentials(self) -> Callable[[], Credentials] | None:
-        """Return who may ask by now; None where everybody may."""
+        """Return a reader of the current credentials; None admits every client."""
         return None if self._credentials is None else self._credentials.now
 
     @property
     def url(self) -> str:
-        """Return where the port is; known after ``open``."""
+        """Return the URL of the port; known after ``open``."""
         assert self._listener is not None, "opened before"
         host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
         scheme = "https" if self._settings.encrypted else "http"
@@ -107,15 +107,13 @@ class HttpPort:
 
     @property
     def connections(self) -> int:
-        """Return how many connections there are."""
         return len(self._connections)
 
     async def open(self, pages: Pages) -> None:
-        """Let everybody in who may ask.
+        """Bind and accept.
 
         Raises:
-            BindError: the address cannot be had, or others reach it who should not.
-
+            BindError: the address is not available, or is not loopback and lacks https and a login.
         """
         self._server = _Handlers(pages, self._logger)
         self._listener = Listener(
@@ -137,7 +135,7 @@ class HttpPort:
         self._listener.open()
 
     async def close(self) -> None:
-        """Accept no more, finish what is under way, close everything."""
+        """Stop accepting, finish answers in progress, close all connections."""
         if self._listener is not None:
             await self._listener.close()
         if self._server is not None:
@@ -151,16 +149,16 @@ class HttpPort:
         assert self._server is not None, "there before anything is accepted"
         self._number += 1
         peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
-        connection = OneRequest(self._server(), peer_id, self._lost)
+        connection = OneRequest(self._server(), peer_id, self._forget)
         self._connections[connection] = java_host_address(address)
         if self._admission.total >= LIMITS.connections_max:
             self._make_room()
         return connection
 
     def _make_room(self) -> None:
-        """End the oldest connection of the address that has most: silent ones keep nobody out.
+        """Close the oldest connection of the address with most: silent peers must not block others.
 
-        What is in its handshake makes room by itself; see ``Handshakes.wait_for_room``.
+        Handshakes make room by themselves; see ``Handshakes.wait_for_room``.
         """
         held: dict[str, list[OneRequest]] = {}
         for connection, host in self._connections.items():
@@ -169,7 +167,7 @@ class HttpPort:
         if held:
             max(held.values(), key=len)[0].abort("others wait")
 
-    def _lost(self, connection: OneRequest) -> None:
+    def _forget(self, connection: OneRequest) -> None:
         self._admission.leave(self._spec, self._connections.pop(connection))
 
 
@@ -177,7 +175,7 @@ class HttpPort:
 
 
 class _Bare(web.Response):
-    """An answer that does not say what made it, and ends its connection."""
+    """A response without a ``Server`` header."""
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
@@ -185,7 +183,7 @@ class _Bare(web.Response):
 
 
 class _Handler(web.RequestHandler):
-    """aiohttp's side of one connection."""
+    """aiohttp's protocol of one connection."""
 
     __slots__ = ()
 
@@ -196,7 +194,7 @@ class _Handler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002  it quotes what was sent
     ) -> web.StreamResponse:
-        """Answer what is no request of HTTP."""
+        """Answer input that is no HTTP request."""
         if exc is not None:
             # It refers to the connection, which refers to it: a circle that no collection may see.
             exc.__traceback__ = None
@@ -204,7 +202,7 @@ class _Handler(web.RequestHandler):
 
 
 class _Handlers(web.Server):
-    """Makes them, and answers what they ask."""
+    """Creates handlers, and answers their requests."""
 
     def __init__(self, pages: Pages, logger: Logger) -> None:
         super().__init__(self._answer)
@@ -225,7 +223,7 @@ class _Handlers(web.Server):
         )
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        asked = Asked(
+        asked = PageRequest(
             request.method,
             request.path,
             request.headers.get("Authorization", ""),
@@ -260,19 +258,19 @@ def _response(page: Page) -> web.StreamResponse:
 # --- files
 
 
-def _credentials_of(settings: HttpSettings, logger: Logger) -> Watched[Credentials] | None:
+def _credentials_of(settings: HttpSettings, logger: Logger) -> FileValue[Credentials] | None:
     files = [each for each in (settings.tokens_file, settings.users_file) if each is not None]
     if not files:
         return None
     try:
-        return Watched(
+        return FileValue(
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
         raise ValueError(f"{LISTENER}: the login cannot be used: {error}") from None
 
 
-def _tls_of(settings: HttpSettings, logger: Logger) -> Watched[ssl.SSLContext] | None:
+def _tls_of(settings: HttpSettings, logger: Logger) -> FileValue[ssl.SSLContext] | None:
     certificate, key = settings.certificate_file, settings.key_file
     if certificate is None or key is None:
         return None
@@ -293,6 +291,6 @@ def _tls_of(settings: HttpSettings, logger: Logger) -> Watched[ssl.SSLContext] |
         return made
 
     try:
-        return Watched(context, logger, certificate, key)
+        return FileValue(context, logger, certificate, key)
     except ValueError as error:
         raise ValueError(f"{LISTENER}: https cannot be used: {error}") from None

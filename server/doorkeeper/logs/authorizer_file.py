@@ -1,14 +1,14 @@
-"""Kafka's authorizer log as a file, for the tools that people already have.
+"""Kafka's authorizer log as a file, for existing tools.
 
-The lines are those that a broker's appender writes, byte for byte: ``[%d] %p %m (%c)%n`` in local
-time, with the message in the form that ``doorkeeper.authorizer.log.format`` names. The file is
-rolled every hour, and the one that is full gets the hour's name, as a broker's:
+Lines equal a broker's, byte for byte: ``[%d] %p %m (%c)%n`` in local time, with the message in the
+format of ``doorkeeper.authorizer.log.format``. The file is rolled every hour, and the full one is
+named by its hour, as a broker's:
 
     kafka-authorizer.log                  this hour's
     kafka-authorizer.log.2024-10-25-10    that of 10 o'clock
 
-As there, the lines leave the server's own log: the appender's additivity is off. A thread writes
-them, and where it cannot keep up they are dropped and counted in a line, as in the server's log.
+As on a broker (additivity is off), these lines are not in the server's own log. A thread writes
+them; when its queue is full, lines are dropped and counted, as in the server's log.
 
 Source: ``config/log4j.properties`` and ``config/log4j2.yaml`` of the releases.
 """
@@ -31,22 +31,20 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.audit import Threshold
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
-"""As of the server's log: a second of denials at full speed, and little memory."""
+"""As for the server's log: a second of denials at full speed."""
 
 LEVEL_NAMES: Final = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN"}
 
 
 class Levels(Protocol):
-    """Knows which levels of the authorizer's logger are wanted."""
+    """The threshold of the authorizer's logger."""
 
     @property
-    def threshold(self) -> Threshold:
-        """Return the lowest of them."""
-        ...
+    def threshold(self) -> Threshold: ...
 
 
 class AuthorizerFile:
-    """An ``AuditSink`` that ends in a file."""
+    """An ``AuditSink`` that writes to a file."""
 
     def __init__(
         self,
@@ -57,18 +55,17 @@ class AuthorizerFile:
         failed: Callable[[OSError], None],
         queued_bytes_max: int = QUEUED_BYTES_MAX,
     ) -> None:
-        """Open the file; ``failed`` is told, in the thread, of the first write that fails.
+        """``failed`` is called in the thread at the first write that fails.
 
         Raises:
-            OSError: it cannot be opened.
-
+            OSError: the file cannot be opened.
         """
         self._path = path
         self.threshold = levels.threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
         self._queued_bytes_max = queued_bytes_max
-        self._descriptor = _opened(path)
+        self._descriptor = _open(path)
         self._hour = hour_of(os.fstat(self._descriptor).st_mtime_ns)
         self._lines: deque[tuple[str, bytes]] = deque()
         self._queued_bytes = 0
@@ -79,11 +76,11 @@ class AuthorizerFile:
         self._thread.start()
 
     def write(self, level: int, text: str) -> None:
-        """Queue a line, if its level is enabled; drop and count it where the queue is full."""
+        """Queue a line, if its level is enabled; drop and count it when the queue is full."""
         if level < self.threshold.level:
             return
         now_ns = self._now_ns()
-        line = rendered(now_ns, level, text)
+        line = render(now_ns, level, text)
         with self._wake:
             if self._queued_bytes + len(line) > self._queued_bytes_max:
                 self._lost += 1
@@ -93,7 +90,7 @@ class AuthorizerFile:
             self._wake.notify()
 
     def close(self, timeout_s: float) -> None:
-        """Write what waits, as far as that goes within the time."""
+        """Write the queued lines within the time-out."""
         with self._wake:
             self._closing = True
             self._wake.notify()
@@ -123,7 +120,7 @@ class AuthorizerFile:
             self._lines.clear()
             if self._lost:
                 now_ns = self._now_ns()
-                line = rendered(now_ns, 30, f"{self._lost} lines were lost: the disk is too slow")
+                line = render(now_ns, 30, f"{self._lost} lines were lost: the disk is too slow")
                 lines.append((hour_of(now_ns), line))
                 self._queued_bytes += len(line)
                 self._lost = 0
@@ -139,13 +136,13 @@ class AuthorizerFile:
     def _roll(self, hour: str) -> None:
         if os.fstat(self._descriptor).st_size:
             self._path.rename(_free(self._path.with_name(f"{self._path.name}.{self._hour}")))
-            opened = _opened(self._path)
+            opened = _open(self._path)
             os.close(self._descriptor)
             self._descriptor = opened
         self._hour = hour
 
 
-def rendered(now_ns: int, level: int, text: str) -> bytes:
+def render(now_ns: int, level: int, text: str) -> bytes:
     """Return a line as a broker's appender writes it."""
     event = {
         "timestamp_ns": now_ns,
@@ -157,16 +154,16 @@ def rendered(now_ns: int, level: int, text: str) -> bytes:
 
 
 def hour_of(ns: int) -> str:
-    """Return the hour as the name of a rolled file has it, in local time."""
+    """Return the hour, in local time, for the name of a rolled file."""
     return datetime.fromtimestamp(ns // NS_PER_S, UTC).astimezone().strftime("%Y-%m-%d-%H")
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
 def _free(path: Path) -> Path:
-    """Return a name that nobody has: an hour comes twice when summer time ends."""
+    """Return an unused name: an hour occurs twice when summer time ends."""
     free, number = path, 2
     while free.exists():
         free = path.with_name(f"{path.name}-{number}")

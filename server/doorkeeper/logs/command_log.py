@@ -21,7 +21,7 @@ STDERR: Final = 2
 
 @contextmanager
 def command_logs() -> Iterator[None]:
-    """Log what plug-ins and parts of the server have to say, until the end of the block."""
+    """Log events of plug-ins and parts of the server until the end of the block."""
     root, configuration = logging.root, structlog.get_config()
     handlers, level = root.handlers, root.level
     logs = Logs(

@@ -1,7 +1,7 @@
-"""Writes lines to a descriptor from a thread of its own, so that a slow reader delays nobody.
+"""Writes lines to a descriptor in its own thread, so that a slow reader delays no logger.
 
-Lines wait in a bounded queue. When it is full, because nobody reads the other end, new lines are
-dropped and counted, and the count is written as a line as soon as there is room again.
+Lines wait in a bounded queue. When it is full, new lines are dropped and counted, and the count is
+written as a line as soon as there is room.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
-"""About 40 000 audit lines: a second of denials at full speed, and little memory."""
+"""About 40,000 audit lines: a second of denials at full speed."""
 
 BATCH_BYTES: Final = 64 * 1024
-"""What one write takes at most: the size of a pipe on Linux."""
+"""The largest write: the size of a pipe on Linux."""
 
 
 class LineWriter:
-    """Takes lines from any thread and never blocks."""
+    """A queue and its thread. Thread-safe; never blocks."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class LineWriter:
         *,
         queued_bytes_max: int = QUEUED_BYTES_MAX,
     ) -> None:
-        """Begin to write; ``lost_line`` makes the line that tells how many were dropped."""
+        """``lost_line`` renders the line with the number of dropped lines."""
         self._descriptor = descriptor
         self._lost_line = lost_line
         self._queued_bytes_max = queued_bytes_max
@@ -46,7 +46,7 @@ class LineWriter:
         self._thread.start()
 
     def write(self, line: bytes) -> None:
-        """Queue a line, which ends with a newline; drop and count it where the queue is full."""
+        """Queue a line, which ends with a newline; drop and count it when the queue is full."""
         with self._wake:
             if self._closing or self._broken:
                 return
@@ -58,7 +58,7 @@ class LineWriter:
             self._wake.notify()
 
     def close(self, timeout_s: float) -> None:
-        """Write what waits, as far as the reader takes it within the time."""
+        """Write the queued lines, as far as the reader takes them within the time-out."""
         with self._wake:
             self._closing = True
             self._wake.notify()
@@ -78,7 +78,7 @@ class LineWriter:
                 self._queued_bytes -= len(batch)
 
     def _next(self) -> bytes:
-        """Wait for lines; return some of them, or nothing at the end.
+        """Wait for lines; return a batch, or nothing at the end.
 
         The bytes of a batch count as queued until they are written.
         """
@@ -98,7 +98,7 @@ class LineWriter:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it, also to a descriptor that somebody made non-blocking."""
+    """Write all data, also to a non-blocking descriptor, which stdout may be."""
     view = memoryview(data)
     while view:
         try:

@@ -1,4 +1,4 @@
-"""From an event to a queued line: what structlog is configured with.
+"""From an event to a queued line: the configuration of structlog.
 
 log = structlog.get_logger("doorkeeper.net")
 log.info("connection refused", peer="10.0.0.7", reason="limit of one address")
@@ -25,7 +25,7 @@ from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
 from doorkeeper.logs.rendering import renderer_of  # noqa: E402
 from doorkeeper.logs.secrets import hide  # noqa: E402
 from doorkeeper.logs.standard_library import Bridge  # noqa: E402
-from doorkeeper.logs.thresholds import Threshold, Thresholds  # noqa: E402
+from doorkeeper.logs.thresholds import LoggerThreshold, Thresholds  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,58 +34,55 @@ if TYPE_CHECKING:
 
 AUDIT_LOGGER: Final = "kafka.authorizer.logger"
 CLOSE_TIMEOUT_S: Final = 2.0
-"""How long the end of the process waits for a reader of the log that has stopped reading."""
+"""Time that the process waits at its end for a stalled reader of the log."""
 
 _LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
 
 
 class _Output:
-    """Where the lines of one logger end."""
+    """The output of one logger."""
 
     __slots__ = ("msg", "name", "threshold")
 
-    def __init__(self, name: str, threshold: Threshold, write: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, name: str, threshold: LoggerThreshold, write: Callable[[bytes], None]
+    ) -> None:
         self.name = name
         self.threshold = threshold
         self.msg = write
 
 
 class Logger(structlog.BoundLoggerBase):
-    """Logs events with fields, from the level that its name has."""
+    """Logs events with fields, from the level of its name."""
 
     _logger: _Output
 
     @property
-    def threshold(self) -> Threshold:
+    def threshold(self) -> LoggerThreshold:
         """Return the lowest level that is written: one object, whose ``level`` may change."""
         return self._logger.threshold
 
-    def enabled(self, level: int) -> bool:
-        """Say whether an event of this level would be written."""
+    def is_enabled(self, level: int) -> bool:
+        """Return whether an event of this level is written."""
         return level >= self._logger.threshold.level
 
     def trace(self, event: str, **fields: object) -> None:
-        """Log the finest detail."""
         self.write(5, event, fields)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log a detail."""
         self.write(10, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
-        """Log what an operator wants to know."""
         self.write(20, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Log what an operator should look at."""
         self.write(30, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Log what went wrong."""
         self.write(40, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """Log what went wrong, with the traceback of the exception under way."""
+        """Log an error with the traceback of the exception being handled."""
         self.write(40, event, {"exc_info": True, **fields})
 
     def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
@@ -95,16 +92,14 @@ class Logger(structlog.BoundLoggerBase):
 
 
 class AuditLogger:
-    """Writes the lines of Kafka's authorizer log, each as it is."""
+    """Writes the lines of Kafka's authorizer log unchanged."""
 
     def __init__(self, logger: Logger) -> None:
-        """Write through this logger."""
         self._logger = logger
         self.threshold = logger.threshold
         """The lowest level that is written."""
 
     def write(self, level: int, text: str) -> None:
-        """Write a line, if its level is enabled."""
         self._logger.write(level, text, {})
 
 
@@ -120,7 +115,7 @@ class Logs:
         levels: Mapping[str, int],
         now_ns: Callable[[], int],
     ) -> None:
-        """Configure structlog for this process and begin to write."""
+        """Configure structlog for this process and start the writer."""
         self._now_ns = now_ns
         self._thresholds = Thresholds(levels)
         self._processors: Sequence[Processor] = (
@@ -141,16 +136,15 @@ class Logs:
         self.audit = AuditLogger(self.logger(AUDIT_LOGGER))
 
     def logger(self, name: str) -> Logger:
-        """Return a logger."""
         return Logger(self._output(name), self._processors, {})
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
-        """Set the levels of all loggers anew."""
+        """Replace the levels of all loggers."""
         self._thresholds.replace(levels)
         self._bridge.set_levels(levels)
 
     def close(self) -> None:
-        """Write what waits; give up after ``CLOSE_TIMEOUT_S``."""
+        """Write the queued lines; give up after ``CLOSE_TIMEOUT_S``."""
         self._writer.close(CLOSE_TIMEOUT_S)
 
     def _output(self, *names: Any) -> _Output:  # noqa: ANN401  structlog hands on what it got
@@ -163,7 +157,7 @@ class Logs:
         return event
 
     def lost_line(self, count: int) -> bytes:
-        """Return the line that tells how many were dropped."""
+        """Return the line with the number of dropped lines."""
         event: EventDict = {
             "event": "log lines were lost because nobody read them",
             "level": "WARN",

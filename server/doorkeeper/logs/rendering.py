@@ -1,6 +1,6 @@
-"""The looks of a line: for people, for machines, and as a broker's log files have it.
+"""The formats of a log line: console, JSON, and Kafka's.
 
-The events that come here carry ``event``, ``level``, ``logger``, ``timestamp_ns`` and fields.
+Events have ``event``, ``level``, ``logger``, ``timestamp_ns`` and fields.
 """
 
 from __future__ import annotations
@@ -48,46 +48,46 @@ def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     }
     text = json.dumps(line, ensure_ascii=False, default=str)
     # JSON escapes only the controls below 0x20; terminals and readers of lines obey others too.
-    return _encoded(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return _encode(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def as_kafka(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     """Render ``[%d] %p %m (%c)``, local time: the pattern that Kafka ships.
 
-    Line breaks and control characters are escaped, which a broker does not do: a client could
-    forge lines with them. Names without them are written as they are.
+    Unlike a broker, escape line breaks and control characters: a client could forge lines with
+    them.
     """
     when, level, logger, text = _head(event)
     trace = event.pop("exception", None)
     fields = "".join(f" {name}={value}" for name, value in event.items())
     line = (
         f"[{_local(when)},{when // NS_PER_MS % 1000:03d}] {level}"
-        f" {_one_line(text)}{_one_line(fields)} ({logger})"
+        f" {_escape_controls(text)}{_escape_controls(fields)} ({logger})"
     )
-    return _encoded(line if trace is None else f"{line}\n{_indented(trace)}")
+    return _encode(line if trace is None else f"{line}\n{_indent(trace)}")
 
 
 def console(*, colors: bool) -> Renderer:
-    """Return the renderer for people: time, level, event, fields, logger."""
+    """Return the renderer for terminals: time, level, event, fields, logger."""
     dim, bold, reset = ("\x1b[2m", "\x1b[1m", "\x1b[0m") if colors else ("", "", "")
     tints = {"WARN": "\x1b[33m", "ERROR": "\x1b[31m", "FATAL": "\x1b[31m"} if colors else {}
 
     def render(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
         when, level, logger, text = _head(event)
         trace = event.pop("exception", None)
-        fields = "".join(f" {name}={_shown(value)}" for name, value in event.items())
+        fields = "".join(f" {name}={_display(value)}" for name, value in event.items())
         tint = tints.get(level, "")
         line = (
             f"{dim}{_local(when)}{reset} {tint}{level:<5}{reset if tint else ''}"
             f" {bold}{_printable(text)}{reset}{fields} {dim}({logger}){reset}"
         )
-        return _encoded(line if trace is None else f"{line}\n{_indented(trace)}")
+        return _encode(line if trace is None else f"{line}\n{_indent(trace)}")
 
     return render
 
 
 def _head(event: EventDict) -> tuple[int, str, str, str]:
-    """Take what every line begins with out of the event."""
+    """Remove the common fields from the event, and return them."""
     return (
         event.pop("timestamp_ns"),
         event.pop("level"),
@@ -101,27 +101,27 @@ def _local(when_ns: int) -> str:
     return local.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     text = str(value)
     plain = text.isprintable() and text and not set(text) & set(" ='\"")
     return text if plain else repr(text)
 
 
 def _printable(text: str) -> str:
-    """Escape what would move the cursor or begin a new line: names come from clients."""
+    """Escape control characters: names come from clients."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _one_line(text: str) -> str:
+def _escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def _indented(trace: str) -> str:
+def _indent(trace: str) -> str:
     """Indent a traceback, as Java does: the text of an exception may quote a client's lines."""
-    return "\n".join(f"\t{_one_line(line)}" for line in trace.splitlines())
+    return "\n".join(f"\t{_escape_controls(line)}" for line in trace.splitlines())
 
 
-def _encoded(line: str) -> bytes:
+def _encode(line: str) -> bytes:
     return line.encode("utf-8", "backslashreplace") + b"\n"

@@ -1,6 +1,6 @@
-"""What is never written: the values of fields and keys that hold secrets.
+"""Hides the values of fields and keys that hold secrets.
 
-The second line of defence: nobody should log such a value in the first place.
+The second line of defence: callers should not log such values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYS = frozenset(key.name for key in KEYS.values() if key.sensitive)
 
 
 def is_secret(name: str) -> bool:
-    """Say whether a field or key of this name may hold a secret."""
+    """Return whether a field or key of this name may hold a secret."""
     return bool(_SECRET.search(name)) or name in _KEYS or name.replace("_", ".") in _KEYS
 
 

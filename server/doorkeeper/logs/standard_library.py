@@ -1,6 +1,6 @@
-"""Brings what modules log with Python's ``logging`` into the same lines.
+"""Routes records of Python's ``logging`` to the server's log.
 
-Plug-ins log so, and parts of ours that may be used without a server.
+Plug-ins use it, and so do parts of ours that run without a server.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ _OFFERED = (50, 40, 30, 20, 10, 5)
 
 
 class LeveledLogger(Protocol):
-    """A logger of ours, as far as records need it."""
+    """The part of a logger that records need."""
 
-    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
-        """Log at a level of ``LEVELS``."""
-        ...
+    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None: ...
 
 
 class Bridge(logging.Handler):
-    """Hands records on to our loggers of the same names."""
+    """A handler that passes records to loggers of the same names."""
 
     def __init__(self, logger: Callable[[str], LeveledLogger], levels: Mapping[str, int]) -> None:
-        """Take the place of all handlers of the root logger."""
+        """Replace all handlers of the root logger."""
         super().__init__()
         self._logger = logger
         self._named: set[str] = set()
@@ -36,7 +34,7 @@ class Bridge(logging.Handler):
         self.set_levels(levels)
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
-        """Give Python's loggers the levels that ours have."""
+        """Set the levels of Python's loggers."""
         for name in self._named - set(levels):
             logging.getLogger(name).setLevel(logging.NOTSET)
         self._named = set(levels) - {ROOT}
@@ -45,7 +43,6 @@ class Bridge(logging.Handler):
         logging.root.setLevel(levels.get(ROOT, LEVELS["INFO"]))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record as an event."""
         level = next((level for level in _OFFERED if record.levelno >= level), _OFFERED[-1])
         fields = {} if record.exc_info is None else {"exc_info": record.exc_info}
         try:

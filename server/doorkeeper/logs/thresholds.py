@@ -1,4 +1,4 @@
-"""Which levels are written: a number for each logger, its parent's where it has none."""
+"""The level of each logger; without its own, it has its parent's."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Threshold:
-    """The lowest level that one logger writes; changes when levels are set anew."""
+class LoggerThreshold:
+    """The lowest level that one logger writes; a reload changes it in place."""
 
     __slots__ = ("level",)
 
     def __init__(self, level: int) -> None:
-        """Begin with a level."""
         self.level = level
 
 
@@ -24,19 +23,19 @@ class Thresholds:
     """The thresholds of all loggers. Names are dotted, as in Kafka's log4j files."""
 
     def __init__(self, levels: Mapping[str, int]) -> None:
-        """Take the levels that are given; ``root`` stands above all, at INFO by default."""
+        """``root`` applies to all loggers, INFO by default."""
         self._levels = dict(levels)
-        self._known: dict[str, Threshold] = {}
+        self._known: dict[str, LoggerThreshold] = {}
 
-    def of(self, logger: str) -> Threshold:
-        """Return the threshold of a logger: one object for its life."""
+    def of(self, logger: str) -> LoggerThreshold:
+        """Return the threshold of a logger: always the same object."""
         known = self._known.get(logger)
         if known is None:
-            known = self._known[logger] = Threshold(self._level_of(logger))
+            known = self._known[logger] = LoggerThreshold(self._level_of(logger))
         return known
 
     def replace(self, levels: Mapping[str, int]) -> None:
-        """Set the levels anew, for all loggers at once."""
+        """Set the levels of all loggers."""
         self._levels = dict(levels)
         for logger, threshold in self._known.items():
             threshold.level = self._level_of(logger)

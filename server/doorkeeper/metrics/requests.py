@@ -43,11 +43,11 @@ CHANGING: Final = frozenset(
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
     }
 )
-"""The APIs that may have to wait for what they change."""
+"""The APIs that may wait for their change."""
 
 
 class Waited(NamedTuple):
-    """How long a request took until it had to wait, and how long the wait was."""
+    """The time of a request before its first wait, and of the wait."""
 
     local_s: float
     remote_s: float
@@ -59,20 +59,19 @@ class _Changes(NamedTuple):
 
 
 def api_name(api_key: int) -> str:
-    """Return Kafka's name of an API."""
     return API_NAMES.get(api_key, "other")
 
 
 def error_name(code: int) -> str:
-    """Return Kafka's name of an error, "none" without one; codes of others are one series."""
+    """Return Kafka's name of an error, "none" for 0; unknown codes share one series."""
     return _ERRORS.get(code, "other")
 
 
 class RequestMeter:
-    """What the server's edge tells. For the loop's thread."""
+    """Counts requests and updates. Not thread-safe."""
 
     def __init__(self, meters: Meters) -> None:
-        """Begin; series are made when their API is asked for the first time."""
+        """Series are created at the first request of their API."""
         self._meters = meters
         self._answered: dict[tuple[int, int], tuple[Counter, Histogram, _Changes | None]] = {}
         self._refused = meters.counter(table.UPDATES_REFUSED)
@@ -80,10 +79,10 @@ class RequestMeter:
     def record_answers(
         self, answered: Sequence[tuple[int, int]], total_s: float, waited: Waited | None = None
     ) -> None:
-        """Count answers: each by the key of its API and its error code, and how long they took.
+        """Count answers by API key and error code, with their total time.
 
-        ``waited`` is for requests that waited; what did not, is local altogether. Histograms are
-        written here and not by their ``observe``: this is the path of every request.
+        ``waited`` is None for requests that did not wait: all of their time is local. Histograms
+        are updated inline and not by ``observe``: this is the path of every request.
         """
         first, count = answered[0], len(answered)
         if count > 1 and answered.count(first) != count:
@@ -109,18 +108,18 @@ class RequestMeter:
                 changes.remote.observe(remote_s)
 
     def record_abandoned(self, api_key: int, waited: Waited) -> None:
-        """Note the times of a request whose client did not wait for the answer."""
+        """Record the times of a request whose client left before the answer."""
         changes = self._changes(api_key)
         if changes is not None:
             changes.local.observe(waited.local_s)
             changes.remote.observe(waited.remote_s)
 
     def record_overload(self) -> None:
-        """Count an update of ACLs for which there was no room."""
+        """Count a refused update of ACLs: too many were waiting."""
         self._refused.add()
 
     def record_timeout(self, operation: str, items: int) -> None:
-        """Count items that were not complete in time."""
+        """Count items that did not complete in time."""
         self._meters.counter(table.ITEMS_TIMED_OUT, operation).add(items)
 
     def _bound(self, api_key: int, error_code: int) -> tuple[Counter, Histogram, _Changes | None]:

@@ -1,7 +1,7 @@
-"""Every metric of the server, named once, with Kafka's name beside it.
+"""Every metric of the server, with Kafka's name.
 
-``docs/metrics.md`` is written from this table, and so is what ``/metrics`` gives; the dashboard is
-compared with it. Units are those of Prometheus: seconds and bytes.
+``docs/metrics.md`` and ``/metrics`` are generated from this table; a test compares the dashboard
+with it. Units are those of Prometheus: seconds and bytes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 from doorkeeper.value import Value
 
 
-class Kind(Enum):
-    """What Prometheus calls the type of a metric."""
+class MetricKind(Enum):
+    """The type of a metric in Prometheus."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -21,15 +21,15 @@ class Kind(Enum):
 
 
 class Metric(Value):
-    """One metric. ``name`` is what a query says; of a histogram, without ``_bucket``.
+    """One metric. ``name`` is the one in queries; of a histogram, without ``_bucket``.
 
-    ``kafka`` is what a broker, or a KIP, calls the same thing, and empty where it has nothing like
-    it. ``buckets`` are the upper bounds of a histogram, ascending, without infinity. ``foreign``
-    says that the library that publishes metrics reads the value, from the system or from Python.
+    ``kafka`` is the name of the same metric in a broker or a KIP, empty if there is none.
+    ``buckets`` are the upper bounds of a histogram, ascending, without infinity. ``foreign``: the
+    library that publishes metrics reads the value, from the system or from Python.
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     doc: str
     labels: tuple[str, ...] = ()
     kafka: str = ""
@@ -41,7 +41,7 @@ FAST_S: Final = (
     *(0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05),
     *(0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
 )
-"""From a describe of one ACL (50 us) to an authorizer that is stuck."""
+"""From a describe of one ACL (50 us) to an authorizer that hangs."""
 
 SLOW_S: Final = (0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
 """From a sync of a fast disk to the default of doorkeeper.update.timeout.ms."""
@@ -58,7 +58,7 @@ _PLUGIN = "kafka.server:type=plugins,config=authorizer.class.name,name={} (KIP-8
 
 REQUESTS: Final = Metric(
     name="doorkeeper_requests_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc=(
         "Requests that were answered, by API and by what came of them: the error of the answer, or"
         ' of its first item that has one; "none" without any.'
@@ -68,7 +68,7 @@ REQUESTS: Final = Metric(
 )
 REQUEST_SECONDS: Final = Metric(
     name="doorkeeper_request_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     doc=(
         "Total time of a request: from when its connection's turn came until its answer left for"
         " the socket, with those of the same turn. Of CreateAcls and DeleteAcls, local and remote"
@@ -80,7 +80,7 @@ REQUEST_SECONDS: Final = Metric(
 )
 LOCAL_SECONDS: Final = Metric(
     name="doorkeeper_request_local_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     doc=(
         "Local time of a request that changes something (CreateAcls, DeleteAcls...): it ends when"
         " the wait for the authorizer or the store begins."
@@ -91,7 +91,7 @@ LOCAL_SECONDS: Final = Metric(
 )
 REMOTE_SECONDS: Final = Metric(
     name="doorkeeper_request_remote_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     doc=(
         "Remote time of a request that changes something: from the begin of the wait until the"
         " last item is complete, or has timed out; 0 where nothing was waited for."
@@ -102,18 +102,18 @@ REMOTE_SECONDS: Final = Metric(
 )
 HELD_BYTES: Final = Metric(
     name="doorkeeper_held_bytes",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Bytes that connections hold: received and not answered (in), not taken by peers (out).",
     labels=("direction",),
 )
 TRAILING_BYTES: Final = Metric(
     name="doorkeeper_request_trailing_bytes_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Bytes behind the end of requests, which are ignored, as a broker ignores them.",
 )
 WITHHELD_ACLS: Final = Metric(
     name="doorkeeper_withheld_acls_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="ACLs left out of answers because of doorkeeper.clients.withhold.",
 )
 
@@ -121,7 +121,7 @@ WITHHELD_ACLS: Final = Metric(
 
 DELAYED_OPERATIONS: Final = Metric(
     name="doorkeeper_delayed_operations",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc=(
         "Requests that wait for what they change, also those whose clients have left. An update of"
         ' ACLs is an "acl-update".'
@@ -131,25 +131,25 @@ DELAYED_OPERATIONS: Final = Metric(
 )
 PURGATORY_SIZE: Final = Metric(
     name="doorkeeper_purgatory_size",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Items of those requests: what is watched until it is complete.",
     labels=("operation",),
     kafka=_PURGATORY.format("PurgatorySize"),
 )
 PURGATORY_SIZE_MAX: Final = Metric(
     name="doorkeeper_purgatory_size_max",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="How many items may wait: doorkeeper.update.waiting.max, for updates of ACLs.",
     labels=("operation",),
 )
 UPDATES_REFUSED: Final = Metric(
     name="doorkeeper_updates_refused_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Updates of ACLs that were refused because too many items waited.",
 )
 ITEMS_TIMED_OUT: Final = Metric(
     name="doorkeeper_update_items_timed_out_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Items of updates that were not complete after doorkeeper.update.timeout.ms.",
     labels=("operation",),
 )
@@ -158,24 +158,24 @@ ITEMS_TIMED_OUT: Final = Metric(
 
 DECISIONS: Final = Metric(
     name="doorkeeper_decisions_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Decisions of the authorizer: allowed or denied. What KIP-430 probes is none.",
     labels=("result",),
     kafka=_PLUGIN.format("authorization-{allowed,denied}-rate-per-minute"),
 )
 SLOW_DECISIONS: Final = Metric(
     name="doorkeeper_authorizer_slow_calls_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Calls of the authorizer that took longer than doorkeeper.authorizer.slow.ms.",
 )
 AUTHORIZER_FAULTS: Final = Metric(
     name="doorkeeper_authorizer_faults_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Calls in which the authorizer raised or broke its contract. They allowed nothing.",
 )
 ACLS: Final = Metric(
     name="doorkeeper_acls",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="ACLs that the authorizer holds; absent where it does not say.",
     kafka=_PLUGIN.format("acls-total-count"),
 )
@@ -184,28 +184,28 @@ ACLS: Final = Metric(
 
 CONNECTIONS: Final = Metric(
     name="doorkeeper_connections",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Open connections of clients.",
     labels=("listener",),
     kafka=_SOCKETS.format("connection-count"),
 )
 CONNECTIONS_ACCEPTED: Final = Metric(
     name="doorkeeper_connections_accepted_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Connections that were let in.",
     labels=("listener",),
     kafka=_SOCKETS.format("connection-creation-total"),
 )
 HANDSHAKES: Final = Metric(
     name="doorkeeper_tls_handshakes_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="TLS handshakes that are over: succeeded or failed.",
     labels=("listener", "result"),
     kafka=_SOCKETS.format("{successful,failed}-authentication-total"),
 )
 AUTHENTICATIONS: Final = Metric(
     name="doorkeeper_authentications_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc=(
         "SASL authentications, also those of connections that authenticate anew: succeeded or"
         ' failed. Where no mechanism was agreed on it is "none".'
@@ -215,7 +215,7 @@ AUTHENTICATIONS: Final = Metric(
 )
 SESSIONS_EXPIRED: Final = Metric(
     name="doorkeeper_sessions_expired_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Connections closed because they went on after the time of their login (KIP-368).",
     kafka=_SOCKETS.format("expired-connections-killed-count"),
 )
@@ -224,46 +224,46 @@ SESSIONS_EXPIRED: Final = Metric(
 
 REVISION: Final = Metric(
     name="doorkeeper_revision",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="The revision of which this node decides and describes.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset",
 )
 HEAD_REVISION: Final = Metric(
     name="doorkeeper_head_revision",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="The newest revision of the store that this node knows of. Less the revision: the lag.",
 )
 SNAPSHOT_AGE: Final = Metric(
     name="doorkeeper_snapshot_age_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="How long ago this node last knew that nothing newer was in the store; 0 where it is ours.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-lag-ms",
 )
 STORE_REACHABLE: Final = Metric(
     name="doorkeeper_store_reachable",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Whether the store answers: 1 or 0.",
 )
 STORE_COMMITS: Final = Metric(
     name="doorkeeper_store_commits_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Transactions of the store: stored or failed.",
     labels=("result",),
 )
 STORE_CHANGES: Final = Metric(
     name="doorkeeper_store_changes_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Changes that these transactions stored; several share one commit.",
 )
 COMMIT_SECONDS: Final = Metric(
     name="doorkeeper_store_commit_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     doc="How long a transaction took that was stored.",
     buckets=SLOW_S,
 )
 STORE_RECONNECTS: Final = Metric(
     name="doorkeeper_store_reconnects_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="How often a connection to a shared store was made again.",
 )
 
@@ -271,13 +271,13 @@ STORE_RECONNECTS: Final = Metric(
 
 NODES: Final = Metric(
     name="doorkeeper_nodes",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Nodes that are alive, as this node tells its clients.",
     kafka="kafka.controller:type=KafkaController,name=ActiveBrokerCount",
 )
 IS_CONTROLLER: Final = Metric(
     name="doorkeeper_is_controller",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Whether this node is the controller: 1 or 0.",
     kafka="kafka.controller:type=KafkaController,name=ActiveControllerCount",
 )
@@ -286,23 +286,23 @@ IS_CONTROLLER: Final = Metric(
 
 TRAIL_QUEUED: Final = Metric(
     name="doorkeeper_audit_queued_events",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Events of the audit trail that wait to be written.",
 )
 TRAIL_WRITTEN: Final = Metric(
     name="doorkeeper_audit_written_events_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Events of the audit trail that were written.",
 )
 TRAIL_DROPPED: Final = Metric(
     name="doorkeeper_audit_dropped_events_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Events that the audit trail lost: its queue was full, or they could not be written.",
     labels=("reason",),
 )
 TRAIL_SYNC_SECONDS: Final = Metric(
     name="doorkeeper_audit_sync_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     doc="How long the audit trail's sync to the disk took.",
     buckets=SLOW_S,
 )
@@ -311,41 +311,43 @@ TRAIL_SYNC_SECONDS: Final = Metric(
 
 RELOADS: Final = Metric(
     name="doorkeeper_reloads_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Reloads of the configuration (SIGHUP): applied or refused.",
     labels=("result",),
 )
 LAST_RELOAD: Final = Metric(
     name="doorkeeper_last_reload_successful",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Whether the last reload was applied, 1 or 0; 1 before the first.",
 )
 LOOP_LAG: Final = Metric(
     name="doorkeeper_loop_lag_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="How much later than wanted the event loop last came to its beat.",
 )
 READY: Final = Metric(
     name="doorkeeper_ready",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="What /readyz says of each thing it looks at: 1 or 0.",
     labels=("check",),
 )
 METRIC_FAULTS: Final = Metric(
     name="doorkeeper_metric_faults_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     doc="Metrics that could not be read at a scrape. Never anything but 0, or it is a bug.",
 )
 BUILD_INFO: Final = Metric(
     name="doorkeeper_build_info",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     doc="Always 1; the labels say what runs.",
     labels=("version", "python"),
     kafka="kafka.server:type=app-info",
 )
 
 
-def _foreign(name: str, doc: str, kind: Kind = Kind.GAUGE, labels: tuple[str, ...] = ()) -> Metric:
+def _foreign(
+    name: str, doc: str, kind: MetricKind = MetricKind.GAUGE, labels: tuple[str, ...] = ()
+) -> Metric:
     return Metric(name=name, kind=kind, doc=doc, labels=labels, foreign=True)
 
 
@@ -358,30 +360,30 @@ PROCESS: Final = (
     _foreign(
         "process_cpu_seconds_total",
         "Total user and system CPU time spent in seconds.",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
     ),
     _foreign("process_open_fds", "Number of open file descriptors."),
     _foreign("process_max_fds", "Maximum number of open file descriptors."),
     _foreign(
         "python_gc_objects_collected_total",
         "Objects collected during gc",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         ("generation",),
     ),
     _foreign(
         "python_gc_objects_uncollectable_total",
         "Uncollectable objects found during GC",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         ("generation",),
     ),
     _foreign(
         "python_gc_collections_total",
         "Number of times this generation was collected",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         ("generation",),
     ),
 )
-"""What the publishing library reads from the system (Linux only) and from Python."""
+"""Metrics that the publishing library reads from the system (Linux only) and from Python."""
 
 METRICS: Final[tuple[Metric, ...]] = (
     *(REQUESTS, REQUEST_SECONDS, LOCAL_SECONDS, REMOTE_SECONDS),
@@ -396,4 +398,4 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),
     *PROCESS,
 )
-"""All of them, in the order of the page and of /metrics."""
+"""All metrics, in the order of the page and of /metrics."""

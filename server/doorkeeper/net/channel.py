@@ -383,7 +383,7 @@ class Channel(Accepted):
             results = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None and not server.audit_log.is_recorded:
-                error = await server.audit_log.recorded()
+                error = await server.audit_log.wait_until_recorded()
         except (Exception, asyncio.CancelledError) as fault:
             if task.cancelling():
                 raise  # the server stops

@@ -23,7 +23,7 @@ def log_events(connection: Connection, server: ServerContext) -> None:
     for event in events:
         if isinstance(event, Login):
             if server.audit_log is not None:
-                server.audit_log.logged_in(event)
+                server.audit_log.record_login(event)
             continue
         peer_id = connection.peer.connection_id
         if event.error is None:

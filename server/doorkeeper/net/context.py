@@ -52,7 +52,7 @@ class AuditLog(Protocol):
         """Return whether all changes so far are recorded as durably as configured."""
         ...
 
-    def recorded(self) -> Awaitable[ApiError | None]:
+    def wait_until_recorded(self) -> Awaitable[ApiError | None]:
         """Wait for that; return the error of a change that was made but not recorded."""
         ...
 
@@ -60,7 +60,7 @@ class AuditLog(Protocol):
         """Return the reason to refuse changes now; None where they are allowed."""
         ...
 
-    def logged_in(self, login: Login) -> None:
+    def record_login(self, login: Login) -> None:
         """Record an authentication, successful or failed."""
         ...
 

@@ -1,7 +1,7 @@
 """TLS handshakes of one listener, each in its own task, so that none delays others.
 
 Their number is limited, since each costs the loop a millisecond. At the limit, accepting waits for
-one to end; the oldest one beyond ``tls_handshake_pressed_ms`` is cancelled. A failed handshake
+one to end; the oldest one beyond ``tls_handshake_overdue_ms`` is cancelled. A failed handshake
 sends its alert and gives the peer time to read it: an immediate close would discard it.
 """
 
@@ -85,7 +85,7 @@ class Handshakes:
             over_s = None
             if oldest is not None:
                 task, handshake = oldest
-                over_s = handshake.began_s + self._limits.tls_handshake_pressed_ms / 1000
+                over_s = handshake.began_s + self._limits.tls_handshake_overdue_ms / 1000
                 if over_s <= loop.time():
                     handshake.overdue = True
                     task.cancel()

@@ -19,7 +19,7 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.app.stores import opened_store
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.logger import NoLog
-from doorkeeper.metrics.hooks import TrailMeter
+from doorkeeper.metrics.hooks import AuditMeter
 from doorkeeper.state.log import StateLog
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class _Log(NoLog):
             logger.error(event, **fields)
 
 
-class _Meter(TrailMeter):
+class _Meter(AuditMeter):
     """Counts the events that could not be written."""
 
     __slots__ = ("lost_events",)
@@ -153,7 +153,7 @@ class _Meter(TrailMeter):
         super().__init__()
         self.lost_events = 0
 
-    def lost(self, events: int) -> None:
+    def record_lost(self, events: int) -> None:
         self.lost_events += events
 
 

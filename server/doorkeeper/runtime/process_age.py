@@ -1,4 +1,4 @@
-"""How old this process is, from the operating system's own record of its start."""
+"""The age of this process, from the operating system's record of its start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _START_TIME_FIELD = 22
 
 
 def process_age_ms(stat: Path = Path("/proc/self/stat")) -> int:
-    """Return milliseconds, to 10 ms; where there is no /proc, those since this module's import."""
+    """Return the age in milliseconds, to 10 ms; without /proc, since this module's import."""
     try:
         # The second field is the command in brackets, and may hold anything.
         fields = stat.read_text(encoding="latin-1").rpartition(")")[2].split()

@@ -1,8 +1,8 @@
-"""Work that is too long for one turn of the event loop, as generators that yield between slices.
+"""Work that is too long for one turn of the event loop: generators that yield between slices.
 
-A function that returns ``Slices`` does one slice of its work in each step, and returns its result
-at the end. ``run_to_end`` runs all steps at once; the event loop runs a few of them in each turn.
-A generator that is closed half-way leaves nothing behind.
+A function that returns ``Slices`` does a slice of its work in each step, and returns its result at
+the end. ``run_to_end`` runs all steps at once; the event loop runs a few in each turn. A generator
+that is closed before its end leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ T = TypeVar("T")
 Slices = Generator[None, None, T]
 
 SLICE_S: Final = 0.001
-"""For how long slices run in one turn of the event loop; a small request takes some 20 us."""
+"""Time for slices in one turn of the event loop; a small request takes some 20 us."""
 
 SLICE_ITEMS: Final = 128
-"""How many ACLs are encoded in half a millisecond; to look at as many takes a twentieth of it."""
+"""ACLs that are encoded in half a millisecond; reading as many takes a twentieth of it."""
 
 _RUN: Final = 1024
-"""How many texts are sorted in a quarter of a millisecond."""
+"""Texts that are sorted in a quarter of a millisecond."""
 
 
-def run_to_end(pieces: Slices[T]) -> T:
-    """Do all of the work now."""
+def run_to_end(slices: Slices[T]) -> T:
     try:
         while True:
-            next(pieces)
+            next(slices)
     except StopIteration as end:
         result: T = end.value
         return result
@@ -42,19 +41,19 @@ def run_to_end(pieces: Slices[T]) -> T:
 
 @types.coroutine
 def next_turn() -> Generator[None]:
-    """Wait for the next turn of the event loop, whichever it is: what ``asyncio.sleep(0)`` does."""
+    """Wait for the next turn of the event loop, as ``asyncio.sleep(0)``, on any loop."""
     yield
 
 
 def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Cut what is long; a part is taken from it when it is asked for."""
+    """Yield the items in lists of ``SLICE_ITEMS``, lazily."""
     left = iter(items)
     while part := list(islice(left, SLICE_ITEMS)):
         yield part
 
 
-def in_order(items: Iterable[Any]) -> Slices[list[Any]]:
-    """Sort: runs of some length, which are then merged."""
+def sort_in_slices(items: Iterable[Any]) -> Slices[list[Any]]:
+    """Sort by merging sorted runs of ``_RUN`` items."""
     left = iter(items)
     runs = []
     while run := sorted(islice(left, _RUN)):

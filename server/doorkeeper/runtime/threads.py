@@ -1,4 +1,4 @@
-"""Threads: work beside the loop, and which of them are an authorizer's."""
+"""Threads: work beside the loop, and threads that an authorizer left behind."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OURS: Final = ("doorkeeper-", "asyncio_", "MainThread")
-"""How the names of threads begin that the server, or Python for it, has started."""
+"""Prefixes of the names of threads that the server, or Python for it, starts."""
 
 ENDING_S: Final = 1.0
-"""How long a thread that was told to end may take to do so."""
+"""The time that a stopped thread has to end."""
 
 
 def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
-    """Return the threads that an authorizer has left behind, after a short wait for their end."""
+    """Return the threads of an authorizer that are still alive after a short wait."""
     deadline_s = time.monotonic() + ending_s
     left = []
     for thread in threading.enumerate():
@@ -36,7 +36,7 @@ def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
 
 
 def leave_threads_behind(status: object) -> None:
-    """End the process now where threads of an authorizer would keep it for ever."""
+    """Exit the process now if threads of an authorizer would keep it alive."""
     if any(not thread.daemon for thread in threads_of_others(0)):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -44,9 +44,9 @@ def leave_threads_behind(status: object) -> None:
 
 
 async def beside(work: Callable[[], T], name: str) -> T:
-    """Do what may take long in a thread of its own, which never keeps the process from ending.
+    """Run work that may block in a daemon thread, which never keeps the process alive.
 
-    The looking up of a name may hang for half a minute. Raises what the work raises.
+    Resolving a name may hang for half a minute. Raises the exception of the work.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()

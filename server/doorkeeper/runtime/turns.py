@@ -19,7 +19,7 @@ T = TypeVar("T")
 async def run_in_turns(slices: Slices[T], clock: Callable[[], float] = time.perf_counter) -> T:
     """Run all slices, and return their result; a cancellation stops between two of them.
 
-    Exceptions of a slice propagate. ``clock`` must resolve microseconds; a loop's own may not.
+    Exceptions of a slice propagate. ``clock`` needs a resolution of microseconds.
     """
     try:
         while True:

@@ -381,11 +381,11 @@ class _Writer(Lease):
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
-            self._meter.stored(len(entries), self._clock() - began_s)
+            self._meter.record_commit(len(entries), self._clock() - began_s)
         except Exception as error:  # noqa: BLE001 - the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
-            self._meter.failed()
+            self._meter.record_failure()
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error

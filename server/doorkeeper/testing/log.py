@@ -45,7 +45,7 @@ class TestLogger:
         self._logger = logging.getLogger(name)
         self.threshold = _Threshold(self._logger)
 
-    def enabled(self, level: int) -> bool:
+    def is_enabled(self, level: int) -> bool:
         """Say whether an event of this level would be logged."""
         return self._logger.isEnabledFor(_LEVELS.get(level, level))
 

@@ -153,11 +153,11 @@ class TokenReads(Protocol):
     """The part of the tokens that handlers use."""
 
     @property
-    def enabled(self) -> bool:
+    def is_enabled(self) -> bool:
         """Return whether a secret is configured."""
         ...
 
-    def signed(self) -> Iterable[SignedToken]:
+    def signed_tokens(self) -> Iterable[SignedToken]:
         """Return all tokens of the current secret with their HMACs."""
         ...
 

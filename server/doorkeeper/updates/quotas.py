@@ -33,11 +33,10 @@ async def alter_quotas(
     *,
     validate_only: bool,
 ) -> Results:
-    """Change what may be changed in one revision; the values are entities with error or None.
+    """Apply the valid alterations in one revision; the values are entities with error or None.
 
     Raises:
-        ApiError: nothing was changed, and this is the answer for every entity.
-
+        ApiError: nothing was changed; it is the error of every entity.
     """
     hosts = await _resolvable(alterations)
     errors: Mapping[Entity, ApiError | None] = {}
@@ -52,13 +51,13 @@ async def alter_quotas(
 
 
 async def _resolvable(alterations: Iterable[QuotaAlteration]) -> Collection[str]:
-    """Return the names of IP entities that are addresses or resolve to one, as a broker asks."""
+    """Return the names of IP entities that are addresses or resolve to one, as a broker checks."""
     names = {name for entity, _ in alterations for kind, name in entity if kind == IP and name}
     return {name for name in names if is_address(name) or await _resolves(name)}
 
 
 def is_address(name: str) -> bool:
-    """Say whether a name is an IP address, with or without the brackets of a URL."""
+    """Return whether a name is an IP address, with or without the brackets of a URL."""
     try:
         ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
     except ValueError:

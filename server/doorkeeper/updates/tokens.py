@@ -1,8 +1,9 @@
-"""The delegation tokens of a running server: what reads them, changes them, and ends old ones.
+"""The delegation tokens of a running server: reads, changes, expiry.
 
-Tokens belong to the secret under which they were issued; the store keeps a fingerprint of it beside
-each. Those of another secret are as good as absent: they do not log in, are not found by their HMAC
-and are not described. They are deleted when they expire, and count again with their secret.
+A token belongs to the secret under which it was issued; the store has a fingerprint of that secret
+beside it. Tokens of another secret are treated as absent: they cannot log in, their HMAC is
+unknown and they are not described. They are deleted when they expire, and valid again if their
+secret returns.
 
 Source: ``DelegationTokenControlManager``, ``DelegationTokenPublisher`` of Kafka 4.3.1.
 """
@@ -52,8 +53,8 @@ LOGGED_MAX: Final = 100
 """Ids in one line of the log."""
 
 
-class Tokens:
-    """The tokens of the present secret. For the loop's thread."""
+class DelegationTokens:
+    """The tokens of the current secret. Not thread-safe."""
 
     def __init__(
         self,
@@ -63,14 +64,14 @@ class Tokens:
         random_bytes: Callable[[int], bytes],
         logger: Logger,
     ) -> None:
-        """Read the tokens of a log's state; ``use`` gives the secret, ``start`` sweeps."""
+        """``use`` sets the secret and ``start`` begins to delete expired tokens."""
         self._state_log = log
         self._now_ms = now_ms
         self._random_bytes = random_bytes
         self._log = logger
         self._secret: str | None = None
         self.fingerprint = b""
-        """Identifies the tokens of the present secret; empty without one."""
+        """Identifies the tokens of the current secret; empty without one."""
         self._lifetimes = Lifetimes(0, 0)
         self._interval_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -81,18 +82,17 @@ class Tokens:
         self._signed: dict[str, tuple[StoredToken, SignedToken]] = {}
 
     def start(self) -> None:
-        """Delete expired tokens from now on, at the interval of the settings."""
+        """Delete expired tokens at the interval of the settings."""
         self._sweep_later()
 
     def close(self) -> None:
-        """Delete no more."""
         if self._timer is not None:
             self._timer.cancel()
         if self._sweeping is not None:
             self._sweeping.cancel()
 
     def use(self, settings: Settings) -> None:
-        """Take the secret and the lifetimes; log which tokens are of another secret."""
+        """Set the secret and the lifetimes; log the tokens of another secret."""
         self._lifetimes = Lifetimes(
             settings.delegation_token_max_lifetime_ms, settings.delegation_token_expiry_time_ms
         )
@@ -112,17 +112,17 @@ class Tokens:
     # --- reads
 
     @property
-    def enabled(self) -> bool:
-        """Say whether there is a secret."""
+    def is_enabled(self) -> bool:
+        """Return whether there is a secret."""
         return bool(self._secret)
 
-    def signed(self) -> Iterator[SignedToken]:
-        """Return all tokens of the present secret, with their HMACs."""
+    def signed_tokens(self) -> Iterator[SignedToken]:
+        """Return all tokens of the current secret, with their HMACs."""
         self._index(self._rows)
         return (signed for _, signed in self._signed.values())
 
     def login(self, token_id: str) -> TokenLogin | None:
-        """Return what a token needs to log in; an expired one has it until it is deleted."""
+        """Return the credentials of a token; an expired one has them until it is deleted."""
         row = self._rows.get(token_id)
         if row is None or not self._is_of_secret(row):
             return None
@@ -139,7 +139,7 @@ class Tokens:
         return hmac_of(self._secret or "", token_id)
 
     def _index(self, rows: Table[StoredToken]) -> None:
-        """Derive tokens and HMACs from rows; rows that are known cost a look-up each."""
+        """Derive tokens and HMACs from rows; known rows cost a look-up each."""
         if rows is self._indexed:
             return
         before, self._signed = self._signed, {}
@@ -159,7 +159,7 @@ class Tokens:
     async def change(self, wish: TokenWish, context: RequestContext) -> Results:
         """Issue, renew or expire a token.
 
-        The value is an error, or the token as it is then with its HMAC; a deleted one has expired.
+        The value is an error, or the changed token with its HMAC; a deleted one has expired.
         """
         shown: SignedToken | None = None
 
@@ -174,17 +174,16 @@ class Tokens:
         except ApiError as error:
             return Results((error,))
         assert shown is not None, "planned before it was committed"
-        if self.enabled and isinstance(wish, NewToken):
+        if self.is_enabled and isinstance(wish, NewToken):
             # Its renewal need not look through all tokens for the HMAC.
             self._ids[shown.hmac] = shown.token.token_id
         return Results((shown,))
 
     def _plan(self, wish: TokenWish, rows: Table[StoredToken]) -> tuple[Change, Token]:
-        """Return the change, and the token as it is answered.
+        """Return the change, and the token for the response.
 
         Raises:
             ApiError: nothing is changed.
-
         """
         now_ms = self._now_ms()
         if not self._secret:
@@ -207,8 +206,7 @@ class Tokens:
         """Return the row of an HMAC.
 
         Raises:
-            ApiError: 62, there is none.
-
+            ApiError: 62, the HMAC is unknown.
         """
         if hmac not in self._ids:
             self._index(rows)
@@ -225,7 +223,7 @@ class Tokens:
         self._timer = asyncio.get_running_loop().call_later(self._interval_s, self.sweep)
 
     def sweep(self) -> None:
-        """Delete the tokens that have expired, of every secret; come back after the interval."""
+        """Delete expired tokens, of every secret, and schedule the next sweep."""
         if self._sweeping is None or self._sweeping.done():
             now_ms = self._now_ms()
             expired = [each for each in self._rows if min(each.expiry_ms, each.max_ms) < now_ms]
@@ -258,7 +256,7 @@ class Tokens:
 
 
 def _deletion(rows: Sequence[StoredToken], state: State) -> Change:
-    """Return the end of tokens, but for those that were deleted or renewed in the meantime."""
+    """Return the deletion of tokens that were not deleted or renewed in the meantime."""
     return edit(TOKEN, deleted=[row for row in rows if state.tokens.get(row.token_id) == row])
 
 

@@ -69,11 +69,10 @@ async def alter_topic(
 ) -> None:
     """Change the configuration of a topic, in a revision of its own.
 
-    ``validate_only`` judges by the visible state, and changes nothing.
+    ``validate_only`` checks against the visible state, and changes nothing.
 
     Raises:
-        ApiError: it is refused, or could not be stored.
-
+        ApiError: the change is refused, or could not be stored.
     """
     if validate_only:
         altered_topic(resource, log.state.topics.get(resource.name))

@@ -28,9 +28,9 @@ async def alter_credentials(
     deletions: Sequence[CredentialDeletion],
     upsertions: Sequence[CredentialUpsertion],
 ) -> Results:
-    """Change what may be changed in one revision.
+    """Apply the valid alterations in one revision.
 
-    The values are an error or None for each user, in the order in which they are named first.
+    The values are an error or None for each user, in the order of their first occurrence.
     """
     errors: dict[str, ApiError] = {}
 

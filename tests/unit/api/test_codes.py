@@ -128,15 +128,15 @@ def test_bindings_are_grouped_by_pattern() -> None:
         allow("a", READ, topic("z")),
     ]
 
-    rows = codes.described(bindings)
+    rows = codes.resource_rows(bindings)
 
-    assert rows == codes.described(reversed(bindings))
+    assert rows == codes.resource_rows(reversed(bindings))
     assert [(row.resource_name, row.pattern_type) for row in rows] == [("a", 4), ("z", 3)]
     assert [(acl.principal, acl.operation, acl.permission_type) for acl in rows[1].acls] == [
         ("User:a", 3, 3),
         ("User:b", 4, 3),
     ]
-    assert codes.described([]) == ()
+    assert codes.resource_rows([]) == ()
 
 
 def test_a_filter_that_failed_has_no_matches() -> None:

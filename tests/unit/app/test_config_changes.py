@@ -64,7 +64,7 @@ async def test_levels_and_admission_change(tmp_path: Path) -> None:
         levels = ("doorkeeper.log.levels", SET, "x=DEBUG")
         assert await server.alter("1", levels, ("max.connections", SET, "7")) == [None]
 
-        assert server.log.logs.logger("x").enabled(10)
+        assert server.log.logs.logger("x").is_enabled(10)
         assert server.assembly.node.settings.max_connections == 7
 
 

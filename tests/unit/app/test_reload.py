@@ -89,7 +89,7 @@ async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
         assert assembly.authorizer.policy.super_users == {"User:b"}
         assert assembly.node.topics.get("orders") is not None
         assert list(assembly.node.groups) == ["readers"]
-        assert server.log.logs.logger("x").enabled(10)
+        assert server.log.logs.logger("x").is_enabled(10)
         assert assembly.node.settings.super_users == "User:b"
         assert server.events() == ["reloaded"]
 

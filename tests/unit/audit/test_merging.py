@@ -210,7 +210,7 @@ def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
     w = World(tmp_path, queue=1)
     for _ in range(3):
         w.decide("bob", READ)
-    w.merging.logged_in(LOGIN)
+    w.merging.record_login(LOGIN)
 
     w.merging.close()
 
@@ -249,9 +249,9 @@ def test_what_was_handed_over_is_let_go_of(tmp_path: Path) -> None:
 def test_logins_are_counted_too(tmp_path: Path) -> None:
     """Equal failures are one event with a count; another reason is another event."""
     w = World(tmp_path)
-    w.merging.logged_in(LOGIN)
-    w.merging.logged_in(LOGIN)
-    w.merging.logged_in(LOGIN._replace(reason="unknown user"))
+    w.merging.record_login(LOGIN)
+    w.merging.record_login(LOGIN)
+    w.merging.record_login(LOGIN._replace(reason="unknown user"))
 
     w.loop.fire()
 
@@ -423,7 +423,7 @@ def test_an_item_counts_what_happened(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.decide("bob", READ)
     w.decide("bob", READ)
-    w.merging.logged_in(LOGIN)
+    w.merging.record_login(LOGIN)
     w.merging.hand_over()
 
     (item,) = w.queue.take(0).items

@@ -48,7 +48,7 @@ async def test_a_life(tmp_path: Path) -> None:
     trail.on_decision(
         request_of("bob"), [Action(AclOperation.READ, ORDERS)], [AuthorizationResult.DENIED]
     )
-    trail.logged_in(LOGIN)
+    trail.record_login(LOGIN)
     trail.committed(CHANGE)
     trail.committed(CHANGE._replace(change={}))
     trail.committed(CHANGE._replace(origin=None))
@@ -82,7 +82,7 @@ async def test_a_change_is_recorded(tmp_path: Path) -> None:
     trail.committed(CHANGE)
     found.append(trail.is_recorded)
 
-    assert await trail.recorded() is None
+    assert await trail.wait_until_recorded() is None
 
     assert [*found, trail.is_recorded] == [True, False, True]
     assert [event["revision"] for event in lines_in(tmp_path)] == [1]
@@ -99,7 +99,7 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     for trail in (strict, usual):
         assert trail.refusal() is None
         trail.committed(CHANGE)
-        answers.append((await trail.recorded(), trail.refusal()))
+        answers.append((await trail.wait_until_recorded(), trail.refusal()))
 
     (failed, refused), fine = answers
     assert failed is not None

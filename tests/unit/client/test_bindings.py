@@ -17,7 +17,7 @@ from doorkeeper.acl.model import (
     exactly,
 )
 from doorkeeper.api.codes import binding_of, filter_of
-from doorkeeper.api.codes import described as rows_of
+from doorkeeper.api.codes import resource_rows as rows_of
 from doorkeeper.client.bindings import (
     check_filter,
     creating,

@@ -15,7 +15,7 @@ from testkit.acl import READ, WRITE, allow, topic
 from testkit.settings import settings_of
 
 BINDINGS = [allow("User:a", READ, topic("t")), allow("User:a", WRITE, topic("u"))]
-DESCRIPTION = DescribeAclsResponse(resources=codes.described(BINDINGS))
+DESCRIPTION = DescribeAclsResponse(resources=codes.resource_rows(BINDINGS))
 DELETION = DeleteAclsResponse(
     filter_results=(
         codes.filter_result(AclDeleteResult(bindings=tuple(map(AclBindingDeleteResult, BINDINGS)))),

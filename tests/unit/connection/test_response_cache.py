@@ -176,7 +176,7 @@ def test_a_row_has_an_end(answers_max: int, bytes_max: int, made: int) -> None:
 
 def test_no_row_is_answered_from_another_version() -> None:
     """Nor while requests are logged, nor for a request that is too long to be cached."""
-    limits = Limits(request_kept_bytes_max=len(versions()) - 4)
+    limits = Limits(cached_request_bytes_max=len(versions()) - 4)
     world = World(limits)
     client = world.client()
     ask(client, versions())
@@ -389,7 +389,7 @@ def test_other_bytes_are_another_request() -> None:
 
 def test_too_many_bytes_drop_all_entries() -> None:
     """What is asked again is cached again."""
-    world = World(Limits(answers_kept_bytes_max=2_000))
+    world = World(Limits(response_cache_bytes_max=2_000))
     client = world.client()
 
     for number in range(200):
@@ -416,8 +416,8 @@ def test_entries_go_with_the_last_connection_of_their_client() -> None:
 @pytest.mark.parametrize(
     ("limits", "kept"),
     [
-        (Limits(answer_kept_bytes_max=10), 0),
-        (Limits(request_kept_bytes_max=10), 0),
+        (Limits(cached_response_bytes_max=10), 0),
+        (Limits(cached_request_bytes_max=10), 0),
         (Limits(), 1),
     ],
 )

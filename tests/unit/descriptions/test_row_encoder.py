@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.api.codes import described
+from doorkeeper.api.codes import resource_rows
 from doorkeeper.descriptions.row_encoder import RowEncoder
 from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -17,7 +17,7 @@ def test_rows_make_an_answer(version: int, acls: int) -> None:
     """Put together they are what the message itself is encoded to, however many ACLs a row has."""
     kinds = [topic("a"), topic("ü" * 100), topic("b", PREFIXED)][: 3 if version else 2]
     rows = [[deny(f"user-{number}", READ, each) for number in range(acls)] for each in kinds]
-    whole = described([binding for row in rows for binding in row])
+    whole = resource_rows([binding for row in rows for binding in row])
     encoder = RowEncoder(version)
 
     encoded = [run_to_end(encoder.row(row)) for row in sorted(rows)]

@@ -17,7 +17,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.search import find
 from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
-from doorkeeper.api.codes import described
+from doorkeeper.api.codes import resource_rows
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper_wire.errors import Unencodable
@@ -45,11 +45,11 @@ def numbered(bindings: list[AclBinding]) -> list[tuple[str, AclBinding]]:
 
 def anew(snapshot: Snapshot, asked: AclBindingFilter, version: int) -> bytes:
     """Return the answer as it is made without anything that is kept."""
-    resources = described(find(snapshot, asked))
+    resources = resource_rows(find(snapshot, asked))
     return DescribeAclsResponse(error_message="", resources=resources).encode(version)
 
 
-class Kept:
+class CachedRows:
     """Rows of a state that a test changes."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -71,21 +71,21 @@ def test_a_description_is_what_it_would_be_without(
     version: int, resource_type: ResourceType, pattern_type: PatternType
 ) -> None:
     """In all layouts, of all types and of one, of all patterns and of one kind."""
-    kept = Kept(load(numbered(WORLD)))
+    kept = CachedRows(load(numbered(WORLD)))
 
     assert kept.agrees(wanted(resource_type, None, pattern_type), version)
 
 
 def test_version_0_knows_literals() -> None:
     """Its rows have no pattern type."""
-    kept = Kept(load(numbered(WORLD)))
+    kept = CachedRows(load(numbered(WORLD)))
 
     assert kept.agrees(wanted(pattern_type=LITERAL), 0)
 
 
 def test_nothing_is_an_answer() -> None:
     """Of an empty store, and of one that was emptied."""
-    kept = Kept(EMPTY)
+    kept = CachedRows(EMPTY)
     assert kept.agrees()
 
     kept.snapshot = load(numbered(WORLD))
@@ -110,7 +110,7 @@ def test_nothing_is_an_answer() -> None:
 )
 def test_other_questions_are_for_the_authorizer(asked: AclBindingFilter) -> None:
     """Whoever asks for single ACLs, or with what nobody knows."""
-    assert Kept(load(numbered(WORLD))).rows.description(asked) is None
+    assert CachedRows(load(numbered(WORLD))).rows.description(asked) is None
 
 
 def test_a_plug_in_has_no_rows() -> None:
@@ -120,14 +120,14 @@ def test_a_plug_in_has_no_rows() -> None:
 
 def test_two_versions_are_kept_apart() -> None:
     """One after the other, on the same state."""
-    kept = Kept(load(numbered(WORLD)))
+    kept = CachedRows(load(numbered(WORLD)))
 
     assert [kept.agrees(version=version) for version in (3, 1, 2, 1, 3)] == [True] * 5
 
 
 def test_an_older_state_may_be_asked_for_again() -> None:
     """A change that failed brings back what was before."""
-    kept = Kept(load(numbered(WORLD)))
+    kept = CachedRows(load(numbered(WORLD)))
     before = kept.snapshot
     assert kept.agrees()
 
@@ -155,7 +155,7 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
         for user in ("alice", "bob")
         for operation in (READ, WRITE, DESCRIBE)
     ]
-    kept = Kept(EMPTY)
+    kept = CachedRows(EMPTY)
     earlier = [EMPTY]
     for step in range(100):
         some = chance.sample(all_of_them, chance.choice((1, 1, 2, 5, 60)))
@@ -177,12 +177,12 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
 
 def test_only_some_descriptions_are_kept() -> None:
     """Those of the versions and kinds of patterns that were asked for last."""
-    kept = Kept(load(numbered(WORLD)))
+    kept = CachedRows(load(numbered(WORLD)))
     asked = [(kind, version) for version in (1, 3) for kind in (LITERAL, PREFIXED, PatternType.ANY)]
     for kind, version in (*asked, *reversed(asked), (LITERAL, 0)):
         assert kept.agrees(wanted(pattern_type=kind), version)
 
-    assert list(kept.rows._kept[ResourceType.TOPIC]) == [
+    assert list(kept.rows._cache[ResourceType.TOPIC]) == [
         ((PREFIXED,), 1),
         ((LITERAL,), 1),
         ((LITERAL,), 0),
@@ -197,7 +197,7 @@ def many(count: int, user: str = "alice") -> list[AclBinding]:
 def test_few_acls_are_described_at_once() -> None:
     """Others need not be answered in between."""
     few, one_topic, all_topics = (
-        Kept(load(numbered(bindings))).rows.description(ANY_BINDING)
+        CachedRows(load(numbered(bindings))).rows.description(ANY_BINDING)
         for bindings in (
             many(SLICE_ITEMS),
             [allow(f"user-{number}", READ, topic("t")) for number in range(SLICE_ITEMS + 1)],
@@ -215,7 +215,7 @@ def test_few_acls_are_described_at_once() -> None:
 
 def test_a_long_description_comes_in_pieces() -> None:
     """So many that others are answered some dozens of times, and none of them is long."""
-    kept = Kept(load(numbered(many(40 * SLICE_ITEMS))))
+    kept = CachedRows(load(numbered(many(40 * SLICE_ITEMS))))
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
 
@@ -226,7 +226,7 @@ def test_a_description_is_of_one_state() -> None:
     """Whatever is changed, and asked, between its pieces."""
     chance = random.Random(1)
     world = many(30 * SLICE_ITEMS)
-    kept = Kept(load(numbered(world)))
+    kept = CachedRows(load(numbered(world)))
     before = anew(kept.snapshot, ANY_BINDING, 3)
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
@@ -245,7 +245,7 @@ def test_a_description_is_of_one_state() -> None:
 
 def test_what_is_given_up_leaves_nothing() -> None:
     """Who asks next is answered as if nobody had asked."""
-    kept = Kept(load(numbered(many(30 * SLICE_ITEMS))))
+    kept = CachedRows(load(numbered(many(30 * SLICE_ITEMS))))
     for steps in (1, 30, 60):
         answer = kept.rows.description(ANY_BINDING)
         assert answer is not None
@@ -260,7 +260,7 @@ def test_what_is_given_up_leaves_nothing() -> None:
 def test_what_does_not_fit_spoils_nothing() -> None:
     """A name of 40,000 bytes has no place in an answer: not in the second one either."""
     too_long = allow("alice", READ, topic("x" * 40_000))
-    kept = Kept(load(numbered([*many(3), too_long])))
+    kept = CachedRows(load(numbered([*many(3), too_long])))
     for _ in range(2):
         answer = kept.rows.description(ANY_BINDING)
         assert answer is not None
@@ -275,7 +275,7 @@ def test_what_does_not_fit_spoils_nothing() -> None:
 def test_a_row_of_very_many_acls(version: int) -> None:
     """It is put together from pieces too."""
     users = [allow(f"user-{number % 500}", READ, topic("t"), str(number)) for number in range(3000)]
-    kept = Kept(load(numbered([*users, *many(3)])))
+    kept = CachedRows(load(numbered([*users, *many(3)])))
 
     assert kept.agrees(wanted(pattern_type=LITERAL), version)
 
@@ -296,7 +296,7 @@ def test_a_name_with_very_many_acls(asked: AclBindingFilter, version: int) -> No
     """All who have a right on one pattern: others are answered meanwhile."""
     users = [allow(f"user-{number}", READ, topic("t"), str(number)) for number in range(3000)]
     others = [allow(f"user-{number}", WRITE, topic("to", PREFIXED)) for number in range(500)]
-    kept = Kept(load(numbered([*users, *others, *many(3), *WORLD])))
+    kept = CachedRows(load(numbered([*users, *others, *many(3), *WORLD])))
 
     assert kept.agrees(asked, version)
     answer = kept.rows.description(asked)
@@ -328,7 +328,7 @@ def test_any_long_question(asked: AclBindingFilter, version: int) -> None:
         for pattern in (topic, group)
         for kind in (LITERAL, PREFIXED)
     ] + many(2 * SLICE_ITEMS)
-    kept = Kept(load(numbered(world)))
+    kept = CachedRows(load(numbered(world)))
     answer = kept.rows.description(asked)
 
     if answer is None:
@@ -344,7 +344,7 @@ def steps_of(work: Slices[bytearray]) -> int:
     return steps
 
 
-def described_all(kept: Kept) -> Slices[bytearray]:
+def described_all(kept: CachedRows) -> Slices[bytearray]:
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
     return answer.chunks(3)
@@ -352,8 +352,8 @@ def described_all(kept: Kept) -> Slices[bytearray]:
 
 def test_what_a_client_that_left_had_begun_is_finished() -> None:
     """Its rows are kept: the next description only joins them."""
-    kept = Kept(load(numbered(many(2_000, "alice"))))
-    whole = steps_of(described_all(Kept(kept.snapshot)))
+    kept = CachedRows(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(CachedRows(kept.snapshot)))
     begun = described_all(kept)
     for _ in range(3):
         next(begun)
@@ -369,8 +369,8 @@ def test_what_a_client_that_left_had_begun_is_finished() -> None:
 
 def test_a_description_continues_what_another_had_begun() -> None:
     """Also when the ACLs have changed in between."""
-    kept = Kept(load(numbered(many(2_000, "alice"))))
-    whole = steps_of(described_all(Kept(kept.snapshot)))
+    kept = CachedRows(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(CachedRows(kept.snapshot)))
     begun = described_all(kept)
     for _ in range(whole // 2):
         next(begun)
@@ -385,8 +385,8 @@ def test_a_description_continues_what_another_had_begun() -> None:
 
 def test_two_descriptions_share_a_build() -> None:
     """Whichever of them goes on, both are right, and nothing is built twice."""
-    kept = Kept(load(numbered(many(2_000, "alice"))))
-    whole = steps_of(described_all(Kept(kept.snapshot)))
+    kept = CachedRows(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(CachedRows(kept.snapshot)))
     bodies: list[bytes] = []
     running = [described_all(kept), described_all(kept)]
     steps = 0
@@ -406,7 +406,7 @@ def test_two_descriptions_share_a_build() -> None:
 def test_a_build_that_fails_is_not_kept() -> None:
     """The error is that of the request that went on with it; the next one begins anew."""
     too_long = allow("alice", READ, topic("x" * 40_000))
-    kept = Kept(load(numbered([*WORLD, too_long])))
+    kept = CachedRows(load(numbered([*WORLD, too_long])))
     begun = described_all(kept)
     with pytest.raises(Unencodable):
         steps_of(begun)

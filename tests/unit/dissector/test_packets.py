@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.dissector.capture_files import Packet
-from doorkeeper.dissector.packets import Endpoint, Segment, segment_of
+from doorkeeper.dissector.packets import Segment, TcpEndpoint, segment_of
 from testkit.captures import (
     CLIENT,
     ETHERNET,
@@ -20,7 +20,7 @@ from testkit.captures import (
     with_link_header,
 )
 
-SEGMENT = Segment(Endpoint(*CLIENT), Endpoint(*SERVER), 77, 16, b"data")
+SEGMENT = Segment(TcpEndpoint(*CLIENT), TcpEndpoint(*SERVER), 77, 16, b"data")
 DATAGRAM = tcp(CLIENT, SERVER, 77, b"data")
 SIX = tcp(("fe80::1", 50000), ("::1", 9092), 77, b"data")
 

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from doorkeeper.http.exposition import Exposition
 from doorkeeper.metrics.series import Meters
-from doorkeeper.metrics.table import METRICS, Kind
+from doorkeeper.metrics.table import METRICS, MetricKind
 from testkit import dashboard
 from testkit.checkout import ROOT
 from testkit.promql import query
@@ -33,7 +33,7 @@ def labels_by_name() -> dict[str, set[str]]:
 
 
 def _names(metric: Metric) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if metric.kind is Kind.HISTOGRAM:
+    if metric.kind is MetricKind.HISTOGRAM:
         yield f"{metric.name}_bucket", (*metric.labels, "le")
         yield f"{metric.name}_sum", metric.labels
         yield f"{metric.name}_count", metric.labels

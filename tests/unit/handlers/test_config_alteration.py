@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doorkeeper.configs.operations import AlteredResource
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers.config_alteration import Verbatim, in_order, told
+from doorkeeper.handlers.config_alteration import Verbatim, code_and_text, in_order
 
 
 def test_answers_stand_where_the_request_has_their_resources() -> None:
@@ -20,6 +20,6 @@ def test_a_stock_text_is_told_where_a_broker_tells_it() -> None:
     """Only of those who may not; elsewhere the code says enough."""
     text = "Cluster authorization failed."
 
-    assert told(Verbatim(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, text)
-    assert told(ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, None)
-    assert told(None) == (0, None)
+    assert code_and_text(Verbatim(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, text)
+    assert code_and_text(ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, None)
+    assert code_and_text(None) == (0, None)

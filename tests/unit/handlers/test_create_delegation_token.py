@@ -104,7 +104,7 @@ async def test_a_name_without_a_type_fails() -> None:
 async def test_only_users_renew(version: int) -> None:
     """That is asked before there must be a secret; on a controller listener after it."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
     request = wanting(CAROL, Principal("Group", "admins"))
 
     answer = asked(API, request, node, version)
@@ -112,7 +112,7 @@ async def test_only_users_renew(version: int) -> None:
 
     assert (answer.error_code, times(answer)) == (67, {-1})
     assert (of_controller.error_code, times(of_controller)) == (61, {0})
-    node.tokens.enabled = True
+    node.tokens.is_enabled = True
     of_controller = asked(API, request, node, version, controller=True)
     assert (of_controller.error_code, times(of_controller)) == (67, {0})
 
@@ -121,7 +121,7 @@ async def test_only_users_renew(version: int) -> None:
 async def test_without_a_secret_there_are_no_tokens(version: int) -> None:
     """The answer has zeros for times, and the owner."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     answer = asked(API, wanting(), node, version)
 
@@ -132,7 +132,7 @@ async def test_without_a_secret_there_are_no_tokens(version: int) -> None:
 async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
     """Before any permission is looked at."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     answer = asked(API, for_(BOB, Principal("Group", "x")), node, 3, **circumstances)
 

@@ -140,7 +140,7 @@ async def test_many_owners_cost_no_more_than_few(owner_count: int) -> None:
 async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
     """Before it is said whether there are tokens at all."""
     node = await world()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     assert asked(API, owners(), node, 3, **circumstances).error_code == 64
 
@@ -151,7 +151,7 @@ async def test_without_a_secret_there_are_no_tokens(
 ) -> None:
     """Not even for nobody."""
     node = await world()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     assert asked(API, request_, node, 3).error_code == 61
 

@@ -43,7 +43,7 @@ async def test_a_refusal_has_no_time(code: int) -> None:
 async def test_without_a_secret_there_are_no_tokens(version: int) -> None:
     """Nobody looks for it."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     answer = asked(API, REQUEST, node, version)
 
@@ -54,7 +54,7 @@ async def test_without_a_secret_there_are_no_tokens(version: int) -> None:
 async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
     """With -1 as the time, where the broker itself refuses."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     answer = asked(API, REQUEST, node, 2, **circumstances)
 

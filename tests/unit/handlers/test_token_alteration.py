@@ -36,7 +36,7 @@ async def test_an_update_awaits_the_tokens(wish: Renewal | Expiration) -> None:
 async def test_who_may_not_ask_is_not_told_that_there_are_no_tokens() -> None:
     """64 comes before 61, and alone has -1 as the time."""
     node = await node_of()
-    node.tokens.enabled = False
+    node.tokens.is_enabled = False
 
     first = alter_token(
         WISHES[0], context_of(API, 2, ALICE, by_token=True), node, RenewDelegationTokenResponse

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from doorkeeper.http.checks import Readiness, Verdict
-from doorkeeper.http.login import Credentials
-from doorkeeper.http.pages import LAG_MAX_S, Asked, Page, Pages
+from doorkeeper.http.checks import CheckResult, Readiness
+from doorkeeper.http.credentials import Credentials
+from doorkeeper.http.pages import LAG_MAX_S, Page, PageRequest, Pages
 
 TOKEN = "a-token-of-some-length"
 PAGES = ("/", "/livez", "/readyz", "/metrics")
@@ -27,7 +27,7 @@ class Exposed:
 class World:
     def __init__(self, *, login: bool = False) -> None:
         self.heart = Heart()
-        self.store = Verdict(ok=True, detail="reachable")
+        self.store = CheckResult(ok=True, detail="reachable")
         self.pages = Pages(
             Readiness({"store": lambda: self.store}),
             cast("Any", self.heart),
@@ -37,7 +37,7 @@ class World:
 
     async def ask(self, path: str, method: str = "GET", token: str = "") -> Page:
         authorization = f"Bearer {token}" if token else ""
-        return await self.pages.answer(Asked(method, path, authorization, "x/y"))
+        return await self.pages.answer(PageRequest(method, path, authorization, "x/y"))
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -90,7 +90,7 @@ async def test_readiness_says_what_is_wrong() -> None:
         "checks": {"store": {"ok": True, "detail": "reachable"}},
     }
 
-    world.store = Verdict(ok=False, detail="away")
+    world.store = CheckResult(ok=False, detail="away")
     page = await world.ask("/readyz")
 
     assert page.status == 503
@@ -118,7 +118,7 @@ async def test_strangers_get_nothing(path: str, method: str) -> None:
 async def test_probes_need_no_login_and_learn_one_word() -> None:
     """Strangers see the status, and no check; who is known sees all."""
     world = World(login=True)
-    world.store = Verdict(ok=False, detail="away")
+    world.store = CheckResult(ok=False, detail="away")
 
     alive, ready = await world.ask("/livez"), await world.ask("/readyz")
     assert (alive.status, json.loads(alive.body)) == (200, {"alive": True})

@@ -15,7 +15,7 @@ from doorkeeper.config.http import HttpSettings
 from doorkeeper.http import connection as http_connection
 from doorkeeper.http import port as http_port
 from doorkeeper.http.checks import Readiness
-from doorkeeper.http.pages import Asked, Page, Pages
+from doorkeeper.http.pages import Page, PageRequest, Pages
 from doorkeeper.http.port import LIMITS, HttpPort
 from doorkeeper.net.addresses import BindError
 from testkit.certificates import Authority, world
@@ -40,7 +40,7 @@ class Exposed:
 
 
 class Broken(Pages):
-    async def answer(self, asked: Asked) -> Page:
+    async def answer(self, asked: PageRequest) -> Page:
         raise RuntimeError("a page that fails")
 
 

@@ -13,8 +13,8 @@ from doorkeeper.acl.decision import Decision, RuleKind
 from doorkeeper.acl.model import PatternType
 from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.contract import Action
-from doorkeeper.logs.authorizer_file import AuthorizerFile, hour_of, rendered
-from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.logs.authorizer_file import AuthorizerFile, hour_of, render
+from doorkeeper.logs.thresholds import LoggerThreshold
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_a_name_cannot_forge_a_line() -> None:
     """Line breaks of names are escaped, which a broker does not do."""
     forged = "x\n[2024-10-25 10:11:12,345] INFO Principal = User:bob is Allowed"
 
-    line = rendered(AT_NS, 20, f"{HEAD}Operation = Read on resource = Group:{forged}")
+    line = render(AT_NS, 20, f"{HEAD}Operation = Read on resource = Group:{forged}")
 
     assert line.count(b"\n") == 1
     assert rb"Group:x\n[2024-10-25" in line
@@ -79,7 +79,7 @@ class World:
     def __init__(self, folder: Path, queued_bytes_max: int = 1 << 20) -> None:
         self.path = folder / "kafka-authorizer.log"
         self.now_ns = AT_NS
-        self.threshold = Threshold(20)
+        self.threshold = LoggerThreshold(20)
         self.errors: list[OSError] = []
         self.file = AuthorizerFile(
             self.path,
@@ -103,7 +103,7 @@ def test_a_line_is_a_brokers(form: str) -> None:
     context = request_of("alice", host="10.0.0.7", api_key=3)
     text = FORMS[form](context, Action(DESCRIBE, topic("orders")), MATCHED)
 
-    line = rendered(AT_NS, 20, text)
+    line = render(AT_NS, 20, text)
 
     assert line.decode() == (
         f"[2024-10-25 10:11:12,345] INFO {LINES[form]} (kafka.authorizer.logger)\n"
@@ -115,7 +115,7 @@ def test_the_line_of_the_manual() -> None:
     context = request_of("alice", host="10.0.0.7", api_key=3)
     text = FORMS["3.3"](context, Action(DESCRIBE, topic("orders")), DENIED)
 
-    assert rendered(AT_NS, 20, text) == (
+    assert render(AT_NS, 20, text) == (
         b"[2024-10-25 10:11:12,345] INFO Principal = User:alice is Denied operation = DESCRIBE"
         b" from host = 10.0.0.7 on resource = Topic:LITERAL:orders for request = Metadata with"
         b" resourceRefCount = 1 based on rule DefaultDeny (kafka.authorizer.logger)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.metrics import table
-from doorkeeper.metrics.hooks import ReloadMeter, StoreMeter, TrailMeter
+from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.metrics.series import Meters
 
 
@@ -18,10 +18,10 @@ def test_a_store_tells_its_transactions() -> None:
     meters = Meters()
     meter = StoreMeter(meters)
 
-    meter.stored(3, 0.004)
-    meter.stored(1, 0.001)
-    meter.failed()
-    meter.reconnected()
+    meter.record_commit(3, 0.004)
+    meter.record_commit(1, 0.001)
+    meter.record_failure()
+    meter.record_reconnect()
 
     assert value_of(meters, table.STORE_COMMITS, "stored") == 2
     assert value_of(meters, table.STORE_COMMITS, "failed") == 1
@@ -33,13 +33,13 @@ def test_a_store_tells_its_transactions() -> None:
 def test_the_trail_tells_its_events() -> None:
     """Written, dropped where the queue was full, lost where the file could not be written."""
     meters = Meters()
-    meter = TrailMeter(meters)
+    meter = AuditMeter(meters)
 
-    meter.written(10)
-    meter.dropped()
-    meter.dropped(2)
-    meter.lost(4)
-    meter.synced(0.1)
+    meter.record_written(10)
+    meter.record_dropped()
+    meter.record_dropped(2)
+    meter.record_lost(4)
+    meter.record_sync(0.1)
     meter.queue(lambda: 17)
 
     assert value_of(meters, table.TRAIL_WRITTEN) == 10
@@ -57,7 +57,7 @@ def test_reloads_tell_how_the_last_one_went() -> None:
     seen = [value_of(meters, table.LAST_RELOAD)]
 
     for applied in (True, False, False, True):
-        meter.reloaded(applied=applied)
+        meter.record_reload(applied=applied)
         seen.append(value_of(meters, table.LAST_RELOAD))
 
     assert seen == [1, 1, 0, 0, 1]
@@ -65,7 +65,7 @@ def test_reloads_tell_how_the_last_one_went() -> None:
     assert value_of(meters, table.RELOADS, "refused") == 2
 
 
-@pytest.mark.parametrize("kind", [StoreMeter, TrailMeter, ReloadMeter])
+@pytest.mark.parametrize("kind", [StoreMeter, AuditMeter, ReloadMeter])
 def test_a_part_alone_counts_for_nobody(kind: type) -> None:
     """Without Meters a hook works, and shares nothing with another."""
     assert kind() is not kind()

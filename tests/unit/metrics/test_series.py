@@ -101,7 +101,7 @@ def test_a_reader_that_fails_costs_its_metric_only(broken: object) -> None:
 def test_only_what_is_declared_can_be_counted() -> None:
     """A metric of another table, of another type or with other labels is a slip of ours."""
     meters = Meters()
-    other = table.Metric(name="other", kind=table.Kind.COUNTER, doc="Other.")
+    other = table.Metric(name="other", kind=table.MetricKind.COUNTER, doc="Other.")
 
     with pytest.raises(AssertionError, match="not declared"):
         meters.counter(other)

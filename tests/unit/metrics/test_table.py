@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doorkeeper.metrics.table import METRICS, Kind
+from doorkeeper.metrics.table import METRICS, MetricKind
 from testkit import metrics_page
 
 
@@ -15,16 +15,16 @@ def test_names_are_unique_and_say_their_type() -> None:
     assert len(names) == len(set(names))
     for metric in METRICS:
         assert re.fullmatch(r"[a-z]+(_[a-z]+)+", metric.name)
-        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER), metric.name
+        assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER), metric.name
         assert metric.name.startswith("doorkeeper_") != metric.foreign, metric.name
 
 
 def test_histograms_alone_have_buckets() -> None:
     """Their bounds ascend, and the name says the unit."""
     for metric in METRICS:
-        assert bool(metric.buckets) == (metric.kind is Kind.HISTOGRAM), metric.name
+        assert bool(metric.buckets) == (metric.kind is MetricKind.HISTOGRAM), metric.name
         assert list(metric.buckets) == sorted(set(metric.buckets))
-        if metric.kind is Kind.HISTOGRAM:
+        if metric.kind is MetricKind.HISTOGRAM:
             assert metric.name.endswith("_seconds")
 
 

@@ -41,7 +41,7 @@ class HandAuditLog:
         self.refused: ApiError | None = None
         self.logins: list[Login] = []
 
-    async def recorded(self) -> ApiError | None:
+    async def wait_until_recorded(self) -> ApiError | None:
         future: asyncio.Future[ApiError | None] = asyncio.get_running_loop().create_future()
         self.waiting.append(future)
         return await future
@@ -49,7 +49,7 @@ class HandAuditLog:
     def refusal(self) -> ApiError | None:
         return self.refused
 
-    def logged_in(self, login: Login) -> None:
+    def record_login(self, login: Login) -> None:
         self.logins.append(login)
 
 

@@ -39,7 +39,7 @@ async def test_an_end_without_a_reason_is_not_logged() -> None:
 async def test_notes_are_logged_once() -> None:
     """Logins go to the audit log alone; faults are logged with their error, others as warnings."""
     logins: list[Login] = []
-    world = World(audit_log=SimpleNamespace(logged_in=logins.append))
+    world = World(audit_log=SimpleNamespace(record_login=logins.append))
     asked, error = connection(), ValueError("x")
     login = Login(asked.peer, None, "PLAIN", reauthentication=False, client_software="")
     asked.events = [LogEvent("odd", {"a": 1}), login, LogEvent("wrong", {"b": 2}, error)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
-AT_LAST = Limits(tls_handshake_ms=100, tls_handshake_pressed_ms=10, tls_linger_ms=100)
+AT_LAST = Limits(tls_handshake_ms=100, tls_handshake_overdue_ms=10, tls_linger_ms=100)
 
 
 async def silent(port: int) -> Client:
@@ -152,7 +152,7 @@ def test_who_says_nothing_shuts_nobody_out(kind: str, tmp_path: Path) -> None:
     """With no room for another handshake, the oldest ends after a while."""
 
     async def main() -> None:
-        limits = Limits(tls_handshakes_max=2, tls_handshake_pressed_ms=20)
+        limits = Limits(tls_handshakes_max=2, tls_handshake_overdue_ms=20)
         async with edge(door(tmp_path), limits=limits) as running:
             slow = [await silent(running.port) for _ in range(4)]
             quick = await connected(running, client_context())

@@ -7,7 +7,7 @@ from typing import Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.logs.thresholds import Threshold
+from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net.request_log import DEBUG, RequestLog, error_names
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
@@ -19,7 +19,7 @@ class Lines:
     """A logger whose level the test sets."""
 
     def __init__(self) -> None:
-        self.threshold = Threshold(DEBUG)
+        self.threshold = LoggerThreshold(DEBUG)
         self.lines: list[dict[str, object]] = []
 
     def debug(self, event: str, **fields: object) -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from doorkeeper.runtime.slices import SLICE_ITEMS, Slices, in_order, parts, run_to_end
+from doorkeeper.runtime.slices import SLICE_ITEMS, Slices, parts, run_to_end, sort_in_slices
 
 
 def counted(pieces: Slices[list[int]]) -> tuple[int, list[int]]:
@@ -25,12 +25,12 @@ def test_what_is_sorted_in_pieces_is_sorted(size: int) -> None:
     """Of any size, with equal ones."""
     items = [random.Random(size).randrange(size) for _ in range(size)]
 
-    assert run_to_end(in_order(items)) == sorted(items)
+    assert run_to_end(sort_in_slices(items)) == sorted(items)
 
 
 def test_sorting_stops_often() -> None:
     """What is merged is merged a little at a time."""
-    stops, result = counted(in_order(range(10_000, 0, -1)))
+    stops, result = counted(sort_in_slices(range(10_000, 0, -1)))
 
     assert result == list(range(1, 10_001))
     assert stops > 10_000 / SLICE_ITEMS

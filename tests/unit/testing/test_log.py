@@ -60,5 +60,5 @@ def test_levels_are_the_tests(caplog: pytest.LogCaptureFixture) -> None:
 
     logs.logger("doorkeeper.server").info("not shown")
 
-    assert not logs.logger("doorkeeper.server").enabled(logging.INFO)
+    assert not logs.logger("doorkeeper.server").is_enabled(logging.INFO)
     assert caplog.records == []

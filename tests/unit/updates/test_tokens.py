@@ -24,7 +24,7 @@ from doorkeeper.tokens.model import (
     fingerprint_of,
     hmac_of,
 )
-from doorkeeper.updates.tokens import LOGGED_MAX, SWEPT_MAX, Tokens
+from doorkeeper.updates.tokens import LOGGED_MAX, SWEPT_MAX, DelegationTokens
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log
 from testkit.hand_store import HandStore
@@ -55,7 +55,7 @@ class World:
         self.state_log = state_log
         self.log = Log()
         self._drawn = 0
-        self.tokens = Tokens(
+        self.tokens = DelegationTokens(
             state_log,
             now_ms=lambda: self.now_ms,
             random_bytes=self._random,
@@ -87,7 +87,7 @@ class World:
         return result.code
 
     def live(self) -> list[Token]:
-        return sorted(each.token for each in self.tokens.signed())
+        return sorted(each.token for each in self.tokens.signed_tokens())
 
     def ids(self) -> list[str]:
         return [each.token_id for each in self.live()]
@@ -226,7 +226,7 @@ async def test_what_is_not_stored_did_not_happen() -> None:
 async def test_without_a_secret_there_are_none() -> None:
     """Those of the store are kept, and named in the log."""
     async with world(stored("id"), text="") as here:
-        assert not here.tokens.enabled
+        assert not here.tokens.is_enabled
         assert here.live() == []
         assert here.tokens.login("id") is None
         assert await here.refused(NEW) is ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED

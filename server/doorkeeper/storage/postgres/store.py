@@ -276,7 +276,7 @@ class PostgresStore(Store):
             try:
                 connection = await self._checked_connection()
                 if self._health.is_lost_by(FOLLOWER):
-                    self._meter.reconnected()
+                    self._meter.record_reconnect()
                 try:
                     await self._listen(connection, catch_up, back_off)
                 finally:
@@ -384,7 +384,7 @@ class PostgresStore(Store):
             revision = await self.see(rows.take_lease(connection))
         except (*_FAILED, StorageError) as error:
             if not isinstance(error, _ENDED):
-                self._meter.failed()
+                self._meter.record_failure()
             raise
         lease = SharedLease(self, connection, transaction, revision)
         lease.is_checked = self._writer_is_checked
@@ -405,7 +405,7 @@ class PostgresStore(Store):
         try:
             await rows.write(connection, entries, node_id=self._node_id, batch=batch)
         except (*_FAILED, ValueError) as error:
-            self._meter.failed()
+            self._meter.record_failure()
             # Some of asyncpg's errors about values are both.
             if isinstance(error, LOST) and not isinstance(error, ValueError):
                 raise self.failure(error) from error
@@ -413,11 +413,11 @@ class PostgresStore(Store):
         try:
             await lease.transaction.commit()
         except _FAILED as error:
-            self._meter.failed()
+            self._meter.record_failure()
             raise OutcomeUnknown(f"{self._name}: lost while it committed") from error
         lease.is_committed = True
         self.note(entries[-1].revision)
-        self._meter.stored(len(entries), clock() - begin_s)
+        self._meter.record_commit(len(entries), clock() - begin_s)
 
     async def _reach_always(self) -> None:
         """Retry the lease after a failure, so that the node notices when writes work again."""

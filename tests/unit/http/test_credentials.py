@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.http.login import FILE_BYTES_MAX, Credentials, read_credentials
+from doorkeeper.http.credentials import FILE_BYTES_MAX, Credentials, read_credentials
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
-"""Who may ask: bearer tokens, or names and passwords, from files.
+"""Access to the operations port: bearer tokens, or names and passwords, from files.
 
-All that is known is compared, and each comparison takes the same time wherever texts differ. The
-files hold what their readers need; they are secrets, as the private key is.
+Every digest is compared, in constant time. The files hold the credentials in clear: protect them
+as private keys.
 """
 
 from __future__ import annotations
@@ -17,43 +17,42 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN_CHARACTERS_MIN: Final = 16
-"""A shorter one might be guessed."""
+"""Shorter tokens could be guessed."""
 
 FILE_BYTES_MAX: Final = 65_536
 """Some hundred tokens: each is compared at each request."""
 
 
 class Credentials:
-    """What was read from both files; only digests are kept."""
+    """The digests of all tokens and users."""
 
     __slots__ = ("_tokens", "_users")
 
     def __init__(self, tokens: Iterable[str] = (), users: Iterable[str] = ()) -> None:
-        """Take tokens, and users as ``name:password``."""
+        """``users`` are texts ``name:password``."""
         self._tokens = tuple(map(_digest, tokens))
         self._users = tuple(map(_digest, users))
 
     def admit(self, authorization: str) -> bool:
-        """Say whether a header ``Authorization`` is of somebody who is known."""
+        """Return whether an ``Authorization`` header holds valid credentials."""
         scheme, _, given = authorization.partition(" ")
         if scheme.lower() == "bearer":
-            return _known(given.strip(), self._tokens)
+            return _matches(given.strip(), self._tokens)
         if scheme.lower() == "basic":
             try:
                 text = base64.b64decode(given.strip(), validate=True).decode("utf-8")
             except (binascii.Error, ValueError):
                 return False
-            return _known(text, self._users)
+            return _matches(text, self._users)
         return False
 
 
 def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Credentials:
-    """Read both files, as far as there are.
+    """Read both files; None is an absent one.
 
     Raises:
-        OSError: one cannot be read.
-        ValueError: one holds something else.
-
+        OSError: a file cannot be read.
+        ValueError: a file holds something else.
     """
     tokens = [] if tokens_file is None else _lines(tokens_file)
     for number, token in tokens:
@@ -74,7 +73,7 @@ def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Crede
 
 
 def _lines(file: Path) -> list[tuple[int, str]]:
-    """Return the lines that hold something, with their numbers; ``#`` begins a comment line."""
+    """Return the lines with their numbers, without empty lines and ``#`` comments."""
     with file.open("rb") as opened:
         data = opened.read(FILE_BYTES_MAX + 1)
     if len(data) > FILE_BYTES_MAX:
@@ -92,7 +91,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-def _known(text: str, digests: tuple[bytes, ...]) -> bool:
+def _matches(text: str, digests: tuple[bytes, ...]) -> bool:
     given, found = _digest(text), False
     for digest in digests:
         found |= hmac.compare_digest(given, digest)

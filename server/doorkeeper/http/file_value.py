@@ -1,7 +1,7 @@
-"""Values that come from files, and come anew when the files change.
+"""Values made from files, which are read again when the files change.
 
-Whoever needs the value asks for it each time; a look at a file costs some microseconds. A change
-that cannot be read is told once, and what was there before stays.
+Each use checks the files, which costs some microseconds. A file that becomes invalid is logged
+once, and the last valid value stays in use.
 """
 
 from __future__ import annotations
@@ -19,49 +19,48 @@ T = TypeVar("T")
 Mark = tuple[tuple[int, int, int] | None, ...]
 
 
-class Watched(Generic[T]):
-    """A value made of files."""
+class FileValue(Generic[T]):
+    """A value made from files."""
 
     def __init__(self, make: Callable[[], T], logger: Logger, *paths: Path) -> None:
-        """Make it for the first time.
+        """Make the value for the first time.
 
         Raises:
             ValueError: it cannot be made; ``make`` raises that, or an OSError.
-
         """
         self._make = make
         self._logger = logger
         self._paths = paths
-        self._mark = self._marked()
+        self._mark = self._marks()
         try:
             self._value = make()
         except OSError as error:
             raise ValueError(_text(error)) from None
 
     def now(self) -> T:
-        """Return what the files hold by now, or held when they were right."""
-        mark = self._marked()
+        """Return the value of the current files, or the last valid one."""
+        mark = self._marks()
         if mark != self._mark:
             self._mark = mark
-            self._tell(self._made())
+            self._log_reload(self._reload())
         return self._value
 
-    def _made(self) -> str | None:
-        """Make the value anew; return why it could not be."""
+    def _reload(self) -> str | None:
+        """Make the value again; return the reason if that fails."""
         try:
             self._value = self._make()
         except (OSError, ValueError) as error:
             return _text(error)
         return None
 
-    def _tell(self, problem: str | None) -> None:
+    def _log_reload(self, problem: str | None) -> None:
         files = ", ".join(map(str, self._paths))
         if problem is None:
             self._logger.info("files read anew", files=files)
         else:
             self._logger.error("files not read anew", files=files, problem=problem)
 
-    def _marked(self) -> Mark:
+    def _marks(self) -> Mark:
         return tuple(_mark(path) for path in self._paths)
 
 

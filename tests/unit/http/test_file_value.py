@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.http.watched import Watched
+from doorkeeper.http.file_value import FileValue
 from testkit.edge import Log
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_a_file_is_read_again_when_it_changes_only(tmp_path: Path) -> None:
         return number_in(path)
 
     write(path, "1", 1000)
-    watched = Watched(make, log, path)
+    watched = FileValue(make, log, path)
 
     assert [watched.now(), watched.now(), reads[0]] == [1, 1, 1]
     write(path, "2", 1001)
@@ -44,7 +44,7 @@ def test_what_cannot_be_read_leaves_what_was(tmp_path: Path) -> None:
     """It is told once; when the file is right again, that is what holds."""
     path, log = tmp_path / "number", Log()
     write(path, "1", 1000)
-    watched = Watched(lambda: number_in(path), log, path)
+    watched = FileValue(lambda: number_in(path), log, path)
 
     write(path, "not one", 1001)
     assert [watched.now(), watched.now()] == [1, 1]
@@ -62,4 +62,4 @@ def test_the_first_time_must_succeed(tmp_path: Path) -> None:
     path = tmp_path / "number"
 
     with pytest.raises(ValueError, match=f"{path}: No such file"):
-        Watched(lambda: number_in(path), Log(), path)
+        FileValue(lambda: number_in(path), Log(), path)
