@@ -72,14 +72,14 @@ def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Pat
     for answer in found.values():
         assert (answer["allowed"], answer["rule"], answer["acls"]) == (True, "MatchingAcl", 1)
         assert answer["considered"][0]["bearing"] == "IMPLIES"
-    assert found["live"]["policy"]["superUsersFrom"] == "assumed"
+    assert found["live"]["policy"]["superUsersFrom"] == "default"
     for name in ("store", "both"):
         assert found[name]["policy"]["superUsers"] == ["User:ANONYMOUS", "User:root"]
     assert (
         f"--bootstrap-server localhost:{server.port()} " in (found["live"]["flip"]["kafkaAcls"][0])
     )
     assert found["store"]["flip"]["doorkeeper"][0].startswith(
-        "doorkeeper acls remove --force --config server.properties "
+        "doorkeeper acls remove --force config:server.properties "
     )
 
 
@@ -148,7 +148,7 @@ def test_a_pipe_that_breaks_is_no_traceback(tmp_path: Path) -> None:
     rows = "".join(f"User:u{number},TOPIC,LITERAL,t,READ,ALLOW,*\n" for number in range(20_000))
     header = "Principal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
     (tmp_path / "acls.csv").write_text(header + rows)
-    words = ("who-can", "--operation", "Read", "--topic", "t", "--file", "acls.csv")
+    words = ("who-can", "--operation", "Read", "--topic", "t", "acls.csv")
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -167,7 +167,7 @@ def test_colours_are_for_terminals(
     controller, terminal = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
     environment |= {"TERM": "xterm", **settings}
-    words = (*QUESTION, "--file", "acls.yaml")
+    words = (*QUESTION, "acls.yaml")
 
     done = acls(
         tmp_path,

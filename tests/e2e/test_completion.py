@@ -23,9 +23,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 FISH = 'source "$argv[1]"; complete -C "doorkeeper acls explain --operation desc"'
 ZSH = 'fpath=("$PWD" $fpath); autoload -Uz compinit; compinit -u -D; echo rea""dy\n'
 TYPED = {
-    "lint --file wan": "t.yaml",
+    "lint wan": "t.yaml",
     "plan wan": "t.yaml",
     "apply want.yaml config:s2/ser": "ver.properties",
+    "list config:s2/ser": "ver.properties",
     "explain --with wan": "t.yaml",
     "plan --own-principal User:alice wan": "t.yaml",
     "add --operation DescribeT": "okens",

@@ -35,7 +35,7 @@ def test_at_the_question_of_apply(tmp_path: Path) -> None:
     words = (*DOORKEEPER, "acls", "apply", "acls.csv", "config:server.properties")
 
     with at_terminal(words, os.environ, tmp_path) as terminal:
-        terminal.read_until(b"Shall it be done? [y/N]: ")
+        terminal.read_until(b"Apply this plan? [y/N]: ")
         terminal.interrupt()
 
         assert terminal.status() == 130
@@ -47,7 +47,7 @@ def test_while_acls_are_awaited(tmp_path: Path, command: str) -> None:
     """What reads a pipe to which nobody writes ends, and shows no traceback."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    words = (*DOORKEEPER, "acls", command, *ASKS[command].split(), "--file", str(pipe))
+    words = (*DOORKEEPER, "acls", command, *ASKS[command].split(), str(pipe))
     with at_terminal(words, os.environ, tmp_path) as terminal, pipe.open("wb"):  # it reads now
         terminal.interrupt()
 

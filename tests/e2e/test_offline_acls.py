@@ -45,8 +45,10 @@ def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
         for request, code in ((denied, 0), (creation("User:a"), 31)):
             answer = conversation.call(request, CreateAclsResponse, 3)
             assert [row.error_code for row in answer.results] == [code]
-        status, _, said = acls(tmp_path, "list")
+        status, _, said = acls(tmp_path, "add", *everything)
         assert (status, said.count("\n")) == (1, 1)
+        status, listed, _ = acls(tmp_path, "list")
+        assert (status, listed.count("permissionType=DENY")) == (0, 1)
         assert server.stop() == 0
 
     wrong = ("--cluster", "--deny-principal", "User:*", "--operation", "All", "--force")

@@ -81,7 +81,9 @@ def test_from_nothing_to_a_set_and_to_another(make: Callable[[], Target], tmp_pa
 
         planned = run("plan", fewer, place)
         assert planned.returncode == 2
-        assert planned.stdout.endswith(f"Plan: 0 to add, 50 to remove; {len(WORLD) - 50} stay.\n")
+        assert planned.stdout.endswith(
+            f"Plan: 0 to add, 50 to remove; {len(WORLD) - 50} unchanged.\n"
+        )
         applied = run("apply", fewer, place, "--yes")
         assert applied.stderr == "doorkeeper: 0 added, 50 removed\n"
         assert settled(place, WORLD[50:]) == WORLD[50:]
@@ -100,7 +102,7 @@ def test_one_cluster_against_another(tmp_path: Path) -> None:
 
         differing = run("diff", *places)
         assert differing.returncode == 2
-        assert differing.stdout.endswith("Plan: 10 to add, 10 to remove; 10 stay.\n")
+        assert differing.stdout.endswith("Plan: 10 to add, 10 to remove; 10 unchanged.\n")
 
         exported = tmp_path / "exported.txt"
         assert run("export", places[0], "--format", "kafka", "--out", exported).returncode == 0

@@ -28,7 +28,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.acls.texts import row
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
 from testkit.kafka_broker import KafkaBroker
@@ -200,7 +200,7 @@ def test_the_tools_list_is_judged_as_kafka_does(
 
     differing = []
     for question, theirs in zip(questions, kafkas, strict=True):
-        found = explained(question, policy, "--file", str(listing))
+        found = explained(question, policy, str(listing))
         if (found["allowed"], found["rule"]) != theirs:
             differing.append((question, theirs, found))
     totals.compared["explanations of ACLs that kafka-acls.sh listed"] += len(questions)
@@ -255,7 +255,7 @@ def test_a_brokers_own_file_says_what_decides(
         found = explained(question, None, "--bootstrap-server", broker.plain, *config)
         assert (found["allowed"], found["rule"]) == theirs, question
         assert found["policy"]["superUsers"] == ["User:ANONYMOUS", "User:admin"]
-        assert found["policy"]["superUsersFrom"] == "as configured"
+        assert found["policy"]["superUsersFrom"] == "configured"
     totals.compared["explanations of a server's ACLs"] += len(questions)
 
 
@@ -274,7 +274,7 @@ def test_an_export_is_judged_as_the_broker(
     for question in questions:
         live, file = (
             explained(question, POLICIES[1], *source)
-            for source in (("--bootstrap-server", address), ("--file", str(tmp_path / "export")))
+            for source in (("--bootstrap-server", address), (str(tmp_path / "export"),))
         )
         for part in ("allowed", "rule", "considered", "binding", "acls"):
             assert file[part] == live[part], (question, part)
@@ -292,7 +292,7 @@ def test_what_would_turn_the_answer_turns_kafkas(
     file.write_text(f"{header}\n{rows}\n", encoding="utf-8")
     turned = 0
     for question in random.Random(SEED + 2).sample(QUESTIONS, 80):
-        found = explained(question, policy, "--file", str(file))
+        found = explained(question, policy, str(file))
         added, removed = (
             read(json.dumps({"version": 1, "acls": found["flip"][each]}))
             for each in ("add", "remove")
@@ -302,7 +302,7 @@ def test_what_would_turn_the_answer_turns_kafkas(
             continue
         words = [word for each in added for word in ("--with", row(each))]
         words += [word for each in removed for word in ("--without", row(each))]
-        after = explained(question, policy, "--file", str(file), *words)
+        after = explained(question, policy, str(file), *words)
         left = sorted({*world(), *added} - set(removed))
         [theirs] = answers(oracle, left, policy, [question])
         assert (after["allowed"], after["rule"]) == theirs, question
@@ -322,7 +322,7 @@ def test_kafka_decides_alike_without_what_can_go(
     full, lean = tmp_path / "full.csv", tmp_path / "lean.json"
     header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
     full.write_text("\n".join([header, *map(row, world()), ""]), encoding="utf-8")
-    line = ["acls", "lint", "--file", str(full), "--fix-file", str(lean)]
+    line = ["acls", "lint", str(full), "--fix-file", str(lean)]
     line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
 
     result = CliRunner().invoke(doorkeeper, line)

@@ -87,8 +87,8 @@ _CAUSES = {
     Cause.DEFAULT: ("E006", "as the default"),
     Cause.NO_RESOURCE: ("E007", "no resource"),
 }
-_TAKE_AWAY = "take it away"
-_UNLESS = {Cause.NOTHING_TO_DENY: f"{_TAKE_AWAY}, unless it stands guard against ALLOWs to come"}
+_REMOVE = "remove it"
+_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it stands guard against ALLOWs to come"}
 
 CODES = {
     **dict(_CAUSES.values()),
@@ -113,7 +113,7 @@ def lint(
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     found = [
         Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
-                Fix(_UNLESS.get(each.cause, _TAKE_AWAY), removed=(each.binding,)))
+                Fix(_UNLESS.get(each.cause, _REMOVE), removed=(each.binding,)))
         for each in removable(policy, snapshot, causes)
     ]  # fmt: skip
     bindings = sorted(

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         if serves or error.errno != errno.ENOSPC:
             raise
-        from doorkeeper.cli.failures import fail  # noqa: PLC0415  as above
+        from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
 
         # What is still to be written has no place either, and Python would say so once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)

@@ -13,9 +13,8 @@ import click
 from doorkeeper.audit.showing import shown
 from doorkeeper.audit.tailing import Tail
 from doorkeeper.audit.verifying import Verdict, verified
-from doorkeeper.cli.failures import FAILED, fail
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.terminal import painted, printable, say, show, show_json
+from doorkeeper.cli.terminal import FAILED, fail, paint, printable, say, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -200,7 +199,7 @@ def _print_json(event: dict[str, Any]) -> None:
 def _print_text(event: dict[str, Any]) -> None:
     event = _clean(event)
     try:
-        line = shown(event, painted)
+        line = shown(event, paint)
     except (KeyError, TypeError):
         # An event of a newer server, or of somebody else.
         line = json.dumps(event)
@@ -232,17 +231,17 @@ def _told(folder: Path, verdict: Verdict) -> Iterable[str]:
     total = verdict.events.total()
     yield f"{verdict.files} files{writing}; {total} events: {kinds or 'none'}"
     if verdict.dropped:
-        yield painted(f"{verdict.dropped} were dropped, as the trail says itself", "yellow")
+        yield paint(f"{verdict.dropped} were dropped, as the trail says itself", "yellow")
     for problem in verdict.problems:
         place = problem.file if problem.line is None else f"{problem.file} line {problem.line}"
         colour = "yellow" if problem.kind == "clock" else "red"
-        yield f"{painted(problem.kind, colour)}: {printable(f'{place}: {problem.text}')}"
+        yield f"{paint(problem.kind, colour)}: {printable(f'{place}: {problem.text}')}"
     if (more := verdict.counts.total() - len(verdict.problems)) > 0:
         yield f"... and {more} more"
     if verdict.is_whole:
-        yield painted(f"{folder}: the trail is whole", "green")
+        yield paint(f"{folder}: the trail is whole", "green")
     else:
-        yield painted(f"{folder}: the trail is not whole", "red", bold=True)
+        yield paint(f"{folder}: the trail is not whole", "red", bold=True)
 
 
 def _or_fail(folder: Path, call: Any) -> Any:  # noqa: ANN401 - whatever it returns

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import add_completion_class
 
-from doorkeeper.cli.completing import JoinedBash, LastingZsh
+from doorkeeper.cli.completion import JoinedBash, LastingZsh
 from doorkeeper.cli.interrupts import end_interrupted, is_interrupt
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.version import __version__

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
+from doorkeeper.cli.terminal import fail
 from doorkeeper.config.origins import origins_of
 
 NS_PER_MS = 1_000_000

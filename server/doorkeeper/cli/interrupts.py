@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.terminal import fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERRUPTED: Final = 130
-"""128 + 2, as shells have it for what SIGINT has ended."""
+"""128 + 2, the status that shells give a process that SIGINT has ended."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end what blocks, though an event loop runs.
+    """Raise KeyboardInterrupt at Ctrl-C in a blocking call inside an event loop.
 
-    The loop only cancels its task, and what blocks in it never hears of that; it would take a
-    second Ctrl-C. Where the signal is ignored, it stays so.
+    The loop's own handler only cancels the task, which a blocking call does not notice: it would
+    take a second Ctrl-C. A signal that is ignored stays ignored.
     """
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
@@ -37,8 +37,8 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def confirmed(question: str) -> bool:
-    """Ask on stderr; only yes is yes.
+def confirm(question: str) -> bool:
+    """Ask on stderr; return True if the answer is yes.
 
     Raises:
         click.Abort: standard input ends before there is an answer.
@@ -55,13 +55,13 @@ def confirmed(question: str) -> bool:
 
 
 def is_interrupt(abort: click.Abort) -> bool:
-    """Say whether Ctrl-C is why Click ended a question; it may be the end of the input too."""
+    """Say whether Ctrl-C made Click abort, not the end of standard input."""
     return isinstance(abort.__context__, KeyboardInterrupt)
 
 
 def end_interrupted(*words: str) -> NoReturn:
-    """Say on stderr that the command was interrupted, and what that means, and end the process."""
+    """Print that the command was interrupted, and the consequences; end the process."""
     if sys.stderr.isatty():
-        # The terminal has shown ^C, or a line that tells how far something is.
+        # The terminal has echoed ^C, or shows a percentage: begin a new line.
         sys.stderr.write("\n")
     fail(["; ".join(("interrupted", *words))], INTERRUPTED)

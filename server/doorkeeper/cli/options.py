@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""Options of several commands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from doorkeeper.cli.completing import files
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.completion import files
+from doorkeeper.cli.terminal import fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ config_option = click.option(
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A server.properties with Kafka's keys.",
+    help="A server.properties, with Kafka's keys.  [default: no file]",
 )
 
 JAAS_FILE_KEY = "doorkeeper.jaas.file"
@@ -42,14 +42,14 @@ def _with_jaas_file(
 
 
 def override_option(command: Command) -> Command:
-    """Give a command ``--override`` and what stands for one: ``--jaas-file``, its variable."""
+    """Add ``--override``, and ``--jaas-file``, which is shorthand for one of its values."""
     overrides = click.option(
         "--override",
         "overrides",
         metavar="KEY=VALUE",
         multiple=True,
         callback=_with_jaas_file,
-        help="A key that replaces the file's; may be repeated.",
+        help="Set a key instead of the file, as in log.level=DEBUG; may be repeated.",
     )
     jaas_file = click.option(
         "--jaas-file",
@@ -60,22 +60,38 @@ def override_option(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_keep_jaas_file,
-        help=f"A JAAS file with login modules; stands for {JAAS_FILE_KEY}.",
+        help=f"A JAAS file with login modules; sets {JAAS_FILE_KEY}.",
     )
     return overrides(jaas_file(command))
+
+
+def deprecated_option(
+    name: str,
+    replacement: str,
+    *dest: str,
+    **attributes: Any,  # noqa: ANN401  click.option's
+) -> Callable[[Command], Command]:
+    """Return an old spelling, which works with a warning until the next release."""
+
+    def warn(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:  # noqa: ANN401  click's
+        if value not in (None, False):
+            say(f"{name} is deprecated and ends with the next release; use {replacement}")
+        return value
+
+    return click.option(name, *dest, hidden=True, callback=warn, **attributes)
 
 
 def options_of_resources(
     make: Callable[[str, str, str], Callable[[Command], Command]],
 ) -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that name resources, made of a name, a metavar and a text."""
+    """Return the options that name resources; ``make`` takes a name, a metavar and a text."""
     return (
         make("--topic", "NAME", "A topic"),
         make("--group", "NAME", "A group"),
         click.option("--cluster", is_flag=True, help="The cluster."),
         make("--transactional-id", "ID", "A transactional id"),
         make("--delegation-token", "ID", "A delegation token"),
-        make("--user-principal", "USER", "A user whose tokens it is about"),
+        make("--user-principal", "USER", "A user, for permissions on delegation tokens"),
     )
 
 
@@ -89,15 +105,15 @@ def _table_or_json(text: str) -> Callable[[Command], Command]:
     )
 
 
-output_option = _table_or_json("Lines for people, or JSON.")
-array_option = _table_or_json("Lines for people, or one JSON array.")
+output_option = _table_or_json("The format: a table or JSON.")
+array_option = _table_or_json("The format: a table or one JSON array.")
 
 
 def utf8(value: str) -> str:
-    """Return a text of the command line; the type of options whose texts messages carry.
+    """Return a text of the command line; the type of options that are sent in messages.
 
     Raises:
-        click.BadParameter: its bytes are no UTF-8.
+        click.BadParameter: its bytes are not UTF-8.
 
     """
     try:
@@ -109,7 +125,7 @@ def utf8(value: str) -> str:
 
 
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
-    """Read the configuration; end the process with every error of it."""
+    """Read the configuration; if it has errors, print all of them and end the process."""
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy
     from doorkeeper.config.loading import load  # noqa: PLC0415
 

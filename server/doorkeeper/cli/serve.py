@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import config_option, override_option
+from doorkeeper.cli.terminal import fail
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 

@@ -1,7 +1,8 @@
-"""What people see: colours where somebody looks, and nothing that could move a cursor.
+"""Output: data on stdout, messages and progress on stderr, an exit status.
 
-Data goes to stdout, everything else to stderr. Colours are for terminals, and for no terminal
-where ``NO_COLOR`` says so (https://no-color.org) or ``TERM`` is dumb.
+Colours are for terminals, unless ``NO_COLOR`` is set (https://no-color.org) or ``TERM`` is dumb.
+Control characters in names that come from servers and files are escaped: they could move the
+cursor and forge lines.
 """
 
 from __future__ import annotations
@@ -9,31 +10,36 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TextIO
+
+FAILED: Final = 1
+"""The status of a command that failed."""
+
+T = TypeVar("T")
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Say whether colours are wanted on a stream."""
+    """Say whether a stream is written with colours."""
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
     return stream.isatty()
 
 
-def painted(text: str, colour: str, *, bold: bool = False) -> str:
-    """Return a text for stdout, in a colour where colours are wanted."""
+def paint(text: str, colour: str, *, bold: bool = False) -> str:
+    """Return a text for stdout in a colour, where stdout has colours."""
     if not has_colours(sys.stdout, os.environ):
         return text
     return click.style(text, fg=colour, bold=bold or None)
 
 
 def printable(text: str) -> str:
-    """Return a text in which whatever does not print, line breaks too, is written as an escape."""
+    """Return a text with escapes for control characters and line breaks."""
     if text.isprintable():
         return text
     return "".join(
@@ -42,18 +48,16 @@ def printable(text: str) -> str:
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print lines for people; what the terminal has no letters for is an escape too."""
+    """Print lines on stdout; characters that its encoding lacks are escaped."""
     text = "\n".join(lines)
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def show_json(record: object, *, indent: int | None = 2) -> None:
-    """Print JSON that moves no cursor; where stdout has no letters for it, in ASCII.
-
-    JSON itself escapes the controls of ASCII alone. What is escaped means the same.
-    """
+    """Print JSON on stdout, without control characters; in ASCII if stdout lacks characters."""
     text = json.dumps(record, indent=indent, ensure_ascii=False)
+    # JSON escapes the control characters of ASCII only, not those of Unicode such as U+009B.
     if not text.replace("\n", "").isprintable():
         text = "".join(
             each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
@@ -66,5 +70,49 @@ def show_json(record: object, *, indent: int | None = 2) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message on stderr; data is printed by ``show``."""
+    """Print a message on stderr."""
     click.echo(f"doorkeeper: {printable(text)}", err=True)
+
+
+def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
+    """Return a function that says the text of a value, each text once."""
+    said: set[str] = set()
+
+    def say_new(value: T) -> None:
+        text = text_of(value)
+        if text not in said:
+            said.add(text)
+            say(text)
+
+    return say_new
+
+
+def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
+    """Print each problem as one line on stderr and end the process."""
+    for problem in problems:
+        text = printable(" ".join(str(problem).split("\n")))
+        sys.stderr.write(f"doorkeeper: {text}\n")
+    raise SystemExit(status)
+
+
+def progress_on(stream: TextIO, verb: str) -> Callable[[int, int], None] | None:
+    """Return a function that shows a percentage, of done and total; None without a terminal."""
+    if not stream.isatty():
+        return None
+    shown = -1
+
+    def show_percentage(done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 if total <= 0 else done * 100 // total
+        # Hundreds of thousands of calls would otherwise cost more than the work itself.
+        if percent != shown:
+            shown = percent
+            end = "\n" if done >= total else ""
+            print(f"\r{verb}: {percent:3d} %", end=end, file=stream, flush=True)
+
+    return show_percentage
+
+
+def progress(verb: str) -> Callable[[int, int], None] | None:
+    """Return ``progress_on`` stderr."""
+    return progress_on(sys.stderr, verb)

@@ -36,7 +36,7 @@ from doorkeeper.offline.log import OfflineTrail, offline_log
 from doorkeeper.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
@@ -120,10 +120,9 @@ class OfflineAcls:
         return ApiError(error.code, one_line(fault))
 
 
-def run_offline(
-    settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool = False
-) -> None:
-    """Run ``work`` with the ACLs of a stopped server; its log goes to stderr.
+@asynccontextmanager
+async def open_acls(settings: Settings, *, make_store: bool = False) -> AsyncIterator[OfflineAcls]:
+    """Start the authorizer of a stopped server; its log goes to stderr.
 
     ``make_store`` permits the creation of the store.
 
@@ -133,23 +132,17 @@ def run_offline(
     """
     with command_logs():
         try:
-            asyncio.run(_run(settings, work, make_store=make_store))
+            async with _open(settings, make_store=make_store) as acls:
+                yield acls
         except StoreInUse as error:
-            hint = "ask the server that uses it (--bootstrap-server, or the place kafka://...)"
+            hint = "use the address of the server that has it (kafka://HOST:PORT)"
             raise StartError(f"{error}; {hint}") from error
         except StorageError as error:
             raise StartError(str(error)) from error
 
 
-async def _run(
-    settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool
-) -> None:
-    async with _opened(settings, make_store=make_store) as acls:
-        await work(acls)
-
-
 @asynccontextmanager
-async def _opened(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
+async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
     if not settings.authorizer_class_name:
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
     async with offline_log(settings, make_store=make_store) as (log, trail):

@@ -39,7 +39,7 @@ class OfflineUsers:
         self._trail = trail
         self._runner = runner
 
-    def found(self) -> Mapping[str, Mapping[str, int]]:
+    def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted."""
         users = self._log.state.credentials
         return {name: users.iterations_of(name) for name in users.names()}

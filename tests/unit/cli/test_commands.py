@@ -147,7 +147,7 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
     rows = "".join(f"User:u{n},TOPIC,LITERAL,t{n},READ,ALLOW,*\n" for n in range(2000))
     header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
     (tmp_path / "acls.csv").write_text(header + rows)
-    for words in ("export acls.csv", "what-can --principal User:u1 --file acls.csv"):
+    for words in ("export acls.csv", "what-can acls.csv --principal User:u1"):
         line = [sys.executable, "-m", "doorkeeper", "acls", *words.split()]
         with Path("/dev/full").open("w") as full:
             ended = subprocess.run(

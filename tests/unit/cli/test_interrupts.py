@@ -13,7 +13,7 @@ import pytest
 
 from doorkeeper.cli.interrupts import (
     INTERRUPTED,
-    confirmed,
+    confirm,
     end_interrupted,
     interruptible,
     is_interrupt,
@@ -110,7 +110,7 @@ def test_what_ends_a_question(
     monkeypatch.setattr("click.termui.visible_prompt_func", raising(given))
 
     with pytest.raises(expected):
-        confirmed("Shall it be done?")
+        confirm("Apply this plan?")
 
 
 def test_why_click_has_ended_a_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,27 @@
-"""What people see, and what nobody should."""
+"""Colours, escapes, failures and progress."""
 
 from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
 
-from doorkeeper.cli.terminal import has_colours, painted, printable, say, show, show_json
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from doorkeeper.cli.terminal import (
+    fail,
+    has_colours,
+    paint,
+    printable,
+    progress_on,
+    say,
+    say_once,
+    show,
+    show_json,
+)
 
 
 class Terminal(io.StringIO):
-    """A stream that somebody looks at."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -30,11 +38,11 @@ def test_colours_are_for_terminals() -> None:
 
 def test_a_text_is_painted_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe it stays as it is."""
-    assert painted("x", "red") == "x"
+    assert paint("x", "red") == "x"
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout", Terminal())
-    assert painted("x", "red") == "\x1b[31mx\x1b[0m"
+    assert paint("x", "red") == "\x1b[31mx\x1b[0m"
 
 
 def test_a_name_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,3 +73,60 @@ def test_letters_are_letters(capsys: pytest.CaptureFixture[str]) -> None:
     show_json("主题")
 
     assert capsys.readouterr().out == '"主题"\n'
+
+
+def test_each_text_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """A reason for many retries is one line."""
+    say_new = say_once(lambda number: f"{number} away")
+
+    for number in (1, 1, 2, 1):
+        say_new(number)
+
+    assert capsys.readouterr().err == "doorkeeper: 1 away\ndoorkeeper: 2 away\n"
+
+
+def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines begin with the program's name; the status is 1."""
+    with pytest.raises(SystemExit) as caught:
+        fail(["one", ValueError("two\nlines")])
+
+    captured = capsys.readouterr()
+    assert captured.err == "doorkeeper: one\ndoorkeeper: two lines\n"
+    assert captured.out == ""
+    assert caught.value.code == 1
+
+
+def test_what_a_server_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """Characters that do not print are written as escapes."""
+    with pytest.raises(SystemExit):
+        fail(["no \x1b[31mway"])
+
+    assert capsys.readouterr().err == "doorkeeper: no \\x1b[31mway\n"
+
+
+def test_a_file_shows_no_progress() -> None:
+    """Where stderr is no terminal there is no progress."""
+    assert progress_on(io.StringIO(), "backup") is None
+
+
+def test_each_percent_is_written_once() -> None:
+    """The line is rewritten when the number changes, and ends at the end."""
+    terminal = Terminal()
+    show = progress_on(terminal, "backup")
+    assert show is not None
+
+    for done, whole in ((0, 300), (1, 300), (150, 300), (300, 300)):
+        show(done, whole)
+
+    assert terminal.getvalue() == "\rbackup:   0 %\rbackup:  50 %\rbackup: 100 %\n"
+
+
+def test_nothing_to_do_is_all_done() -> None:
+    """An empty whole is 100 %."""
+    terminal = Terminal()
+    show = progress_on(terminal, "backup")
+    assert show is not None
+
+    show(0, 0)
+
+    assert terminal.getvalue() == "\rbackup: 100 %\n"

@@ -15,7 +15,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
-from doorkeeper.offline.acls import OfflineAcls, run_offline
+from doorkeeper.offline.acls import OfflineAcls, open_acls
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
 from testkit.stores import adding, binding, config, fill, open_store
@@ -56,6 +56,16 @@ class Watches(InMemory):
 
     def close(self) -> None:
         self.calls.append(("close", None))
+
+
+def run_offline(
+    settings: Settings, work: Callable[[OfflineAcls], Awaitable[None]], *, make_store: bool = False
+) -> None:
+    async def run() -> None:
+        async with open_acls(settings, make_store=make_store) as acls:
+            await work(acls)
+
+    asyncio.run(run())
 
 
 def settings(folder: Path, name: str, text: str = "") -> Settings:
@@ -274,7 +284,7 @@ def test_a_store_in_use(tmp_path: Path) -> None:
         raise AssertionError
 
     try:
-        with pytest.raises(StartError, match=r"in use by process \d+; ask the server.*--bootstrap"):
+        with pytest.raises(StartError, match=r"in use by process \d+; use .*kafka://HOST:PORT"):
             run_offline(where, work)
     finally:
         store.close()

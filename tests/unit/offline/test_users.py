@@ -49,12 +49,12 @@ def test_what_is_put_is_found_and_deleted(tmp_path: Path) -> None:
     with offline_users(at(tmp_path)) as users:
         users.put("alice", BOTH, "alice-secret")
     with offline_users(at(tmp_path)) as users:
-        found = {user: dict(has) for user, has in users.found().items()}
+        found = {user: dict(has) for user, has in users.iterations().items()}
         users.delete("alice", ["SCRAM-SHA-512"])
 
     assert found == {"alice": BOTH, "bob": {"SCRAM-SHA-256": 4096}}
     with offline_users(at(tmp_path)) as users:
-        assert users.found()["alice"] == {"SCRAM-SHA-256": 4096}
+        assert users.iterations()["alice"] == {"SCRAM-SHA-256": 4096}
     assert query(
         tmp_path, "SELECT DISTINCT author_principal, author_client_id FROM change_log"
     ) == [("Server:doorkeeper", "doorkeeper users")]
@@ -81,7 +81,7 @@ def test_changes_are_in_the_trail(tmp_path: Path) -> None:
         f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.audit.dir={audit}\n"
     )
     with offline_users(settings, make_store=True) as users:
-        users.found()
+        users.iterations()
     assert not audit.exists()
 
     with offline_users(settings) as users:
@@ -116,7 +116,7 @@ def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
         users.put("alice", BOTH, "alice-secret")
 
     with offline_users(settings) as users:
-        assert users.found() == {}
+        assert users.iterations() == {}
 
 
 def test_a_server_that_runs_is_left_alone(tmp_path: Path) -> None:

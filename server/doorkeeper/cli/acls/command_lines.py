@@ -1,89 +1,88 @@
-"""The command lines that make a change of ACLs: those of kafka-acls.sh, and ours.
+"""The command lines of a change of ACLs: those of kafka-acls.sh, and ours.
 
-Ours take the same options. What options have no words for is changed by a plan of one item:
+Ours take the same options. A binding that no options name is changed by a plan with one item:
 
-    printf %s '{"version": 1, "added": [], "removed": [...]}' | doorkeeper acls apply - PLACE --plan
+    printf %s '{"version": 1, ...}' | doorkeeper acls apply - ADDRESS --plan --yes
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acl.planning import Plan
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.texts import NOWHERE
+from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.repositories.addresses import Address, AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.model import AclBinding
 
-_SERVER_WORDS = (("--bootstrap-server",), ("--bootstrap-controller",))
+ANYWHERE: Final = Location(Address(AddressKind.BROKERS, "HOST:PORT"))
+"""The placeholder in commands for ACLs from a file, which can be applied to any cluster."""
+
+_SERVER_OPTIONS: Final = {
+    AddressKind.BROKERS: "--bootstrap-server",
+    AddressKind.CONTROLLERS: "--bootstrap-controller",
+}
 
 
 def commands_of(
-    added: Sequence[AclBinding], removed: Sequence[AclBinding], words: Sequence[str]
+    added: Sequence[AclBinding], removed: Sequence[AclBinding], location: Location
 ) -> tuple[list[str], list[str]]:
-    """Return the lines of kafka-acls.sh, and those of ours, that make a change.
+    """Return the lines of kafka-acls.sh, and those of ours, that change ACLs at a location.
 
-    What is added comes first, so that nobody loses in between what they keep.
+    Additions come first, so that no principal loses a permission in between.
     """
+    if location.address.kind is AddressKind.FILE:
+        location = ANYWHERE
     steps = [(each, True) for each in added] + [(each, False) for each in removed]
-    server = words if words[:1] in _SERVER_WORDS else NOWHERE
-    kafkas = [kafka_acls_command(each, add=add, server=server) for each, add in steps]
-    ours = [our_command(each, add=add, words=words) for each, add in steps]
+    kafkas = [kafka_acls_command(each, add=add, location=location) for each, add in steps]
+    ours = [our_command(each, add=add, location=location) for each, add in steps]
     return [each for each in kafkas if each], [each for each in ours if each]
 
 
 def kafka_acls_command(
-    binding: AclBinding, *, add: bool, server: Sequence[str] = NOWHERE
+    binding: AclBinding, *, add: bool, location: Location = ANYWHERE
 ) -> str | None:
-    """Return the line that adds or removes a binding; None where the tool has none for it.
+    """Return the line that adds or removes a binding; None if the tool has no options for it.
 
-    See ``options_of``; nor is there one for what does not print.
+    See ``options_of``; names with control characters have none either.
     """
     options = _options(binding)
     if options is None:
         return None
+    # The tool knows no stores: the reader fills in the server's address.
+    live = location if location.address.is_live else ANYWHERE
+    server = [_SERVER_OPTIONS[live.address.kind], live.address.target, *live.words[1:]]
     action = ["--add"] if add else ["--remove", "--force"]
     return shlex.join([KAFKA_ACLS, *server, *action, *options])
 
 
-def our_command(binding: AclBinding, *, add: bool, words: Sequence[str]) -> str | None:
+def our_command(binding: AclBinding, *, add: bool, location: Location) -> str | None:
     """Return the line of ours that adds or removes a binding; None without a principal's type.
 
-    Where options have no words for it, it is the only item of a plan.
+    A binding that no options name is the only item of a plan.
     """
     options = _options(binding)
     if options is None:
-        return _applied(binding, add=add, words=words) if ":" in binding.entry.principal else None
+        is_typed = ":" in binding.entry.principal
+        return _apply_command(binding, add=add, location=location) if is_typed else None
     action = ["add"] if add else ["remove", "--force"]
-    return shlex.join(["doorkeeper", "acls", *action, *words, *options])
+    return shlex.join(["doorkeeper", "acls", *action, *location.words, *options])
 
 
-def _applied(binding: AclBinding, *, add: bool, words: Sequence[str]) -> str:
-    """Return the line that applies a plan with one item; JSON prints whatever names hold."""
+def _apply_command(binding: AclBinding, *, add: bool, location: Location) -> str:
+    """Return the line that applies a plan with one item; JSON can hold any name."""
     nothing: tuple[AclBinding, ...] = ()
     one = (binding,)
     plan = Plan(one if add else nothing, nothing if add else one, kept=0, foreign=0)
-    place = shlex.join(["doorkeeper", "acls", "apply", "-", *_place_of(words), "--plan", "--yes"])
-    return f"printf %s {shlex.quote(json.dumps(acl_plans.record(plan)))} | {place}"
-
-
-def _place_of(words: Sequence[str]) -> list[str]:
-    """Return the words by which sets of ACLs name a source; FILE for a store that none names."""
-    match list(words):
-        case ["--bootstrap-server", servers, *more]:
-            return [f"kafka://{servers}", *more]
-        case ["--bootstrap-controller", servers, *more]:
-            return [f"controllers://{servers}", *more]
-        case ["--config", file]:
-            return [f"config:{file}"]
-        case _:
-            return ["config:FILE"]
+    apply = ["doorkeeper", "acls", "apply", "-", *location.words, "--plan", "--yes"]
+    return f"printf %s {shlex.quote(json.dumps(acl_plans.record(plan)))} | {shlex.join(apply)}"
 
 
 def _options(binding: AclBinding) -> list[str] | None:

@@ -1,18 +1,27 @@
-"""``doorkeeper acls add``, ``remove`` and ``list``: kafka-acls.sh, without a JVM.
+"""``doorkeeper acls add``, ``remove`` and ``list``: kafka-acls.sh without a JVM.
 
-Over the wire, or on the store of a stopped server. They print what the tool prints; what goes wrong
-is told on stderr, in a line.
+They print the texts of the tool. An error is a line on stderr; errors of live clusters are printed
+as Java's client prints them, with the exception's name and without its trace.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from doorkeeper.acl.model import ResourcePatternFilter
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    location_options,
+    refuse_file,
+    take_location,
+)
 from doorkeeper.cli.acls.options import (
+    FAILED,
     KafkaCommand,
     additions,
     check,
@@ -31,36 +40,41 @@ from doorkeeper.cli.acls.printing import (
     as_json,
     binding_text,
     entries_text,
-    listed,
+    java_text,
+    kafka_listing,
     resource_text,
     table,
 )
-from doorkeeper.cli.acls.targets import run, target_of, target_options
-from doorkeeper.cli.failures import fail
 from doorkeeper.cli.lazy import LazyGroup, Member
+from doorkeeper.cli.terminal import fail
+from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     from doorkeeper.acl.model import AccessControlEntry, AclBinding
-    from doorkeeper.cli.acls.targets import Acls, Target
+    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.errors import ApiError
 
-    Meant = TypeVar("Meant")
+    Request = TypeVar("Request")
+    Result = TypeVar("Result")
 
 
 _QUESTIONS = "doorkeeper.cli.acls.questions"
 _SETS = "doorkeeper.cli.acls.sets"
 _MEMBERS = {
-    "explain": Member(f"{_QUESTIONS}:explain", "Say whether one may do a thing, and why."),
-    "who-can": Member(f"{_QUESTIONS}:who_can", "Say who may do a thing."),
-    "what-can": Member(f"{_QUESTIONS}:what_can", "Say what one may do."),
-    "lint": Member("doorkeeper.cli.acls.lint:lint", "Find ACLs that do nothing, or look wrong."),
-    "export": Member(f"{_SETS}:export", "Write all ACLs as text."),
-    "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; none is removed."),
-    "diff": Member(f"{_SETS}:diff", "Show how two sets of ACLs differ."),
-    "plan": Member(f"{_SETS}:plan", "Show what must change to have other ACLs."),
-    "apply": Member(f"{_SETS}:apply", "Change ACLs as planned."),
+    "explain": Member(f"{_QUESTIONS}:explain", "Explain why a request is allowed or denied."),
+    "who-can": Member(f"{_QUESTIONS}:who_can", "List the principals that may use a resource."),
+    "what-can": Member(f"{_QUESTIONS}:what_can", "List the permissions of a principal."),
+    "lint": Member(
+        "doorkeeper.cli.acls.lint:lint", "Find ACLs that have no effect, and likely mistakes."
+    ),
+    "export": Member(f"{_SETS}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
+    "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
+    "diff": Member(f"{_SETS}:diff", "Compare two sets of ACLs."),
+    "plan": Member(f"{_SETS}:plan", "Show the changes that lead to a wanted set of ACLs."),
+    "apply": Member(f"{_SETS}:apply", "Make the changes that lead to a wanted set of ACLs."),
 }
 
 
@@ -68,37 +82,36 @@ _MEMBERS = {
     name="acls",
     cls=LazyGroup,
     members=_MEMBERS,
-    epilog="""
+    epilog=f"""{ADDRESSES}
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
-130 ended by Ctrl-C. plan, diff and explain have others for their answers, and
-so has lint.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C. plan, diff, explain and lint have further ones.
 
 \b
 Examples:
-  doorkeeper acls list --bootstrap-server localhost:9092
+  doorkeeper acls list kafka://localhost:9092
   doorkeeper acls add --bootstrap-server localhost:9092 --allow-principal User:alice \\
                       --operation Read --topic orders
-  doorkeeper acls explain --principal User:alice --operation Read --topic orders
+  doorkeeper acls explain acls.yaml --principal User:alice --operation Read --topic orders
   doorkeeper acls plan acls.yaml kafka://localhost:9092
 """,
 )
 def command() -> None:
-    """Manage ACLs, and ask why they decide so.
+    """Manage ACLs, and explain the decisions that follow from them.
 
-    add, remove and list take the options of kafka-acls.sh, for servers that run, Kafka's too, or
-    for a stopped one's store: that is the way back for who locked everybody out. There the
-    configured authorizer is started without listeners, and the change log names Server:doorkeeper
-    as the author.
+    add, remove and list take the options of kafka-acls.sh. explain, who-can, what-can and lint
+    answer questions. export, import, diff, plan and apply work on whole sets of ACLs. All of them
+    work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and read files.
 
-    explain, who-can, what-can and lint answer questions and change nothing. export, import, diff,
-    plan and apply are for whole sets of ACLs in files.
+    An administrator who is locked out stops the server and changes the ACLs in its store. The
+    configured authorizer is then started without listeners, and the author of the changes is
+    Server:doorkeeper.
     """
 
 
 _STATUSES = """
 \b
-Exit statuses: 0 done; 1 it cannot be done, or options do not go together, said on stderr;
+Exit statuses: 0 done; 1 failed, or options that exclude each other, with the reason on stderr;
 2 wrong usage; 130 ended by Ctrl-C.
 """
 
@@ -106,15 +119,15 @@ Exit statuses: 0 done; 1 it cannot be done, or options do not go together, said 
 @command.command(
     cls=KafkaCommand,
     epilog=f"""
-The store of a stopped server is made where there is none yet.
-{_STATUSES}
+A store that does not exist yet is created.
+{ADDRESSES}{_STATUSES}
 \b
 Examples:
-  doorkeeper acls add --bootstrap-server localhost:9092 --command-config admin.properties \\
+  doorkeeper acls add kafka://localhost:9092 --command-config admin.properties \\
                       --allow-principal User:alice --operation Read --topic orders
   doorkeeper acls add --bootstrap-server localhost:9092 --consumer --topic orders --group billing \\
                       --allow-principal User:alice
-  doorkeeper acls add --config server.properties --cluster --operation All \\
+  doorkeeper acls add config:server.properties --cluster --operation All \\
                       --allow-principal User:admin
 """,
 )
@@ -122,38 +135,40 @@ Examples:
 @entry_options()
 @no_principal_option
 @no_force_option
-@target_options
+@location_options()
 @click.pass_context
 def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
-    """Add ACLs; those that are there stay as they are."""
-    target, wanted = _meant(context, options, additions)
+    """Add ACLs at ADDRESS; existing ones are kept."""
+    location, wanted = _take_request(context, options, additions, changes=True)
 
-    async def work(acls: Acls) -> None:
-        for resource, bindings in wanted.items():
-            there = set(await acls.find(filters_of(ResourcePatternFilter(*resource), ())))
-            for each in bindings:
-                if each in there:
-                    click.echo(f"Acl {binding_text(each)} already exists.")
-            missing = [each for each in bindings if each not in there]
-            if missing:
-                entries = entries_text(each.entry for each in missing)
-                shown = resource_text(resource)
-                click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
-                await acls.add(missing)
+    async def add_missing() -> None:
+        async with location.repository().change(create=True) as session:
+            for resource, bindings in wanted.items():
+                filters = filters_of(ResourcePatternFilter(*resource), ())
+                present = set(await session.find(filters))
+                for each in bindings:
+                    if each in present:
+                        click.echo(f"Acl {binding_text(each)} already exists.")
+                missing = [each for each in bindings if each not in present]
+                if missing:
+                    entries = entries_text(each.entry for each in missing)
+                    shown = resource_text(resource)
+                    click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
+                    _fail_on_errors(location, await session.add(missing))
 
-    run(target, work, make_store=True)
+    _run(add_missing(), location)
 
 
 @command.command(
     cls=KafkaCommand,
     epilog=f"""
-Without principals all ACLs of the resources go.
-{_STATUSES}
+Without principals, all ACLs of the resources are removed.
+{ADDRESSES}{_STATUSES}
 \b
 Examples:
   doorkeeper acls remove --bootstrap-server localhost:9092 --topic orders --force \\
                          --allow-principal User:alice --operation Read
-  doorkeeper acls remove --config server.properties --topic orders \\
+  doorkeeper acls remove config:server.properties --topic orders \\
                          --deny-principal User:admin --operation All
 """,
 )
@@ -161,27 +176,28 @@ Examples:
 @entry_options()
 @no_principal_option
 @force_option
-@target_options
+@location_options()
 @click.pass_context
 def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
-    """Remove ACLs, after a question."""
-    target, wanted = _meant(context, options, removals)
-    going = [
+    """Remove ACLs at ADDRESS, after a question for each resource."""
+    location, wanted = _take_request(context, options, removals, changes=True)
+    filters = [
         each
         for resource, entries in wanted.items()
-        if options["force"] or _confirmed(resource, entries)
+        if options["force"] or _ask_to_remove(resource, entries)
         for each in filters_of(resource, entries)
     ]
-    if not going:
+    if not filters:
         return
 
-    async def work(acls: Acls) -> None:
-        await acls.remove(going)
+    async def remove_matching() -> None:
+        async with location.repository().change() as session:
+            _fail_on_errors(location, await session.remove_matching(filters))
 
-    run(target, work)
+    _run(remove_matching(), location)
 
 
-def _confirmed(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
+def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
     shown = resource_text(resource)
     if entries:
         click.echo(
@@ -198,13 +214,13 @@ def _confirmed(resource: ResourcePatternFilter, entries: Sequence[AccessControlE
     name="list",
     cls=KafkaCommand,
     epilog=f"""
---output json is a set of ACLs that doorkeeper acls takes.
-{_STATUSES}
+The JSON is a set of ACLs, which is an ADDRESS of the other commands.
+{ADDRESSES}{_STATUSES}
 \b
 Examples:
-  doorkeeper acls list --bootstrap-server localhost:9092
+  doorkeeper acls list kafka://localhost:9092
   doorkeeper acls list --bootstrap-controller localhost:9093 --principal User:alice --output table
-  doorkeeper acls list --config server.properties --topic orders --resource-pattern-type match
+  doorkeeper acls list config:server.properties --topic orders --resource-pattern-type match
 """,
 )
 @resource_options
@@ -216,49 +232,102 @@ Examples:
     type=click.Choice(OUTPUTS),
     default=OUTPUTS[0],
     show_default=True,
-    help="The text of kafka-acls.sh, a table, or JSON.",
+    help="The format: that of kafka-acls.sh, a table, or JSON.",
 )
-@target_options
+@location_options()
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  # noqa: ANN401
-    """Print ACLs: all of them, or those of some resources or principals."""
-    target, wanted = _meant(context, options, listing)
+    """Print the ACLs at ADDRESS: all, or those of some resources or principals."""
+    location, wanted = _take_request(context, options, listing)
 
-    async def work(acls: Acls) -> None:
-        found = await acls.find(wanted.filters)
-        if output == "kafka":
-            _print_as_kafka(found, wanted.principals)
-            return
-        if wanted.principals:
-            found = [each for each in found if each.entry.principal in wanted.principals]
-        click.echo(as_json(found) if output == "json" else "\n".join(table(found)))
+    async def find() -> list[AclBinding]:
+        return await location.repository().find(wanted.filters)
 
-    run(target, work)
+    found = _run(find(), location)
+    if output == "kafka":
+        _print_as_kafka(found, wanted.principals)
+        return
+    if wanted.principals:
+        found = [each for each in found if each.entry.principal in wanted.principals]
+    click.echo(as_json(found) if output == "json" else "\n".join(table(found)))
 
 
 def _print_as_kafka(found: Sequence[AclBinding], principals: Sequence[str]) -> None:
     lines: list[str] = []
     if not principals:
-        lines += listed(found)
+        lines += kafka_listing(found)
     for name in principals:
         lines.append(f"ACLs for principal `{name}`")
-        lines += listed([each for each in found if each.entry.principal == name])
+        lines += kafka_listing([each for each in found if each.entry.principal == name])
     if lines:
         click.echo("\n".join(lines))
 
 
-def _meant(
-    context: click.Context, options: dict[str, Any], meaning: Callable[[dict[str, Any]], Meant]
-) -> tuple[Target, Meant]:
-    """Return whose ACLs are meant, and which; what cannot be meant ends the process."""
+def _take_request(
+    context: click.Context,
+    options: dict[str, Any],
+    request_of: Callable[[dict[str, Any]], Request],
+    *,
+    changes: bool = False,
+) -> tuple[Location, Request]:
+    """Return the location and the request that options name; an error ends the process."""
     assert context.info_name is not None
     try:
-        target = target_of(options)
+        # The tool's own checks come first: after an option without its value, the next word is
+        # an ADDRESS here, and the tool reports the option.
+        _check_servers(options)
         check(context.info_name, options)
-        meant = meaning(options)
+        request = request_of(options)
     except ValueError as error:
         fail([error])
+    location = take_location(options)
     if context.args:
-        # The tool takes no notice of them; more often than not they are a slip.
+        # The tool ignores them; they are more likely a missing hyphen.
         raise click.UsageError(f"found more than options: {' '.join(context.args)}")
-    return target, meant
+    if changes:
+        refuse_file(location.address)
+    return location, request
+
+
+def _check_servers(options: dict[str, Any]) -> None:
+    """Refuse two servers, or none, with the tool's texts.
+
+    Raises:
+        ValueError: with such a text.
+
+    """
+    server, controller = options["bootstrap_server"], options["bootstrap_controller"]
+    if server is not None and controller is not None:
+        raise ValueError(
+            "Only one of --bootstrap-server or --bootstrap-controller must be specified"
+        )
+    others = (server, controller, options["address"], options["file"])
+    if all(each is None for each in others) and not options["overrides"]:
+        raise ValueError("One of --bootstrap-server or --bootstrap-controller must be specified")
+
+
+def _run(work: Coroutine[Any, Any, Result], location: Location) -> Result:
+    with _fail_as_kafka(location):
+        return asyncio.run(work)
+
+
+@contextmanager
+def _fail_as_kafka(location: Location) -> Iterator[None]:
+    try:
+        yield
+    except RepositoryError as error:
+        cause = error.__cause__
+        if not location.address.is_live or hasattr(cause, "problems"):
+            fail(error.problems)
+        code, text = getattr(cause, "code", None), getattr(cause, "message", None)
+        fail([f"{FAILED}{cause if code is None else java_text(code, text)}"])
+
+
+def _fail_on_errors(location: Location, errors: Iterable[ApiError | None]) -> None:
+    found = [each for each in errors if each is not None]
+    if not found:
+        return
+    if location.address.is_live:
+        # As the tool does, which ends with the first exception.
+        fail([f"{FAILED}{java_text(found[0].code, found[0])}"])
+    fail(dict.fromkeys(f"{each.code.name}: {each}" for each in found))

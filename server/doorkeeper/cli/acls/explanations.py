@@ -1,4 +1,4 @@
-"""An explanation as lines for people, and as a record for JSON."""
+"""An explanation as lines, and as a record for JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
 from doorkeeper.cli.acls.command_lines import commands_of
-from doorkeeper.cli.acls.texts import (
+from doorkeeper.cli.acls.printing import (
     COLUMNS,
     names_words,
     resource_words,
     row,
 )
-from doorkeeper.cli.terminal import painted, printable
+from doorkeeper.cli.terminal import paint, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     from doorkeeper.acl.explaining import Considered, Explanation, Flip
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.cli.acls.sources import Source
+    from doorkeeper.cli.acls.addresses import Location
 
 SHOWN_MAX = 40
-"""How many of the considered ACLs people are shown; JSON has all."""
+"""The number of considered ACLs in the lines; JSON has all."""
 
 _ORDER = {each: place for place, each in enumerate(Bearing)}
 _COLOURS = {Bearing.DENIES: "red", Bearing.ALLOWS: "green", Bearing.IMPLIES: "green"}
 
 
-class Told(NamedTuple):
-    """An explanation, the state that it is about, and where that is changed."""
+class Answer(NamedTuple):
+    """An explanation, the state that it is about, and the location of the ACLs."""
 
     explanation: Explanation
     policy: Policy
     snapshot: Snapshot
-    source: Source
+    location: Location
 
 
 def sentence(explanation: Explanation) -> str:
-    """Return the answer as a sentence."""
+    """Return the decision as a sentence."""
     question = explanation.question
     may = "may" if explanation.decision.allowed else "may not"
     where = "" if question.host == ANY_HOST else f" from {question.host}"
@@ -58,100 +58,103 @@ def sentence(explanation: Explanation) -> str:
     return f"{printable(question.principal)} {may} {question.operation.name} {what}{where}"
 
 
-def because(told: Told) -> str:
-    """Return why the answer is as it is."""
-    question, decision, considered, _ = told.explanation
+def because(answer: Answer) -> str:
+    """Return the reason for the decision."""
+    question, decision, considered, _ = answer.explanation
     if decision.rule is RuleKind.SUPER_USER:
-        return f"{printable(question.principal)} is a super user, for whom ACLs do not count"
+        return f"{printable(question.principal)} is a super user, whom ACLs do not restrict"
     if decision.binding is not None:
         return _because_of(decision.binding, question)
     if considered:
-        return "none of the ACLs that cover the resource allows it"
-    default = str(told.policy.allow_everyone).lower()
+        return "no ACL that covers the resource allows it"
+    default = str(answer.policy.allow_everyone).lower()
     return f"no ACL covers the resource, and allow.everyone.if.no.acl.found is {default}"
 
 
 def _because_of(binding: AclBinding, question: Question) -> str:
     held = binding.entry.operation
     if binding.entry.permission_type is AclPermissionType.DENY:
-        return "a DENY that matches beats every ALLOW"
+        return "a matching DENY overrides every ALLOW"
     if held is question.operation:
-        return "it allows it, and no DENY matches"
+        return "this ACL allows it, and no DENY matches"
     return f"an ALLOW of {held.name} includes {question.operation.name}, and no DENY matches"
 
 
-def side_effects(told: Told) -> list[str]:
-    """Return what else the changes that turn the answer would do, a sentence each."""
-    question, _, _, flip = told.explanation
+def side_effects(answer: Answer) -> list[str]:
+    """Return the side effects of the changes that reverse the decision, a sentence each."""
+    question, _, _, flip = answer.explanation
     what = resource_words(question.resource_type, question.name)
     found = []
-    if told.policy.allow_everyone:
-        was_open = not told.snapshot.covers(question.resource_type, question.name)
-        after = changed(told.snapshot, flip.added, flip.removed)
+    if answer.policy.allow_everyone:
+        was_open = not answer.snapshot.covers(question.resource_type, question.name)
+        after = changed(answer.snapshot, flip.added, flip.removed)
         is_open = not after.covers(question.resource_type, question.name)
         if was_open and not is_open:
             found.append(
-                f"{what} has no ACL yet, so everybody may do everything there; the first one closes"
-                " it for everybody else, and for other operations"
+                f"{what} has no ACL yet, so every operation is allowed to all principals; with the"
+                " first ACL, other principals and operations are denied"
             )
         if is_open and not was_open:
-            found.append(f"{what} has no other ACL: everybody may do everything there afterwards")
+            found.append(
+                f"{what} has no other ACL: without it, every operation is allowed to all principals"
+            )
     found += [text for each in flip.removed if (text := _reach(each, question)) is not None]
     return found
 
 
 def _reach(binding: AclBinding, question: Question) -> str | None:
-    """Return what else a binding is about; None where the question is all of it."""
+    """Return the other effects of a binding; None if the question covers all of them."""
     pattern, entry = binding
     others = [each.name for each in effects(binding) if each is not question.operation]
     parts = [", ".join(others)] if others else []
     if pattern.pattern_type is PatternType.PREFIXED or pattern.name == WILDCARD:
         parts.append(names_words(binding))
     if entry.principal == WILDCARD_PRINCIPAL != question.principal:
-        parts.append("everybody")
+        parts.append("all principals")
     if entry.host == WILDCARD != question.host:
-        parts.append("every address")
+        parts.append("all hosts")
     if not parts:
         return None
     does = "allows" if entry.permission_type is AclPermissionType.ALLOW else "denies"
-    return f"{row(binding)} {does} more than was asked about: {'; '.join(parts)}"
+    return f"{row(binding)} also {does}: {'; '.join(parts)}"
 
 
-def implied_by(operation: AclOperation) -> list[AclOperation]:
-    """Return the other operations whose ALLOW includes this one, ALL too."""
+def implying_operations(operation: AclOperation) -> list[AclOperation]:
+    """Return the other operations whose ALLOW includes this one; ALL is the first."""
     return [AclOperation.ALL, *sorted(IMPLIED_BY.get(operation, frozenset()) - {operation})]
 
 
-# --- for people
+# --- as lines
 
 
-def lines_of(told: Told) -> list[str]:
+def lines_of(answer: Answer) -> list[str]:
     """Return an explanation as lines."""
-    question, decision, _, flip = told.explanation
-    head = painted("ALLOWED", "green", bold=True)
+    question, decision, _, flip = answer.explanation
+    head = paint("ALLOWED", "green", bold=True)
     if not decision.allowed:
-        head = painted("DENIED", "red", bold=True)
-    lines = [f"{head}: {sentence(told.explanation)}"]
-    lines.append(f"rule: {decision.rule.value}: {because(told)}")
+        head = paint("DENIED", "red", bold=True)
+    lines = [f"{head}: {sentence(answer.explanation)}"]
+    lines.append(f"rule: {decision.rule.value}: {because(answer)}")
     if decision.binding is not None:
         lines.append(f"  {row(decision.binding)}")
-    lines.append(f"implied: {_implied(question.operation)}")
-    return [*lines, *_considered(told.explanation), *_flip(told, flip)]
+    lines.append(f"implied: {_implied_line(question.operation)}")
+    return [*lines, *_considered_lines(answer.explanation), *_flip_lines(answer, flip)]
 
 
-def _implied(operation: AclOperation) -> str:
-    includes = " or ".join(each.name for each in implied_by(operation))
+def _implied_line(operation: AclOperation) -> str:
+    # Kafka implies Describe from an ALLOW only: a DENY of Read does not deny Describe.
+    includes = " or ".join(each.name for each in implying_operations(operation))
     also = ", ".join(sorted(each.name for each in IMPLIED_OPERATIONS[operation]))
     more = f"; one of {operation.name} includes {also}" if also else ""
-    return f"an ALLOW of {includes} includes {operation.name}{more}; of the DENYs, only ALL does"
+    return f"an ALLOW of {includes} includes {operation.name}{more}; only a DENY of ALL includes it"
 
 
 def by_bearing(considered: Iterable[Considered]) -> list[Considered]:
-    """Return what was considered, what has to do with the question first."""
+    """Return the considered ACLs, those that bear on the question first."""
     return sorted(considered, key=lambda each: _ORDER[each.bearing])
 
 
-def _considered(explanation: Explanation) -> list[str]:
+def _considered_lines(explanation: Explanation) -> list[str]:
     if not explanation.considered:
         return []
     shown = by_bearing(explanation.considered)[:SHOWN_MAX]
@@ -161,31 +164,31 @@ def _considered(explanation: Explanation) -> list[str]:
         sign = ">" if binding == explanation.decision.binding else " "
         text = f"{sign} {row(binding):{width}}  {bearing.value}"
         colour = _COLOURS.get(bearing)
-        lines.append(text if colour is None else painted(text, colour))
+        lines.append(text if colour is None else paint(text, colour))
     more = len(explanation.considered) - len(shown)
     if more:
         lines.append(f"  and {more} more; --output json has all")
     return lines
 
 
-def _flip(told: Told, flip: Flip) -> list[str]:
+def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
     if not flip.added and not flip.removed:
-        return ["to turn it round: take the principal out of the super users; no ACL does"]
-    lines = ["to turn it round:"]
+        return ["to reverse the decision: remove the principal from super.users; no ACL can do it"]
+    lines = ["to reverse the decision:"]
     lines += [f"  - {row(each)}" for each in flip.removed]
     lines += [f"  + {row(each)}" for each in flip.added]
-    kafkas, ours = commands_of(flip.added, flip.removed, told.source.words)
+    kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     lines += [f"  $ {each}" for each in (*kafkas, *ours)]
-    return lines + [f"  mind: {each}" for each in side_effects(told)]
+    return lines + [f"  note: {each}" for each in side_effects(answer)]
 
 
-# --- for JSON
+# --- as JSON
 
 
-def record_of(told: Told) -> dict[str, Any]:
+def record_of(answer: Answer) -> dict[str, Any]:
     """Return an explanation as a record."""
-    question, decision, considered, flip = told.explanation
-    kafkas, ours = commands_of(flip.added, flip.removed, told.source.words)
+    question, decision, considered, flip = answer.explanation
+    kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     return {
         "question": {
             "principal": question.principal,
@@ -196,9 +199,9 @@ def record_of(told: Told) -> dict[str, Any]:
         },
         "allowed": decision.allowed,
         "rule": decision.rule.value,
-        "because": because(told),
+        "because": because(answer),
         "binding": None if decision.binding is None else one_record(decision.binding),
-        "impliedBy": [each.name for each in implied_by(question.operation)],
+        "impliedBy": [each.name for each in implying_operations(question.operation)],
         "considered": [
             {**one_record(each.binding), "bearing": each.bearing.name, "says": each.bearing.value}
             for each in by_bearing(considered)
@@ -208,7 +211,7 @@ def record_of(told: Told) -> dict[str, Any]:
             "remove": list(records(flip.removed)),
             "kafkaAcls": kafkas,
             "doorkeeper": ours,
-            "sideEffects": side_effects(told),
+            "sideEffects": side_effects(answer),
         },
     }
 

@@ -1,4 +1,4 @@
-"""``doorkeeper acls lint``: what is odd about a set of ACLs, with reasons and fixes."""
+"""``doorkeeper acls lint``: ACLs without effect and likely mistakes, with reasons and fixes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from doorkeeper.acl.lint import lint as findings_of
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.cli.acls.command_lines import commands_of
-from doorkeeper.cli.acls.questions import state_of
-from doorkeeper.cli.acls.sources import policy_options, source_options
-from doorkeeper.cli.acls.texts import row
-from doorkeeper.cli.completing import several_of
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
+from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.options import output_option
-from doorkeeper.cli.terminal import painted, printable, say, show, show_json
+from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.lint import Finding
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.cli.acls.addresses import Location
 
 FOUND: Final = 1
 FAILED: Final = 2
-"""As other linters have it: one that fails must not look like one that finds something."""
+"""As in other linters: a failure must not look like a finding."""
 
 _FORMATS = {
     ".json": Format.JSON,
@@ -43,11 +42,11 @@ _FORMATS = {
 _CODES = "\n".join(f"  {code}  {title}" for code, title in CODES.items())
 
 
-def _chosen(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+def _codes(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> frozenset[str]:
-    """Return the codes that begin as one of the given texts."""
-    starts = [each.strip() for text in given for each in text.split(",") if each.strip()]
+    """Return the codes that begin with one of the texts."""
+    starts = [each.strip() for text in values for each in text.split(",") if each.strip()]
     for start in starts:
         if not any(code.startswith(start.upper()) for code in CODES):
             raise click.BadParameter(f"found {start!r}; allowed: {', '.join(CODES)}, E, W")
@@ -57,96 +56,96 @@ def _chosen(
 
 @click.command(
     epilog=f"""
-What can go (E) is exact: all of it together changes no decision. The rest (W) are habits that are
-mistakes, or risks, more often than not.
-
+Errors (E) are redundant ACLs: without all of them together, every decision is the same. Warnings
+(W) are likely mistakes, or risks.
+{POLICY_HELP}
 \b
 Codes:
 {_CODES}
 
 \b
-Exit statuses: 0 nothing found; 1 something found; 2 wrong usage, or the ACLs cannot be read;
+Exit statuses: 0 no findings; 1 findings; 2 wrong usage, or the ACLs cannot be read;
 130 ended by Ctrl-C.
 
 \b
 Examples:
-  doorkeeper acls lint --file acls.yaml
-  doorkeeper acls lint --config server.properties --select E --fix-file lean.yaml
-  doorkeeper acls lint --file acls.csv --ignore W006,W007 --output json
+  doorkeeper acls lint acls.yaml
+  doorkeeper acls lint config:server.properties --select E --fix-file lean.yaml
+  doorkeeper acls lint acls.csv --ignore W006,W007 --output json
 """
 )
-@source_options
-@policy_options
+@state_options
 @click.option(
     "--select",
     metavar="CODE,...",
     multiple=True,
-    callback=_chosen,
+    callback=_codes,
     shell_complete=several_of(CODES),
-    help="Only these codes, or those that begin so; all by default.",
+    help="Report only these codes, or those with this beginning.  [default: all]",
 )
 @click.option(
     "--ignore",
     metavar="CODE,...",
     multiple=True,
-    callback=_chosen,
+    callback=_codes,
     shell_complete=several_of(CODES),
-    help="Not these codes, or those that begin so.",
+    help="Do not report these codes, or those with this beginning.  [default: none]",
 )
 @output_option
 @click.option(
     "--fix-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="OUT",
-    help="Write the ACLs without what can go: .yaml, .json, .csv, .txt (as kafka-acls.sh).",
+    help="Write the ACLs without the redundant ones; the name ends with .yaml, .json, .csv or .txt"
+    " (the output of kafka-acls.sh --list).",
 )
 def lint(
     select: frozenset[str],
     ignore: frozenset[str],
     output: str,
     fix_file: Path | None,
-    **options: Any,  # noqa: ANN401  those of source and policy
+    **options: Any,  # noqa: ANN401  those of the state
 ) -> None:
-    """Find ACLs that do nothing, or look wrong; each with a reason and a fix."""
+    """Find ACLs that have no effect, and likely mistakes; each with a reason and a fix."""
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
         raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
-    state = state_of(options, failed=FAILED, bare_principals=True)
+    state = take_state(options, status=FAILED, bare_principals=True)
     codes = (select or frozenset(CODES)) - ignore
-    found = findings_of(state.judging.policy, state.snapshot, codes)
+    found = findings_of(state.policy.policy, state.snapshot, codes)
     if output == "json":
-        rows = [_record(each, state.source.words) for each in found]
+        rows = [_record(each, state.location) for each in found]
         show_json({"findings": rows, **state.record()})
     else:
         for each in found:
-            show(_lines(each, state.source.words))
+            show(_lines(each, state.location))
         for line in state.lines():
             say(line)
     if fix_file is not None:
         _write(fix_file, state.snapshot, found)
     certain = sum(each.severity is Severity.ERROR for each in found)
-    say(f"{len(found)} findings: {certain} can go, {len(found) - certain} look wrong")
+    say(f"{len(found)} findings: {certain} redundant, {len(found) - certain} likely mistakes")
     if found:
         raise SystemExit(FOUND)
 
 
-def _lines(finding: Finding, words: Sequence[str]) -> list[str]:
+def _lines(finding: Finding, location: Location) -> list[str]:
     odd, *others = finding.bindings
     colour = "red" if finding.severity is Severity.ERROR else "yellow"
-    head = painted(f"{finding.code} {finding.title}", colour, bold=True)
+    head = paint(f"{finding.code} {finding.title}", colour, bold=True)
     lines = [f"{head}: {printable(finding.reason)}", f"  {row(odd)}"]
     lines += [f"    beside {row(each)}" for each in others]
     fix = finding.fix
     lines.append(f"  fix: {printable(fix.words)}")
-    kafkas, ours = commands_of(fix.added, fix.removed, words)
+    kafkas, ours = commands_of(fix.added, fix.removed, location)
     if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
         leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
-        lines.append(f"  kafka-acls.sh has no words to take it away{leaves}")
+        lines.append(f"  kafka-acls.sh has no options to remove it{leaves}")
     return lines + [f"  $ {each}" for each in (*kafkas, *ours)]
 
 
-def _record(finding: Finding, words: Sequence[str]) -> dict[str, Any]:
+def _record(finding: Finding, location: Location) -> dict[str, Any]:
     fix = finding.fix
-    kafkas, ours = commands_of(fix.added, fix.removed, words)
+    kafkas, ours = commands_of(fix.added, fix.removed, location)
     return {
         "code": finding.code,
         "title": finding.title,
@@ -164,14 +163,14 @@ def _record(finding: Finding, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _write(path: Path, snapshot: Snapshot, found: Sequence[Finding]) -> None:
-    going = {
+    redundant = {
         binding for each in found if each.severity is Severity.ERROR for binding in each.fix.removed
     }
-    left = [each for each in find(snapshot, ANY_BINDING) if each not in going]
+    left = [each for each in find(snapshot, ANY_BINDING) if each not in redundant]
     try:
         text = write(left, _FORMATS[path.suffix.lower()])
         path.write_text(text, encoding="utf-8", newline="")
     except (OSError, FormatError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         fail([f"{path}: {reason}"], FAILED)
-    say(f"{path}: {len(left)} ACLs, without {len(going)} that can go")
+    say(f"{path}: {len(left)} ACLs, without {len(redundant)} redundant ones")

@@ -30,9 +30,9 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.validation import unencodable
-from doorkeeper.cli.completing import one_of
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.cli.terminal import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

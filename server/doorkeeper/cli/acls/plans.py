@@ -1,48 +1,62 @@
-"""Plans as people read them and as files keep them.
+"""Plans: printed, kept in files, and applied.
 
     + User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
     - User:bob,TOPIC,PREFIXED,team-,ALL,ALLOW,*
-    Plan: 1 to add, 1 to remove; 14 stay; 3 are not owned.
+    Plan: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 
-A file is JSON: a version, what it was planned for, and the records of ``acl.formats.records``.
+A file is JSON: a version, the address that the plan was made for (``place``), and the records of
+``acl.formats.records``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
+from doorkeeper.acl.applying import apply
 from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
-from doorkeeper.acl.planning import Plan
-from doorkeeper.cli.acls.texts import row
-from doorkeeper.cli.terminal import painted
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.planning import Plan, PlanError
+from doorkeeper.cli.acls.addresses import report_unknown
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.interrupts import confirm, end_interrupted
+from doorkeeper.cli.terminal import fail, paint, progress, say
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.repository import AclContents, known_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import NoReturn
+
+    from doorkeeper.acl.applying import Outcome
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.repositories.repository import AclRepository
 
 VERSION: Final = 1
 
 
 def lines(plan: Plan) -> Iterator[str]:
-    """Yield a plan for people, coloured on a terminal, in an order that stays."""
+    """Yield the lines of a plan, with colours on a terminal, in a stable order."""
     for binding in plan.added:
-        yield painted(f"+ {row(binding)}", "green")
+        yield paint(f"+ {row(binding)}", "green")
     for binding in plan.removed:
-        yield painted(f"- {row(binding)}", "red")
+        yield paint(f"- {row(binding)}", "red")
     yield summary(plan)
 
 
 def summary(plan: Plan) -> str:
     """Return the numbers of a plan."""
-    foreign = f"; {plan.foreign} are not owned" if plan.foreign else ""
+    foreign = f"; {plan.foreign} not owned" if plan.foreign else ""
     if not plan:
-        return f"Nothing to do: {plan.kept} ACLs are as they should be{foreign}."
-    return (
-        f"Plan: {len(plan.added)} to add, {len(plan.removed)} to remove; {plan.kept} stay{foreign}."
-    )
+        return f"No changes: {plan.kept} ACLs are as wanted{foreign}."
+    added, removed = len(plan.added), len(plan.removed)
+    return f"Plan: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
 
 
 def record(plan: Plan) -> dict[str, Any]:
@@ -56,25 +70,34 @@ def record(plan: Plan) -> dict[str, Any]:
     }
 
 
-def text_of(plan: Plan, place: str) -> str:
-    """Return the file of a plan for a place."""
-    return json.dumps({"place": place, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
+def show_plan(found: Plan, output: str) -> None:
+    """Print a plan as lines or as JSON."""
+    if output == "json":
+        click.echo(json.dumps(record(found), ensure_ascii=False, indent=1))
+        return
+    for line in lines(found):
+        click.echo(line)
+
+
+def text_of(plan: Plan, address: str) -> str:
+    """Return the file of a plan for an address."""
+    return json.dumps({"place": address, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def plan_of(text: str) -> tuple[Plan, str | None]:
-    """Return the plan of a file, and its place, None where it names none.
+    """Return the plan of a file, and its address; None if the file has no address.
 
     Raises:
-        FormatError: it is none.
+        FormatError: the text is not a plan.
 
     """
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
-    place = document.pop("place", None)
+    address = document.pop("place", None)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
         raise FormatError("expected are version, place, added, removed, kept, foreign")
-    if not isinstance(place, (str, NoneType)):
+    if not isinstance(address, (str, NoneType)):
         raise FormatError("place: expected is a text")
     parts = {}
     for part in ("added", "removed"):
@@ -88,4 +111,87 @@ def plan_of(text: str) -> tuple[Plan, str | None]:
     kept, foreign = document["kept"], document["foreign"]
     if not isinstance(kept, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")
-    return Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign), place
+    return Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign), address
+
+
+def apply_plan(
+    repository: AclRepository,
+    make_plan: Callable[[list[AclBinding]], Plan],
+    *,
+    dry_run: bool,
+    asks: bool,
+) -> None:
+    """Plan with the present ACLs, show the plan, and apply it.
+
+    An error ends the process; the message says how many changes were made, because the same
+    command makes the remaining ones.
+    """
+    progress_ = _Progress()
+
+    async def apply_() -> Outcome | None:
+        if dry_run:
+            contents = await repository.read()
+            report_unknown(contents)
+            show_plan(make_plan(contents.bindings), "table")
+            return None
+        # The session stays open during the question: in an embedded store no server starts
+        # meanwhile, so that the plan that was shown is the plan that is applied.
+        async with repository.change(create=True) as session:
+            present = await session.find([ANY_BINDING])
+            known = known_bindings(present)
+            report_unknown(AclContents(known, unknown=len(present) - len(known)))
+            found = make_plan(known)
+            show_plan(found, "table")
+            if not found:
+                return None
+            if asks and not confirm("Apply this plan?"):
+                say("nothing was changed")
+                return None
+            progress_.start(found)
+            return await apply(found, session, progress_.update)
+
+    try:
+        outcome = asyncio.run(apply_())
+    except RepositoryError as error:
+        fail([*error.problems, *progress_.lines()])
+    except PlanError as error:
+        fail_without_plan(error)
+    except KeyboardInterrupt:
+        end_interrupted(*(progress_.lines() or ["nothing was changed"]))
+    if outcome is None:
+        return
+    say(f"{outcome.added} added, {outcome.removed} removed")
+    if outcome.failed:
+        fail(
+            f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
+            for each in outcome.failed
+        )
+
+
+class _Progress:
+    """The number of changes that were made."""
+
+    def __init__(self) -> None:
+        self._done, self._whole = 0, 0
+        self._show = progress("applying")
+
+    def start(self, plan: Plan) -> None:
+        self._whole = len(plan.added) + len(plan.removed)
+
+    def update(self, done: int, whole: int) -> None:
+        self._done = done
+        if self._show is not None:
+            self._show(done, whole)
+
+    def lines(self) -> list[str]:
+        """Return how far an interrupted plan got; nothing before it was started."""
+        if not self._whole:
+            return []
+        # The server may have made the changes of the request that got no answer.
+        done = f"{self._done} of {self._whole} changes were made, perhaps some more"
+        return [f"{done}; run the same command again for the rest"]
+
+
+def fail_without_plan(error: PlanError) -> NoReturn:
+    """End the process because there is no plan, with the options that permit one."""
+    fail([f"{error} (--max-removals, --own-prefix, --own-principal, --own-type)"])

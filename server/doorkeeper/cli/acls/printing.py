@@ -1,13 +1,21 @@
-"""ACLs as the commands print them: as kafka-acls.sh does, as a table, or as JSON.
+"""ACLs and errors as the commands print them.
 
-JSON is a set of ACLs by ``schemas/records/acl_set.json``, so that other commands take it.
+As kafka-acls.sh prints them, as a table, as JSON by ``schemas/records/acl_set.json``, or as rows.
+A row is a line of the CSV table of ``acl.formats``, which commands take back:
+
+    User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 """
 
 from __future__ import annotations
 
+import csv as rows_of_csv
+import io
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.acl.formats import csv
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import WILDCARD, PatternType, ResourceType
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -22,6 +30,20 @@ if TYPE_CHECKING:
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
+
+COLUMNS: Final = ",".join(csv.SECURITY_MANAGER)
+"""The columns of a row."""
+
+_NOUNS: Final = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.TRANSACTIONAL_ID: "transactional id",
+    ResourceType.DELEGATION_TOKEN: "delegation token",
+    ResourceType.USER: "user",
+}
+
+
+# --- as kafka-acls.sh
 
 
 def resource_text(resource: ResourcePattern | ResourcePatternFilter) -> str:
@@ -50,19 +72,44 @@ def entries_text(entries: Iterable[AccessControlEntry]) -> str:
     return "\n".join(f"\t{entry_text(each)}" for each in entries)
 
 
-def listed(bindings: Sequence[AclBinding]) -> Iterator[str]:
-    """Return sorted bindings as the tool lists them: a text for each resource."""
+def kafka_listing(bindings: Sequence[AclBinding]) -> Iterator[str]:
+    """Yield sorted bindings as the tool lists them: a text for each resource."""
     for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
         entries = entries_text(each.entry for each in of_one)
         yield f"Current ACLs for resource `{resource_text(resource)}`:\n{entries}\n"
 
 
+_PACKAGE: Final = "org.apache.kafka.common.errors"
+_EXCEPTIONS: Final = {
+    -1: "UnknownServerException",
+    7: "TimeoutException",
+    31: "ClusterAuthorizationException",
+    33: "UnsupportedSaslMechanismException",
+    35: "UnsupportedVersionException",
+    41: "NotControllerException",
+    42: "InvalidRequestException",
+    44: "PolicyViolationException",
+    54: "SecurityDisabledException",
+    58: "SaslAuthenticationException",
+    114: "MismatchedEndpointTypeException",
+    115: "UnsupportedEndpointTypeException",
+}
+
+
+def java_text(code: int, message: object) -> str:
+    """Return an error as Java's client prints it: the name of the exception, and the message."""
+    return f"{_PACKAGE}.{_EXCEPTIONS.get(code, 'ApiException')}: {message}"
+
+
+# --- as a table, and as JSON
+
+
 def table(bindings: Sequence[AclBinding]) -> Iterator[str]:
-    """Return a heading and a line for each binding, in columns; what does not print is escaped."""
+    """Yield a heading and a line for each binding, in columns; control characters are escaped."""
     rows = [_HEADING, *map(_cells, bindings)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+    for cells in rows:
+        yield "  ".join(map(str.ljust, cells, widths)).rstrip()
 
 
 def _cells(binding: AclBinding) -> tuple[str, ...]:
@@ -83,3 +130,48 @@ def as_json(bindings: Sequence[AclBinding]) -> str:
     from doorkeeper.acl.formats.records import write_json  # noqa: PLC0415  this output only
 
     return write_json(bindings).rstrip()
+
+
+# --- as rows, and in words
+
+
+def row(binding: AclBinding) -> str:
+    """Return a binding as a row; control characters are escaped."""
+    text = io.StringIO(newline="")
+    rows_of_csv.writer(text, lineterminator="").writerow(csv.cells_of(binding))
+    return printable(text.getvalue())
+
+
+def binding_of_row(text: str) -> AclBinding:
+    """Return the binding of a row.
+
+    Raises:
+        FormatError: the text is not one row.
+
+    """
+    try:
+        found = csv.read(f"{COLUMNS}\n{text}")
+    except FormatError as error:
+        # The number of the line would count the heading, which the user did not type.
+        found_text = str(error).removeprefix(f"line {error.line}: ")
+        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
+    if len(found) != 1:
+        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
+    return found[0]
+
+
+def resource_words(resource_type: ResourceType, name: str) -> str:
+    """Return a resource in words: ``topic orders``."""
+    if resource_type is ResourceType.CLUSTER:
+        return "the cluster"
+    return f"{_NOUNS[resource_type]} {printable(name)}"
+
+
+def names_words(binding: AclBinding) -> str:
+    """Return the names that a binding's pattern covers, in words."""
+    resource_type, name, pattern_type = binding.pattern
+    if pattern_type is PatternType.PREFIXED:
+        return f"every {_NOUNS.get(resource_type, 'name')} that begins with {printable(name)!r}"
+    if name == WILDCARD:
+        return f"every {_NOUNS.get(resource_type, 'name')}"
+    return resource_words(resource_type, name)

@@ -1,18 +1,20 @@
-"""The options of questions about ACLs, and the types of their values."""
+"""The options of questions about ACLs: the request, and the policy besides the ACLs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.explaining import ANY_HOST
 from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.completing import one_of
+from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
+from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 
 if TYPE_CHECKING:
@@ -22,13 +24,13 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 
 def _operation(_context: click.Context, _parameter: click.Parameter, value: str) -> AclOperation:
-    """Return an operation that kafka-acls.sh would take: ``Read``, ``describe_configs``."""
+    """Return the operation that a word of kafka-acls.sh names: ``Read``, ``describe_configs``."""
     try:
         found = operation(value)
     except FormatError as error:
         raise click.BadParameter(str(error)) from error
     if found is AclOperation.ALL:
-        raise click.BadParameter("All is for ACLs; requests ask for one operation at a time")
+        raise click.BadParameter("All is an operation of ACLs; a request has one operation")
     return found
 
 
@@ -40,7 +42,7 @@ def _principal(_context: click.Context, _parameter: click.Parameter, value: str)
 
 
 def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    """Return an address as Java writes it, since Kafka compares texts."""
+    """Return an address as Java writes it: Kafka compares hosts as texts."""
     if value == ANY_HOST:
         return ANY_HOST
     found = java_host(value)
@@ -50,7 +52,7 @@ def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> s
 
 
 class Resource(NamedTuple):
-    """What a question is about."""
+    """The resource of a request."""
 
     resource_type: ResourceType
     name: str
@@ -66,7 +68,7 @@ _NAMED = {
 
 
 def resource_option(command: Command) -> Command:
-    """Give a command the options that name one resource; ``resource_of`` takes their values."""
+    """Add the options that name one resource; ``take_resource`` reads them."""
     for option in reversed(options_of_resources(_name)):
         command = option(command)
     return command
@@ -82,7 +84,7 @@ principal_option = click.option(
     metavar="TYPE:NAME",
     type=utf8,
     required=True,
-    help="Who asks.",
+    help="The principal of the request, such as User:alice.",
 )
 operation_option = click.option(
     "--operation",
@@ -90,7 +92,7 @@ operation_option = click.option(
     shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
     metavar="OPERATION",
     required=True,
-    help="What is asked for: Read, Write, ...",
+    help="The operation of the request: Read, Write, Describe, ...",
 )
 host_option = click.option(
     "--host",
@@ -98,15 +100,15 @@ host_option = click.option(
     metavar="ADDRESS",
     default=ANY_HOST,
     show_default=True,
-    help="From where; * stands for an address that no ACL names.",
+    help="The client's address; * is an address that no ACL names.",
 )
 
 
-def resource_of(options: dict[str, Any], asked: AclOperation) -> Resource:
+def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
     """Return the resource that options name, and take them out of the dictionary.
 
     Raises:
-        click.UsageError: there is not one, or nothing asks for the operation on it.
+        click.UsageError: there is not one, or no request has the operation on its type.
 
     """
     given = {kind: options.pop(option) for option, kind in _NAMED.items()}
@@ -115,15 +117,87 @@ def resource_of(options: dict[str, Any], asked: AclOperation) -> Resource:
         found.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
     for option, kind in _NAMED.items():
         if given[kind] == "":
-            raise click.UsageError(f"--{option.replace('_', '-')} is empty: nothing has no name")
+            raise click.UsageError(f"--{option.replace('_', '-')} is empty; a resource has a name")
     if len(found) != 1:
         names = ", ".join(f"--{each.replace('_', '-')}" for each in _NAMED)
         raise click.UsageError(f"give one of {names}, --cluster; found {len(found)}")
     supported = SUPPORTED_OPERATIONS[found[0].resource_type]
-    if asked not in supported:
+    if operation not in supported:
         allowed = ", ".join(map(kafkas_word, supported))
         raise click.UsageError(
-            f"nothing asks for {kafkas_word(asked)} on a {found[0].resource_type.name}; what is"
-            f" asked for: {allowed}"
+            f"no request has the operation {kafkas_word(operation)} on a"
+            f" {found[0].resource_type.name}; allowed: {allowed}"
         )
     return found[0]
+
+
+DEFAULT: Final = "default"
+"""The source of a setting that neither a configuration nor an option gives."""
+
+
+class EffectivePolicy(NamedTuple):
+    """Super users and the default for resources without ACLs, with the source of each."""
+
+    policy: Policy
+    super_users_from: str
+    allow_everyone_from: str
+
+    def lines(self) -> list[str]:
+        """Return the settings as lines, by Kafka's names."""
+        users = ";".join(sorted(self.policy.super_users)) or "none"
+        everyone = str(self.policy.allow_everyone).lower()
+        return [
+            f"{SUPER_USERS}: {users} ({self.super_users_from})",
+            f"{ALLOW_EVERYONE}: {everyone} ({self.allow_everyone_from})",
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings for JSON."""
+        return {
+            "superUsers": sorted(self.policy.super_users),
+            "superUsersFrom": self.super_users_from,
+            "allowEveryone": self.policy.allow_everyone,
+            "allowEveryoneFrom": self.allow_everyone_from,
+        }
+
+
+def policy_options(command: Command) -> Command:
+    """Add the options of the policy; ``effective_policy`` takes their values."""
+    users = click.option(
+        "--super-users",
+        metavar="USER;...",
+        type=utf8,
+        help=f"The {SUPER_USERS} of the server, as in 'User:a;User:b'."
+        "  [default: those of the store or of --config, or none]",
+    )
+    everyone = click.option(
+        "--allow-everyone/--no-allow-everyone",
+        default=None,
+        help=f"The {ALLOW_EVERYONE} of the server."
+        "  [default: that of the store or of --config, or false]",
+    )
+    return users(everyone(command))
+
+
+def effective_policy(
+    configured: Policy | None, super_users: str | None, *, allow_everyone: bool | None
+) -> EffectivePolicy:
+    """Return the configured policy, None if there is none, with options in its place.
+
+    Raises:
+        click.UsageError: a super user has no colon.
+
+    """
+    policy = configured or Policy()
+    users_from = everyone_from = DEFAULT if configured is None else "configured"
+    if super_users is not None:
+        try:
+            users = read_policy({SUPER_USERS: super_users}).super_users
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        policy = Policy(super_users=users, allow_everyone=policy.allow_everyone)
+        users_from = "--super-users"
+    if allow_everyone is not None:
+        policy = Policy(super_users=policy.super_users, allow_everyone=allow_everyone)
+        everyone_from = "--allow-everyone" if allow_everyone else "--no-allow-everyone"
+    return EffectivePolicy(policy, users_from, everyone_from)

@@ -1,126 +1,169 @@
 """``doorkeeper acls explain``, ``who-can`` and ``what-can``.
 
-The answers are the engine's own; nothing is changed.
+The code that decides on a server gives the answers. Nothing is changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acl.access import Access
-from doorkeeper.acl.access import what_can as what_one_can
-from doorkeeper.acl.access import who_can as who_may
+from doorkeeper.acl.access import what_can as permissions_of
+from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.explaining import ANY_HOST, changed, explanation
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from doorkeeper.cli.acls.explanations import Told, lines_of, record_of, sentence
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    Location,
+    location_options,
+    take_location,
+    unknown_note,
+)
+from doorkeeper.cli.acls.explanations import Answer, lines_of, record_of, sentence
+from doorkeeper.cli.acls.printing import binding_of_row, row
 from doorkeeper.cli.acls.question_options import (
+    EffectivePolicy,
+    effective_policy,
     host_option,
     operation_option,
-    principal_option,
-    resource_of,
-    resource_option,
-)
-from doorkeeper.cli.acls.sources import (
-    Source,
-    SourceError,
-    bindings_in,
-    judging,
     policy_options,
-    source_of,
-    source_options,
+    principal_option,
+    resource_option,
+    take_resource,
 )
-from doorkeeper.cli.acls.texts import binding_of_row, row
-from doorkeeper.cli.completing import files
-from doorkeeper.cli.failures import fail
-from doorkeeper.cli.options import output_option
-from doorkeeper.cli.terminal import painted, printable, say, show, show_json
+from doorkeeper.cli.completion import files
+from doorkeeper.cli.options import deprecated_option, output_option
+from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.repositories.addresses import Address, AddressKind
+from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.acl.access import Power
+    from doorkeeper.acl.access import Access, Power
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.cli.acls.sources import Judging
+
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 DENIED: Final = 3
-"""The status of ``explain --exit-status`` where the answer is no."""
+"""The status of ``explain --exit-status`` for a denied request."""
+
+DEFAULT_ADDRESS: Final = Address(AddressKind.STORE, "data")
+"""The store of a server without a configuration."""
 
 _STATUSES = """
 \b
-Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage; 130 ended by Ctrl-C.
+Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
 """
-_SOURCES = """
-The ACLs are those of --file, of the servers at --bootstrap-server, or else of the store that
---config names (./data without it), whose server may run. What decides beside them is told
-with the answer: --config says it, beside the others too, or --super-users and --allow-everyone
-do; what nobody says is assumed.
-"""
+POLICY_HELP: Final = f"""
+Without ADDRESS, the ACLs are those of store:data. A store is read while its server runs. It also
+holds super.users and allow.everyone.if.no.acl.found; for files and live clusters, --config FILE,
+or --super-users and --allow-everyone, give them. Each answer ends with the values that it is based
+on.
+{ADDRESSES}"""
+"""The part of help texts that explains addresses and the policy."""
 
 
-class State(NamedTuple):
-    """The ACLs of a source, and what decides beside them."""
+class AclState(NamedTuple):
+    """The ACLs at a location, and the policy that decides besides them."""
 
-    source: Source
-    judging: Judging
+    location: Location
+    description: str
+    note: str | None
+    policy: EffectivePolicy
     snapshot: Snapshot
 
     def lines(self) -> list[str]:
-        """Return where the answer comes from, for people."""
-        lines = [f"ACLs: {len(self.snapshot)}, of {self.source.description}"]
-        lines += self.judging.lines()
-        return lines if self.source.note is None else [*lines, f"mind: {self.source.note}"]
+        """Return the origin of an answer as lines."""
+        lines = [f"ACLs: {len(self.snapshot)}, of {self.description}", *self.policy.lines()]
+        return lines if self.note is None else [*lines, f"note: {self.note}"]
 
     def record(self) -> dict[str, Any]:
-        """Return the same for JSON."""
+        """Return the origin of an answer for JSON."""
         return {
-            "source": self.source.description,
+            "source": self.description,
             "acls": len(self.snapshot),
-            "note": self.source.note,
-            "policy": self.judging.record(),
+            "note": self.note,
+            "policy": self.policy.record(),
         }
 
 
-def state_of(options: dict[str, Any], *, failed: int = 1, bare_principals: bool = False) -> State:
-    """Return what the options of a source and a policy lead to; what cannot be read ends it."""
+def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a location and a policy; ``take_state`` reads them."""
+    old = deprecated_option(
+        "--file", "ADDRESS, as in doorkeeper acls lint acls.yaml", "acl_file", shell_complete=files
+    )
+    location = location_options(
+        config_help="Shorthand for the address config:FILE, a server.properties. Beside the address"
+        " of a file or a live cluster: the source of super.users and the like."
+    )
+    return location(policy_options(old(command)))
+
+
+def take_state(
+    options: dict[str, Any], *, status: int = 1, bare_principals: bool = False
+) -> AclState:
+    """Return the state that options name, and take them out of the dictionary.
+
+    If the ACLs cannot be read, the process ends with ``status``.
+    """
     super_users, allow_everyone = options.pop("super_users"), options.pop("allow_everyone")
+    file: str | None = options.pop("acl_file")
+    if file is not None:
+        if options["address"] is not None:
+            raise click.UsageError("--file and ADDRESS both name ACLs; give one of them")
+        options["address"] = Address(AddressKind.FILE, file)
+    location = take_location(options, default=DEFAULT_ADDRESS, has_policy=True)
     try:
-        source = source_of(options, bare_principals=bare_principals)
-        bindings = asyncio.run(source.read())
-    except SourceError as error:
-        fail(error.problems, failed)
-    decides = judging(source, super_users, allow_everyone=allow_everyone)
-    return State(source, decides, snapshot_of(bindings))
+        configured = location.configured_policy()
+        repository = location.repository(bare_principals=bare_principals)
+        contents = asyncio.run(repository.read())
+    except RepositoryError as error:
+        fail(error.problems, status)
+    policy = effective_policy(
+        contents.policy or configured, super_users, allow_everyone=allow_everyone
+    )
+    note = None
+    if contents.authorizer is not None:
+        note = (
+            f"the server's authorizer is {contents.authorizer}; the answer is that of"
+            " StandardAuthorizer for the same ACLs"
+        )
+    elif contents.unknown:
+        note = unknown_note(contents.unknown)
+    snapshot = snapshot_of(contents.bindings)
+    return AclState(location, repository.description, note, policy, snapshot)
 
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
-    """Return the state with these bindings; nobody asks for their ids."""
+    """Return a snapshot of these bindings, with empty ids."""
     return load(("", each) for each in bindings)
 
 
 @click.command(
-    epilog=f"""{_SOURCES}
-An ACL is given as a row, as it is shown: KafkaPrincipal,ResourceType,PatternType,ResourceName,
+    epilog=f"""{POLICY_HELP}
+An ACL is written as a row, as in the output: KafkaPrincipal,ResourceType,PatternType,ResourceName,
 Operation,PermissionType,Host.
 
 \b
-Exit statuses: 0 answered; 1 it cannot be, said on stderr; 2 wrong usage;
+Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 3 denied, with --exit-status; 130 ended by Ctrl-C.
 
 \b
 Examples:
   doorkeeper acls explain --principal User:alice --operation Read --topic orders
-  doorkeeper acls explain --principal User:alice --operation Read --topic orders \\
-                          --host 10.0.0.7 --file acls.txt --super-users 'User:admin'
-  doorkeeper acls explain --principal User:alice --operation Write --topic orders \\
-                          --with 'User:alice,TOPIC,PREFIXED,ord,WRITE,ALLOW,*'
+  doorkeeper acls explain acls.txt --principal User:alice --operation Read --topic orders \\
+                          --host 10.0.0.7 --super-users 'User:admin'
+  doorkeeper acls explain kafka://localhost:9092 --principal User:alice --operation Write \\
+                          --topic orders --with 'User:alice,TOPIC,PREFIXED,ord,WRITE,ALLOW,*'
 """
 )
 @principal_option
@@ -133,7 +176,7 @@ Examples:
     metavar="ROW|FILE",
     multiple=True,
     shell_complete=files,
-    help="What if this ACL, or those of a file, were there too; may be repeated.",
+    help="Answer as if this ACL, or those of a file, were added; may be repeated.",
 )
 @click.option(
     "--without",
@@ -141,12 +184,11 @@ Examples:
     metavar="ROW|FILE",
     multiple=True,
     shell_complete=files,
-    help="What if this ACL, or those of a file, were not there; may be repeated.",
+    help="Answer as if this ACL, or those of a file, were removed; may be repeated.",
 )
-@source_options
-@policy_options
+@state_options
 @output_option
-@click.option("--exit-status", is_flag=True, help=f"End with {DENIED} where the answer is no.")
+@click.option("--exit-status", is_flag=True, help=f"Exit with {DENIED} if the request is denied.")
 def explain(
     principal: str,
     operation: AclOperation,
@@ -156,77 +198,78 @@ def explain(
     output: str,
     *,
     exit_status: bool,
-    **options: Any,  # noqa: ANN401  those of resource, source and policy
+    **options: Any,  # noqa: ANN401  those of resource and state
 ) -> None:
-    """Say whether one may do a thing, why, and what would turn the answer round."""
-    resource = resource_of(options, operation)
-    state = state_of(options)
+    """Explain why a request is allowed or denied, and how to reverse the decision."""
+    resource = take_resource(options, operation)
+    state = take_state(options)
     question = Question(principal, host, operation, *resource)
-    before = after = _told(state, state.snapshot, question)
+    before = after = _answer(state, state.snapshot, question)
     if added or removed:
-        after = _told(state, _what_if(state.snapshot, added, removed), question)
+        after = _answer(state, _change(state.snapshot, added, removed), question)
     if output == "json":
         found = record_of(after) | state.record()
         if added or removed:
             found["before"] = record_of(before)
         show_json(found)
     else:
-        head = [f"before: {sentence(before.explanation)}", "what if:"] if added or removed else []
+        head = [f"before: {sentence(before.explanation)}", "after:"] if added or removed else []
         show([*head, *lines_of(after), *state.lines()])
     if exit_status and not after.explanation.decision.allowed:
         raise SystemExit(DENIED)
 
 
-def _told(state: State, snapshot: Snapshot, question: Question) -> Told:
-    policy = state.judging.policy
-    return Told(explanation(policy, snapshot, question), policy, snapshot, state.source)
+def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
+    policy = state.policy.policy
+    return Answer(explanation(policy, snapshot, question), policy, snapshot, state.location)
 
 
-def _what_if(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
+def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
     try:
-        going = [each for text in removed for each in _given(text)]
-        coming = [each for text in added for each in _given(text)]
-    except SourceError as error:
+        old = [each for text in removed for each in _bindings_of(text)]
+        new = [each for text in added for each in _bindings_of(text)]
+    except RepositoryError as error:
         fail(error.problems)
-    for each in going:
+    for each in old:
         if each not in snapshot:
             say(f"--without: there is no ACL {row(each)}")
-    return changed(snapshot, coming, going)
+    return changed(snapshot, new, old)
 
 
-def _given(text: str) -> list[AclBinding]:
-    """Return the bindings of a file, where there is one of this name, or else of a row."""
+def _bindings_of(text: str) -> list[AclBinding]:
+    """Return the bindings of a file, if there is one of this name, or else of a row."""
     if "," not in text or os.path.exists(text):  # noqa: PTH110  a row may be too long for a Path
-        return bindings_in(text)
+        repository = Location(Address(AddressKind.FILE, text)).repository()
+        return asyncio.run(repository.read()).bindings
     try:
         return [binding_of_row(text)]
     except FormatError as error:
-        raise SourceError(f"{text}: neither a file nor a row: {error}") from error
+        raise RepositoryError(f"{text}: neither a file nor a row: {error}") from error
 
 
 @click.command(
     name="who-can",
     epilog=f"""
-User:* stands for everybody whom no ACL names.
-{_SOURCES}{_STATUSES}
+User:* stands for all principals that no ACL names.
+{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls who-can --operation Write --topic orders
-  doorkeeper acls who-can --operation Alter --cluster --file acls.csv --output json
-  doorkeeper acls who-can --operation Read --topic orders \\
-                          --bootstrap-server broker:9092 --command-config admin.properties
+  doorkeeper acls who-can acls.csv --operation Alter --cluster --output json
+  doorkeeper acls who-can kafka://broker:9092 --command-config admin.properties \\
+                          --operation Read --topic orders
 """,
 )
 @operation_option
 @resource_option
-@source_options
-@policy_options
+@state_options
 @output_option
 def who_can(operation: AclOperation, output: str, **options: Any) -> None:  # noqa: ANN401  as above
-    """Say who may do a thing, and from where."""
-    resource = resource_of(options, operation)
-    state = state_of(options)
-    found = who_may(state.judging.policy, state.snapshot, operation, *resource)
+    """List the principals that may use a resource, and their hosts."""
+    resource = take_resource(options, operation)
+    state = take_state(options)
+    super_users = state.policy.policy.super_users
+    found = principals_with(state.policy.policy, state.snapshot, operation, *resource)
     if output == "json":
         rows = [
             {
@@ -234,30 +277,27 @@ def who_can(operation: AclOperation, output: str, **options: Any) -> None:  # no
                 "everywhere": each.everywhere,
                 "hosts": list(each.hosts),
                 "notFrom": list(each.not_from),
-                "superUser": each.principal in state.judging.policy.super_users,
+                "superUser": each.principal in super_users,
             }
             for each in found
         ]
         show_json({"who": rows, **state.record()})
         return
-    show([*(_who(each, state.judging) for each in found), *_end(found, "nobody"), *state.lines()])
+    lines = [_access_line(each, is_super=each.principal in super_users) for each in found]
+    show([*(lines or ["none"]), "", *state.lines()])
 
 
-def _who(access: Access, decides: Judging) -> str:
-    note = "  (super user)" if access.principal in decides.policy.super_users else ""
-    return f"{painted(printable(access.principal), 'green')}  {_where(access)}{note}"
+def _access_line(access: Access, *, is_super: bool) -> str:
+    note = "  (super user)" if is_super else ""
+    return f"{paint(printable(access.principal), 'green')}  {_hosts(access)}{note}"
 
 
-def _end(found: Sequence[object], nothing: str) -> list[str]:
-    return [""] if found else [nothing, ""]
-
-
-def _where(access: Access) -> str:
+def _hosts(access: Access) -> str:
     if not access.everywhere:
         return f"from {', '.join(access.hosts)}"
     if access.not_from:
-        return f"from everywhere but {', '.join(access.not_from)}"
-    return "from everywhere"
+        return f"from all hosts except {', '.join(access.not_from)}"
+    return "from all hosts"
 
 
 _TYPES = [each.name.lower().replace("_", "-") for each in ResourceType if each > ResourceType.ANY]
@@ -266,12 +306,12 @@ _TYPES = [each.name.lower().replace("_", "-") for each in ResourceType if each >
 @click.command(
     name="what-can",
     epilog=f"""
-The operations of a row hold for what its pattern covers and no narrower row does.
-{_SOURCES}{_STATUSES}
+The operations of a row are those for the names that its pattern covers and no narrower row covers.
+{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls what-can --principal User:alice
-  doorkeeper acls what-can --principal User:alice --host 10.0.0.7 --resource-type topic
+  doorkeeper acls what-can acls.csv --principal User:alice --host 10.0.0.7 --resource-type topic
 """,
 )
 @principal_option
@@ -281,42 +321,42 @@ Examples:
     "resource_types",
     type=click.Choice(_TYPES),
     multiple=True,
-    help="Only on these; may be repeated.",
+    help="List only resources of this type; may be repeated.  [default: all]",
 )
-@source_options
-@policy_options
+@state_options
 @output_option
 def what_can(
     principal: str,
     host: str,
     resource_types: tuple[str, ...],
     output: str,
-    **options: Any,  # noqa: ANN401  those of source and policy
+    **options: Any,  # noqa: ANN401  those of the state
 ) -> None:
-    """Say what one may do, pattern by pattern."""
-    state = state_of(options)
+    """List the permissions of a principal, pattern by pattern."""
+    state = take_state(options)
     kinds = [ResourceType[each.upper().replace("-", "_")] for each in resource_types]
     found = [
         each
         for kind in dict.fromkeys(kinds or [ResourceType.ANY])
-        for each in what_one_can(state.judging.policy, state.snapshot, principal, host, kind)
+        for each in permissions_of(state.policy.policy, state.snapshot, principal, host, kind)
     ]
     if output == "json":
-        show_json({"can": _rows(found), **state.record()})
+        show_json({"can": _records(found), **state.record()})
         return
     where = "" if host == ANY_HOST else f" from {host}"
-    who = "everybody else" if principal == WILDCARD_PRINCIPAL else printable(principal)
-    lines = [*map(_power, found), *_end(found, "nothing")]
-    show([*lines, f"so for {who}{where}", *state.lines()])
+    is_other = principal == WILDCARD_PRINCIPAL
+    subject = "all principals that no ACL names" if is_other else printable(principal)
+    lines = [*map(_power_line, found)] or ["none"]
+    show([*lines, "", f"permissions of {subject}{where}", *state.lines()])
 
 
-def _power(power: Power) -> str:
+def _power_line(power: Power) -> str:
     (kind, name, how), operations = power
-    words = ", ".join(each.name for each in operations) or "nothing"
-    return f"{kind.name} {how.name} {painted(printable(name), 'cyan')}  {words}"
+    words = ", ".join(each.name for each in operations) or "none"
+    return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
 
 
-def _rows(powers: Iterable[Power]) -> list[dict[str, Any]]:
+def _records(powers: Iterable[Power]) -> list[dict[str, Any]]:
     return [
         {
             "resourceType": kind.name,

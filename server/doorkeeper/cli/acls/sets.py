@@ -1,11 +1,11 @@
 """``doorkeeper acls export``, ``import``, ``diff``, ``plan`` and ``apply``: whole sets of ACLs.
 
-What is planned is shown before it is done, in an order that stays, and only what is owned is ever
-touched. The places are words, see ``acl_places``.
+A plan is shown before it is applied. ACLs outside the options of ownership are never changed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,51 +17,48 @@ from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.model import Principal, ResourceType
 from doorkeeper.acl.planning import PlanError, Selector, within
-from doorkeeper.acl.planning import plan as planned
+from doorkeeper.acl.planning import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.applying import carry_out, fail_as_unplanned, show_plan
-from doorkeeper.cli.acls.places import Place, completed, place_of, read
-from doorkeeper.cli.acls.sources import STDIN, SourceError
-from doorkeeper.cli.completing import one_of
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    Location,
+    address_argument,
+    location_options,
+    refuse_file,
+    report_unknown,
+    take_location,
+)
+from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, show_plan
+from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import output_option, utf8
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.options import deprecated_option, output_option, utf8
+from doorkeeper.cli.terminal import fail, say
+from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.planning import Plan
+    from doorkeeper.repositories.addresses import Address
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 CHANGES: Final = 2
-"""The status of a plan that would change something, and of sets that differ."""
+"""The status of a plan with changes, and of sets that differ."""
 
 REMOVALS_MAX: Final = 100
 
-_PLACES = """
-\b
-Places:
-  acls.yaml                  a file of any format (YAML, JSON, CSV, a listing); - for stdin
-  kafka://host:9092          brokers, Kafka's or ours; several with commas between
-  controllers://host:9093    controllers
-  config:server.properties   the store of a server that is stopped
-"""
-_STATUSES = """Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+_STATUSES = """\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C."""
-_PLAN_STATUSES = """Exit statuses: 0 nothing would change; 1 it cannot be said, see stderr;
-2 something would change, or wrong usage; 130 ended by Ctrl-C."""
+_PLAN_STATUSES = """\b
+Exit statuses: 0 no changes; 1 failed, with the reason on stderr; 2 changes,
+or wrong usage; 130 ended by Ctrl-C."""
 
 _TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
-_command_config = click.option(
-    "--command-config",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="How to reach running servers: the properties of a Java client.",
-)
+_wanted_argument = address_argument("wanted")
 _removals_max = click.option(
     "--max-removals",
     "removals_max",
@@ -69,12 +66,13 @@ _removals_max = click.option(
     type=click.IntRange(min=0),
     default=REMOVALS_MAX,
     show_default=True,
-    help="Refuse a plan that removes more.",
+    help="Refuse a plan with more removals.",
 )
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
 
 
 def selectors(command: Command) -> Command:
-    """Give a command the options of ownership; ``_selector`` takes their values."""
+    """Add the options of ownership; ``_selector`` reads their values."""
     prefix = click.option(
         "--own-prefix",
         "prefixes",
@@ -82,7 +80,8 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_prefixes,
-        help="Touch only resources whose names begin so; may be repeated, as the next two.",
+        help="Change only ACLs of resources whose names begin with TEXT; may be repeated."
+        "  [default: all]",
     )
     principal = click.option(
         "--own-principal",
@@ -91,7 +90,8 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_principals,
-        help="Touch only ACLs of this principal.",
+        help="Change only ACLs of this principal, such as User:alice; may be repeated."
+        "  [default: all]",
     )
     kind = click.option(
         "--own-type",
@@ -100,32 +100,33 @@ def selectors(command: Command) -> Command:
         multiple=True,
         callback=_types,
         shell_complete=one_of(_TYPES),
-        help="Touch only resources of this type, such as topic.",
+        help="Change only ACLs of resources of this type, such as topic; may be repeated."
+        "  [default: all]",
     )
     return prefix(principal(kind(command)))
 
 
 def _prefixes(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
     # All names begin with an empty text: a script's empty variable would own the whole cluster.
-    if "" in given:
+    if "" in values:
         raise click.BadParameter("is empty, which would be every name; leave it out to own all")
-    return given
+    return values
 
 
 def _principals(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
     try:
-        return tuple(str(Principal.parse(each)) for each in given)
+        return tuple(str(Principal.parse(each)) for each in values)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
 
-def _types(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> Any:  # noqa: ANN401  what click wants
+def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Any:  # noqa: ANN401  click's
     try:
-        return frozenset(map(resource_type, given))
+        return frozenset(map(resource_type, values))
     except FormatError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -139,8 +140,7 @@ def _selector(options: Mapping[str, Any]) -> Selector:
 
 
 @click.command(
-    epilog=f"""{_PLACES}
-\b
+    epilog=f"""{ADDRESSES}
 {_STATUSES}
 
 \b
@@ -149,48 +149,52 @@ Examples:
   doorkeeper acls export config:server.properties --format csv --out acls.csv
 """
 )
-@click.argument("place", shell_complete=completed)
 @click.option(
     "--format",
-    "how",
+    "format_name",
     type=click.Choice([each.value for each in WRITTEN]),
     default=Format.YAML.value,
     show_default=True,
-    help="What to write.",
+    help="The format; kafka is the output of kafka-acls.sh --list.",
 )
-@click.option("--out", "file", metavar="FILE", type=click.Path(path_type=Path), help="Where to.")
-@_command_config
+@click.option(
+    "--out",
+    "out_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write to FILE.  [default: stdout]",
+)
 @selectors
-def export(
-    place: str, how: str, file: Path | None, command_config: Path | None, **options: object
-) -> None:
-    """Write the ACLs of PLACE as text, sorted."""
+@location_options()
+def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # noqa: ANN401  those above
+    """Write the ACLs at ADDRESS, sorted."""
     owned = _selector(options)
-    _check_used(command_config, place)
+    location = take_location(options)
     try:
-        found = sorted(each for each in read(Place(place, command_config)) if owned.selects(each))
-        text = write(found, Format(how))
-    except SourceError as error:
+        found = sorted(each for each in read_bindings(location) if owned.selects(each))
+        text = write(found, Format(format_name))
+    except RepositoryError as error:
         fail(error.problems)
     except FormatError as error:
         fail([error])
-    # CSV brings its own ends of lines.
+    # As bytes: CSV has line ends of its own.
     data = text.encode()
-    if file is None:
+    if out_file is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         return
     try:
-        write_whole(file, data)
+        write_whole(out_file, data)
     except OSError as error:
-        fail([f"{file}: {error.strerror}"])
-    say(f"{len(found)} ACLs written to {file}")
+        fail([f"{out_file}: {error.strerror}"])
+    say(f"{len(found)} ACLs written to {out_file}")
 
 
 @click.command(
-    epilog=f"""{_PLACES}
+    epilog=f"""{ADDRESSES}
 \b
-{_PLAN_STATUSES.replace("would change, or", "differs, or").replace("nothing would change", "equal")}
+Exit statuses: 0 equal; 1 failed, with the reason on stderr; 2 different,
+or wrong usage; 130 ended by Ctrl-C.
 
 \b
 Examples:
@@ -198,44 +202,42 @@ Examples:
   doorkeeper acls diff acls.yaml kafka://localhost:9092 --command-config admin.properties
 """
 )
-@click.argument("left", shell_complete=completed)
-@click.argument("right", shell_complete=completed)
-@_command_config
+@address_argument("left")
 @click.option(
     "--right-command-config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The same for RIGHT, where it differs.",
+    help="Client properties for RIGHT.  [default: those of --command-config]",
 )
 @output_option
 @selectors
+@location_options("[RIGHT]")
 def diff(
-    left: str,
-    right: str,
-    command_config: Path | None,
+    left: Address,
     right_command_config: Path | None,
     output: str,
-    **options: object,
+    **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Show what LEFT lacks (+) and has beyond (-) RIGHT."""
-    if left == right == STDIN:
-        raise click.UsageError("standard input can be read once")
-    _check_used(command_config, left, right)
-    _check_used(right_command_config, right, option="--right-command-config")
+    """Show the ACLs that only RIGHT has (+) and that only LEFT has (-)."""
     owned = _selector(options)
+    location = take_location(options, left)
+    other = Location(left, location.command_config)
+    _refuse_stdin_twice(left, location.address)
+    if right_command_config is not None:
+        if not location.address.is_live:
+            raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
+        location = location._replace(command_config=right_command_config)
     try:
-        one = [each for each in read(Place(left, command_config)) if owned.selects(each)]
-        place = Place(right, right_command_config or command_config)
-        other = [each for each in read(place) if owned.selects(each)]
-    except SourceError as error:
+        present = [each for each in read_bindings(other) if owned.selects(each)]
+        wanted = [each for each in read_bindings(location) if owned.selects(each)]
+    except RepositoryError as error:
         fail(error.problems)
-    show_plan(found := planned(one, other), output)
+    show_plan(found := plan_changes(present, wanted), output)
     raise SystemExit(CHANGES if found else 0)
 
 
 @click.command(
-    epilog=f"""{_PLACES}
-\b
+    epilog=f"""{ADDRESSES}
 {_PLAN_STATUSES}
 
 \b
@@ -244,51 +246,52 @@ Examples:
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
-@click.argument("wanted", shell_complete=completed)
-@click.argument("place", shell_complete=completed)
-@_command_config
+@_wanted_argument
 @_removals_max
 @output_option
-@click.option("--out", "file", metavar="FILE", type=click.Path(path_type=Path), help="Keep it.")
+@click.option(
+    "--out",
+    "out_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the plan to FILE, for doorkeeper acls apply FILE ADDRESS --plan.",
+)
 @selectors
+@location_options()
 def plan(
-    wanted: str,
-    place: str,
-    command_config: Path | None,
+    wanted: Address,
     removals_max: int,
     output: str,
-    file: Path | None,
-    **options: object,
+    out_file: Path | None,
+    **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Show what must change at PLACE so that it has the ACLs WANTED."""
-    if wanted == place == STDIN:
-        raise click.UsageError("standard input can be read once")
-    _check_used(command_config, wanted, place)
+    """Show the changes after which ADDRESS has the ACLs of the address WANTED."""
+    owned = _selector(options)
+    location = take_location(options, wanted)
+    _refuse_stdin_twice(wanted, location.address)
     try:
-        goal = read(Place(wanted, command_config))
-        present = read(Place(place, command_config))
-        found = planned(present, goal, _selector(options), removals_max=removals_max)
-        if file is not None:
-            write_whole(file, acl_plans.text_of(found, place_of(place)).encode())
-    except SourceError as error:
+        goal = read_bindings(Location(wanted, location.command_config))
+        present = read_bindings(location)
+        found = plan_changes(present, goal, owned, removals_max=removals_max)
+        if out_file is not None:
+            write_whole(out_file, acl_plans.text_of(found, location.canonical()).encode())
+    except RepositoryError as error:
         fail(error.problems)
     except PlanError as error:
-        fail_as_unplanned(error)
+        fail_without_plan(error)
     except OSError as error:
-        fail([f"{file}: {error.strerror}"])
+        fail([f"{out_file}: {error.strerror}"])
     show_plan(found, output)
-    if file is not None:
-        say(f"the plan is written to {file}")
+    if out_file is not None:
+        say(f"the plan is written to {out_file}")
     raise SystemExit(CHANGES if found else 0)
 
 
 @click.command(
     epilog=f"""
-WANTED is a set of ACLs, or with --plan a plan that was kept: then nothing but its items is done,
-whatever else has changed, and only at the place that it was made for. What is interrupted says how
-much of it is done; the same command does what is left.
-{_PLACES}
-\b
+With --plan, WANTED is the file of a plan. Its changes are made and no others, and only at the
+address that it was made for. After an interruption the same command makes the remaining changes.
+{ADDRESSES}
 {_STATUSES}
 
 \b
@@ -297,44 +300,47 @@ Examples:
   doorkeeper acls apply team.plan kafka://localhost:9092 --plan --yes
 """
 )
-@click.argument("wanted", shell_complete=completed)
-@click.argument("place", shell_complete=completed)
-@click.option("--plan", "is_plan", is_flag=True, help="WANTED is a plan.")
-@click.option("--other-place", is_flag=True, help="The plan may have been made for another place.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and end.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@_command_config
+@_wanted_argument
+@click.option("--plan", "is_plan", is_flag=True, help="WANTED is the file of a plan.")
+@click.option(
+    "--other-address",
+    is_flag=True,
+    help="Apply a plan that was made for another address.",
+)
+@deprecated_option("--other-place", "--other-address", is_flag=True)
+@_dry_run
+@click.option("--yes", is_flag=True, help="Do not ask before the changes.")
 @_removals_max
 @selectors
+@location_options()
 def apply(
-    wanted: str,
-    place: str,
+    wanted: Address,
     *,
     is_plan: bool,
+    other_address: bool,
     other_place: bool,
     dry_run: bool,
     yes: bool,
-    command_config: Path | None,
     removals_max: int,
-    **options: object,
+    **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Change PLACE so that it has the ACLs WANTED, after a question."""
+    """Change ADDRESS so that it has the ACLs of the address WANTED, after a question."""
     owned = _selector(options)
-    where = _changed_place(place, command_config)
-    _check_used(command_config, wanted, place)
+    location = take_location(options, wanted)
+    refuse_file(location.address)
     if is_plan:
-        kept = _kept(wanted, owned, None if other_place else place_of(place))
-        made = partial(_left_within, kept, removals_max)
+        is_anywhere = other_address or other_place
+        saved = _load_plan(wanted, owned, None if is_anywhere else location.canonical())
+        make_plan = partial(_rest_within, saved, removals_max)
     else:
-        goal = _given(wanted, command_config)
-        made = partial(planned, wanted=goal, owned=owned, removals_max=removals_max)
-    carry_out(where, made, dry_run=dry_run, asks=not yes)
+        goal = _read_wanted(wanted, location)
+        make_plan = partial(plan_changes, wanted=goal, owned=owned, removals_max=removals_max)
+    _apply_at(location, make_plan, dry_run=dry_run, asks=not yes)
 
 
 @click.command(
     name="import",
-    epilog=f"""{_PLACES}
-\b
+    epilog=f"""{ADDRESSES}
 {_STATUSES}
 
 \b
@@ -343,72 +349,86 @@ Examples:
   doorkeeper acls import dump.json config:server.properties --dry-run
 """,
 )
-@click.argument("wanted", shell_complete=completed)
-@click.argument("place", shell_complete=completed)
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and end.")
-@_command_config
-def import_acls(wanted: str, place: str, *, dry_run: bool, command_config: Path | None) -> None:
-    """Add the ACLs of WANTED to those of PLACE; none is removed."""
-    where = _changed_place(place, command_config)
-    _check_used(command_config, wanted, place)
-    given = _given(wanted, command_config)
+@_wanted_argument
+@_dry_run
+@location_options()
+def import_acls(wanted: Address, *, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  those above
+    """Add the ACLs of the address WANTED to those at ADDRESS; remove none."""
+    location = take_location(options, wanted)
+    refuse_file(location.address)
+    added = _read_wanted(wanted, location)
 
-    def made(present: list[AclBinding]) -> Plan:
-        return planned(present, {*present, *given})
+    def make_plan(present: list[AclBinding]) -> Plan:
+        return plan_changes(present, {*present, *added})
 
-    carry_out(where, made, dry_run=dry_run, asks=False)
-
-
-def _left_within(kept: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
-    return within(left_of(kept, present), removals_max)
+    _apply_at(location, make_plan, dry_run=dry_run, asks=False)
 
 
-def left_of(kept: Plan, present: list[AclBinding]) -> Plan:
-    """Return what of a plan is still to do."""
-    there = set(present)
-    added = tuple(each for each in kept.added if each not in there)
-    removed = tuple(each for each in kept.removed if each in there)
-    return kept._replace(added=added, removed=removed, kept=len(kept.added) - len(added))
-
-
-def _given(wanted: str, command_config: Path | None) -> list[AclBinding]:
+def _apply_at(
+    location: Location,
+    make_plan: Callable[[list[AclBinding]], Plan],
+    *,
+    dry_run: bool,
+    asks: bool,
+) -> None:
     try:
-        return read(Place(wanted, command_config))
-    except SourceError as error:
+        repository = location.repository()
+    except RepositoryError as error:
+        fail(error.problems)
+    apply_plan(repository, make_plan, dry_run=dry_run, asks=asks)
+
+
+def _rest_within(saved: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
+    return within(rest_of(saved, present), removals_max)
+
+
+def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
+    """Return the changes of a plan that are still to make."""
+    there = set(present)
+    added = tuple(each for each in saved.added if each not in there)
+    removed = tuple(each for each in saved.removed if each in there)
+    return saved._replace(added=added, removed=removed, kept=len(saved.added) - len(added))
+
+
+def read_bindings(location: Location) -> list[AclBinding]:
+    """Return the ACLs at a location; those with unknown codes are reported on stderr.
+
+    Raises:
+        RepositoryError: they cannot be read.
+
+    """
+    contents = asyncio.run(location.repository().read())
+    report_unknown(contents)
+    return contents.bindings
+
+
+def _read_wanted(wanted: Address, location: Location) -> list[AclBinding]:
+    try:
+        return read_bindings(Location(wanted, location.command_config))
+    except RepositoryError as error:
         fail(error.problems)
 
 
-def _kept(wanted: str, owned: Selector, place: str | None) -> Plan:
-    """Return a plan that was kept for a place; None for any."""
+def _load_plan(wanted: Address, owned: Selector, address: str | None) -> Plan:
+    """Return the plan in a file if it was made for this address; None accepts any."""
     if owned != Selector():
-        raise click.UsageError("a plan says itself what is touched: no --own-... with --plan")
+        raise click.UsageError("--plan excludes --own-...: a plan names the ACLs that it changes")
+    name = str(wanted)
     try:
-        text = sys.stdin.read() if wanted == STDIN else Path(wanted).read_text("utf-8")
-        kept, made_for = acl_plans.plan_of(text)
+        text = sys.stdin.read() if wanted.is_stdin else Path(name).read_text("utf-8")
+        saved, made_for = acl_plans.plan_of(text)
     except (FormatError, UnicodeDecodeError) as error:
-        fail([f"{wanted}: {error}"])
+        fail([f"{name}: {error}"])
     except OSError as error:
-        fail([f"{wanted}: {error.strerror}"])
-    if None not in (made_for, place) and made_for != place:
+        fail([f"{name}: {error.strerror}"])
+    if None not in (made_for, address) and made_for != address:
         raise click.UsageError(
-            f"{wanted} was planned for {made_for}, not for {place}; --other-place applies it all"
-            " the same"
+            f"{name} was made for {made_for}, not for {address}; --other-address applies it"
+            " nevertheless"
         )
-    return kept
+    return saved
 
 
-def _check_used(
-    command_config: Path | None, *places: str, option: str = "--command-config"
-) -> None:
-    """Refuse how to reach servers where there are none."""
-    if command_config is not None and not any(Place(each).is_live for each in places):
-        raise click.UsageError(f"{option} needs a server: kafka://... or controllers://...")
-
-
-def _changed_place(word: str, command_config: Path | None) -> Place:
-    place = Place(word, command_config)
-    if not place.is_changed:
-        raise click.UsageError(
-            f"{word} is a file; ACLs are changed at kafka://..., controllers://... or config:..."
-        )
-    return place
+def _refuse_stdin_twice(*addresses: Address) -> None:
+    if all(each.is_stdin for each in addresses):
+        raise click.UsageError("standard input can be read once")

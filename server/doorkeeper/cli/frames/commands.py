@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
-from doorkeeper.cli.completing import files, one_of
-from doorkeeper.cli.failures import FAILED, fail
+from doorkeeper.cli.completion import files, one_of
 from doorkeeper.cli.frames.printing import print_json, print_text
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.terminal import FAILED, fail, say
 from doorkeeper.dissector.dissecting import (
     ResponseType,
     chunks_of,

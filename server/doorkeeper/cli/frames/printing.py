@@ -13,7 +13,7 @@ from base64 import urlsafe_b64encode
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cli.terminal import painted, printable, show
+from doorkeeper.cli.terminal import paint, printable, show
 from doorkeeper.dissector.code_names import code_name
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _lines(number: int, dissection: Dissection, *, show_secrets: bool) -> Iterat
     if dissection.api:
         what += f" {dissection.api} version {dissection.version}"
     place = f", {frame.stream}" if frame.stream else ""
-    yield painted(f"frame {number} at {frame.offset}{place}: {what}", "cyan", bold=True)
+    yield paint(f"frame {number} at {frame.offset}{place}: {what}", "cyan", bold=True)
     for field in dissection.fields():
         value = _text(dissection.api, field, show_secrets=show_secrets)
         yield f"{field.offset:>8}  {'  ' * field.depth}{field.name} {value}".rstrip()
@@ -55,7 +55,7 @@ def _lines(number: int, dissection: Dissection, *, show_secrets: bool) -> Iterat
         yield f"          {dissection.note}"
     if (error := dissection.error) is not None:
         path = f" {error.field}:" if error.field else ""
-        yield painted(f"broken at {error.offset}:{path} {error.reason}", "red")
+        yield paint(f"broken at {error.offset}:{path} {error.reason}", "red")
 
 
 def _text(api: str, field: Field, *, show_secrets: bool) -> str:

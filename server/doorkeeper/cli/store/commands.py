@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from doorkeeper.app.stores import identity_file_of
-from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import config_option, load_or_fail
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.store import moves as store_moves
+from doorkeeper.cli.terminal import fail, progress
 from doorkeeper.offline.store_moves import accept as accept_store
 from doorkeeper.offline.store_moves import create as create_store
 from doorkeeper.state.store import StorageError

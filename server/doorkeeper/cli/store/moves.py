@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from doorkeeper.cli.completing import files
-from doorkeeper.cli.failures import FAILED, fail
+from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import config_option, load_or_fail
-from doorkeeper.cli.progress import progress
+from doorkeeper.cli.terminal import FAILED, fail, progress
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_named, place_of

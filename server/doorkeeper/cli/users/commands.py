@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 import click
 
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
-from doorkeeper.cli.failures import fail
 from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
+from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[\x01-\x7F]+")
 class Users(Protocol):
     """The users of a store or of a server."""
 
-    def found(self) -> Mapping[str, Mapping[str, int]]:
+    def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism."""
         ...
 
@@ -146,7 +146,7 @@ def add(
     where = _where(**options)
     _check_name(name)
     with _opened(where, make_store=True) as users:
-        has = users.found().get(name, {})
+        has = users.iterations().get(name, {})
         wanted = mechanisms or MECHANISMS
         there = [each for each in wanted if each in has]
         if there:
@@ -186,7 +186,7 @@ def set_password(
 ) -> None:
     """Give the user NAME another password."""
     with _opened(_where(**options)) as users:
-        has = users.found().get(name)
+        has = users.iterations().get(name)
         if not has:
             raise ValueError(f"there is no user {name}; doorkeeper users add makes one")
         wanted = mechanisms or tuple(has)
@@ -219,7 +219,7 @@ def delete(
 ) -> None:
     """Delete the user NAME, or what NAME has for a mechanism."""
     with _opened(_where(**options)) as users:
-        has = users.found().get(name)
+        has = users.iterations().get(name)
         if not has:
             raise ValueError(f"there is no user {name}")
         absent = [each for each in mechanisms if each not in has]
@@ -248,7 +248,7 @@ def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of W
     with _opened(_where(**options)) as users:
         rows = [
             {"user": user, "mechanism": mechanism, "iterations": iterations}
-            for user, has in users.found().items()
+            for user, has in users.iterations().items()
             for mechanism, iterations in has.items()
         ]
     if output == "json":
@@ -311,15 +311,14 @@ def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
 
 @contextmanager
 def _of_server(addresses: str, file: Path | None) -> Iterator[Users]:
-    from doorkeeper.cli.live import opened  # noqa: PLC0415  it is heavy
-    from doorkeeper.cli.users.live import WireUsers  # noqa: PLC0415  as above
+    from doorkeeper.cli.users.live import open_users  # noqa: PLC0415  it is heavy
     from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
     from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as above
 
     try:
-        with opened(client_config(addresses, file)) as (client, runner):
-            yield WireUsers(client, runner)
+        with open_users(client_config(addresses, file)) as users:
+            yield users
     except ConfigError as error:
         fail(error.problems)
     except ClientError as error:

@@ -1,28 +1,47 @@
-"""Users of SCRAM of a server that runs: Kafka's APIs, so that it may be a Kafka broker too."""
+"""SCRAM users of a live cluster, Kafka or Doorkeeper, through Kafka's APIs."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from doorkeeper.cli.terminal import say_once
+from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.scram import ScramDeletion, ScramPassword
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from doorkeeper.client.admin import AdminClient
+    from doorkeeper.client.config import ClientConfig
 
 
-class WireUsers:
-    """The users of a server. What cannot be done is a ``ClientError``."""
+@contextmanager
+def open_users(config: ClientConfig) -> Iterator[LiveUsers]:
+    """Give the users of a cluster; retries are reported on stderr, each reason once.
+
+    Raises:
+        ValueError: there is no bootstrap address, or one has a syntax error.
+
+    """
+    with asyncio.Runner() as runner:
+        client = AdminClient(config, on_retry=say_once(lambda error: f"{error}; trying again"))
+        try:
+            yield LiveUsers(client, runner)
+        finally:
+            runner.run(client.close())
+
+
+class LiveUsers:
+    """The users of a live cluster."""
 
     def __init__(self, client: AdminClient, runner: asyncio.Runner) -> None:
-        """Take a client, and the loop that it lives in."""
+        """Take a client and the event loop that it is used in."""
         self._client = client
         self._runner = runner
 
-    def found(self) -> Mapping[str, Mapping[str, int]]:
+    def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted.
 
         Raises:
@@ -32,10 +51,10 @@ class WireUsers:
         return self._runner.run(self._client.scram_credentials())
 
     def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
-        """Give a user a password, by mechanism with so many iterations.
+        """Set the password of a user, for each mechanism with its number of iterations.
 
         Raises:
-            ClientError: the server refuses; the text says what was changed before.
+            ClientError: the server refuses; the text lists the mechanisms that were changed before.
 
         """
         self._alter(
@@ -46,10 +65,10 @@ class WireUsers:
         )
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
-        """Delete credentials that are there.
+        """Delete existing credentials.
 
         Raises:
-            ClientError: the server refuses; the text says what was changed before.
+            ClientError: the server refuses; the text lists the mechanisms that were changed before.
 
         """
         self._alter([ScramDeletion(user, mechanism) for mechanism in mechanisms])

@@ -10,7 +10,7 @@ import click
 
 from doorkeeper.authn.password_records import SALT_BYTES
 from doorkeeper.authn.users_file_changes import delete_user, set_user, user_names
-from doorkeeper.cli.failures import fail
+from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
 
 if TYPE_CHECKING:

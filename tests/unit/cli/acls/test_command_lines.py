@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from pathlib import Path
 
 import click
 import pytest
@@ -20,10 +21,16 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.planning import Plan
-from doorkeeper.cli.acls.command_lines import commands_of, kafka_acls_command, our_command
+from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.acls.command_lines import (
+    ANYWHERE,
+    commands_of,
+    kafka_acls_command,
+    our_command,
+)
 from doorkeeper.cli.acls.options import additions, entry_options, resource_options
 from doorkeeper.cli.acls.plans import plan_of
-from doorkeeper.cli.acls.texts import NOWHERE
+from doorkeeper.repositories.addresses import parse_address
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, group, topic
 
 ALTER = AclOperation.ALTER
@@ -40,6 +47,10 @@ ALTER = AclOperation.ALTER
 def parsed(context: click.Context, /, **_options: object) -> list[AclBinding]:
     """Return the bindings that options mean, as the command add reads them."""
     return [each for of_one in additions(context.params).values() for each in of_one]
+
+
+def at(address: str) -> Location:
+    return Location(parse_address(address))
 
 
 ODD = [
@@ -83,8 +94,8 @@ def test_removing_and_ours() -> None:
         "kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal User:a"
         " --allow-host 10.0.0.1 --operation Read --topic '*'"
     )
-    assert our_command(binding, add=False, words=("--config", "a b")) == (
-        "doorkeeper acls remove --force --config 'a b' --allow-principal User:a"
+    assert our_command(binding, add=False, location=at("config:a b")) == (
+        "doorkeeper acls remove --force 'config:a b' --allow-principal User:a"
         " --allow-host 10.0.0.1 --operation Read --topic '*'"
     )
 
@@ -102,7 +113,7 @@ UNSAID = [
 @pytest.mark.parametrize("binding", UNSAID)
 def test_what_the_tool_cannot_say_is_the_item_of_a_plan(binding: AclBinding) -> None:
     """The shell hands it to our own command as it is, and nothing else with it."""
-    line = our_command(binding, add=False, words=("--bootstrap-server", "h:1,i:2"))
+    line = our_command(binding, add=False, location=at("h:1,i:2"))
 
     assert kafka_acls_command(binding, add=False) is None
     assert line is not None
@@ -113,38 +124,42 @@ def test_what_the_tool_cannot_say_is_the_item_of_a_plan(binding: AclBinding) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("location", "words"),
     [
-        (("--bootstrap-controller", "h:1", "--command-config", "a b"),
-         "controllers://h:1 --command-config 'a b'"),
-        (("--config", "f"), "config:f"),
-        (("--config", "f", "--override", "a=b"), "config:FILE"),
-        (("--override", "a=b"), "config:FILE"),
-        (NOWHERE, "kafka://HOST:PORT"),
+        (
+            Location(parse_address("controllers://h:1"), Path("a b")),
+            "controllers://h:1 --command-config 'a b'",
+        ),
+        (Location(parse_address("config:f")), "config:f"),
+        (Location(parse_address("config:f"), None, ("a=b",)), "config:f --override a=b"),
+        (ANYWHERE, "kafka://HOST:PORT"),
     ],
-)  # fmt: skip
-def test_where_a_plan_is_applied(words: tuple[str, ...], place: str) -> None:
-    """At the source, or at one that the reader fills in: an override could name another store."""
-    line = our_command(UNSAID[0], add=True, words=words)
+)
+def test_a_plan_is_applied_at_the_location_of_the_acls(location: Location, words: str) -> None:
+    """With its options; ACLs of a file can be applied anywhere."""
+    line = our_command(UNSAID[0], add=True, location=location)
 
     assert line is not None
-    assert line.endswith(f" | doorkeeper acls apply - {place} --plan --yes")
+    assert line.endswith(f" | doorkeeper acls apply - {words} --plan --yes")
 
 
 def test_a_principal_without_a_type_has_no_command() -> None:
     """No broker stores one, and no command of ours takes one."""
     binding = AclBinding(topic("t"), AccessControlEntry("a", "*", READ, AclPermissionType.ALLOW))
 
-    assert commands_of((), (binding,), NOWHERE) == ([], [])
+    assert commands_of((), (binding,), ANYWHERE) == ([], [])
 
 
 def test_commands_go_to_the_source() -> None:
     """A server's address is taken over; kafka-acls.sh knows no store."""
     binding = allow("a", READ, topic("t"))
 
-    kafkas, ours = commands_of((binding,), (), ("--config", "f"))
+    kafkas, ours = commands_of((binding,), (), at("config:f"))
     assert kafkas[0].startswith("kafka-acls.sh --bootstrap-server HOST:PORT --add ")
-    assert ours[0].startswith("doorkeeper acls add --config f ")
-    kafkas, ours = commands_of((), (binding,), ("--bootstrap-controller", "h:1"))
+    assert ours[0].startswith("doorkeeper acls add config:f ")
+    kafkas, ours = commands_of((), (binding,), at("controllers://h:1"))
     assert kafkas[0].startswith("kafka-acls.sh --bootstrap-controller h:1 --remove --force ")
-    assert ours[0].startswith("doorkeeper acls remove --force --bootstrap-controller h:1 ")
+    assert ours[0].startswith("doorkeeper acls remove --force controllers://h:1 ")
+    kafkas, ours = commands_of((binding,), (), at("acls.yaml"))
+    assert kafkas[0].startswith("kafka-acls.sh --bootstrap-server HOST:PORT --add ")
+    assert ours[0].startswith("doorkeeper acls add kafka://HOST:PORT ")

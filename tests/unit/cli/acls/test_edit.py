@@ -8,6 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.client.admin import AdminClient, Created, Deleted
+from doorkeeper.client.errors import ApiFailure
+from doorkeeper.errors import ApiError, ErrorCode
 from testkit.stores import open_store, query
 
 if TYPE_CHECKING:
@@ -83,17 +86,99 @@ def test_wrong_options_are_told_in_a_line(run: Run) -> None:
         assert result.stderr.count("\n") == 1
 
 
-def test_what_is_not_there_or_in_use_is_told(run: Run, tmp_path: Path) -> None:
-    """No store to list, a server that runs, no authorizer."""
-    assert "there is no store" in run("list").stderr
+def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> None:
+    """As questions read it; the message names the address of the server instead."""
+    run(f"add --topic t {A}")
     store = open_store(tmp_path / "data")
-    in_use = run("list")
+    listed, added = run("list"), run(f"add --topic u {A}")
     store.close()
+
+    assert (listed.exit_code, listed.stdout) == (0, LISTED)
+    assert added.exit_code == 1
+    assert "in use by" in added.stderr
+    assert "kafka://HOST:PORT" in added.stderr
+
+
+def test_no_store_and_no_authorizer_are_reported(run: Run) -> None:
+    """The status is 1."""
+    absent = run("list")
     none = run("list", "--override", "authorizer.class.name=")
 
-    assert in_use.exit_code == none.exit_code == 1
-    assert "in use" in in_use.stderr or "another" in in_use.stderr
+    assert absent.exit_code == none.exit_code == 1
+    assert "there is no such file" in absent.stderr
     assert "authorizer.class.name names no authorizer" in none.stderr
+
+
+def test_a_file_is_listed_and_not_changed(tmp_path: Path) -> None:
+    """The texts are those of a cluster with the same ACLs."""
+    file = tmp_path / "acls.txt"
+    file.write_text(LISTED)
+
+    def invoke(*words: str) -> Result:
+        return CliRunner().invoke(doorkeeper, ["acls", *words])
+
+    assert invoke("list", str(file)).stdout == LISTED
+    assert invoke("list", str(file), "--topic", "other").stdout == ""
+    added = invoke("add", str(file), "--topic", "t", *A.split())
+    assert added.exit_code == 2
+    assert "files are read only" in added.stderr
+
+
+def test_the_servers_options_are_those_of_the_tool(tmp_path: Path) -> None:
+    """Two of them, or none, are refused with its texts."""
+    two = ("--bootstrap-server", "h:1", "--bootstrap-controller", "h:2")
+    for words, said in (
+        (two, "Only one of --bootstrap-server or --bootstrap-controller must be specified"),
+        ((), "One of --bootstrap-server or --bootstrap-controller must be specified"),
+    ):
+        result = CliRunner().invoke(doorkeeper, ["acls", "list", *words])
+        assert (result.exit_code, result.stderr) == (1, f"doorkeeper: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("kafka://127.0.0.1:1",), "Error while executing ACL command: 127.0.0.1:1: Connection"),
+        (("--bootstrap-controller", "nonsense"), "an address is host:port"),
+        (("h:1", "--command-config", "/absent"), "/absent"),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached_is_one_line(words: tuple[str, ...], said: str) -> None:
+    """As the tool begins it."""
+    result = CliRunner().invoke(doorkeeper, ["acls", "list", *words])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_refusals_of_a_cluster_have_the_names_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one ends the command; a request that is refused as a whole does too."""
+    no = ApiError(ErrorCode.INVALID_REQUEST, "no")
+    prefix = "doorkeeper: Error while executing ACL command: org.apache.kafka.common.errors"
+
+    async def describe(_client: AdminClient, _filter: object) -> list[object]:
+        return []
+
+    async def create(_client: AdminClient, _bindings: object) -> list[Created]:
+        return [Created(), Created(no)]
+
+    async def delete(_client: AdminClient, _filters: object) -> list[Deleted]:
+        raise ApiFailure(31, "Cluster authorization failed.")
+
+    monkeypatch.setattr(AdminClient, "describe_acls", describe)
+    monkeypatch.setattr(AdminClient, "create_acls", create)
+    monkeypatch.setattr(AdminClient, "delete_acls", delete)
+
+    for line, said in (
+        (f"add h:1 --topic t {A} --operation Write", "InvalidRequestException: no"),
+        (
+            "remove h:1 --topic t --force",
+            "ClusterAuthorizationException: Cluster authorization failed.",
+        ),
+    ):
+        result = CliRunner().invoke(doorkeeper, ["acls", *line.split()])
+        assert (result.exit_code, result.stderr) == (1, f"{prefix}.{said}\n")
 
 
 def test_what_the_authorizer_refuses_is_told(run: Run) -> None:

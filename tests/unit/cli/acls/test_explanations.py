@@ -7,17 +7,18 @@ import pytest
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.explaining import explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.explanations import (
     SHOWN_MAX,
-    Told,
+    Answer,
     because,
-    implied_by,
+    implying_operations,
     lines_of,
     record_of,
     sentence,
     side_effects,
 )
-from doorkeeper.cli.acls.sources import FileSource
+from doorkeeper.repositories.addresses import parse_address
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
 from testkit.acl_worlds import loaded
 
@@ -28,10 +29,10 @@ ASKED = Question("User:a", "*", READ, ResourceType.TOPIC, "orders")
 EVERYTHING = allow("a", AclOperation.ALL, topic("ord", PREFIXED))
 
 
-def told(*world: AclBinding, policy: Policy = PLAIN, question: Question = ASKED) -> Told:
+def answer(*world: AclBinding, policy: Policy = PLAIN, question: Question = ASKED) -> Answer:
     snapshot = loaded(*world)
     found = explanation(policy, snapshot, question)
-    return Told(found, policy, snapshot, FileSource("x"))
+    return Answer(found, policy, snapshot, Location(parse_address("x")))
 
 
 @pytest.mark.parametrize(
@@ -40,17 +41,17 @@ def told(*world: AclBinding, policy: Policy = PLAIN, question: Question = ASKED)
         (SUPER, (), "SuperUser", "is a super user"),
         (PLAIN, (), "DefaultDeny", "allow.everyone.if.no.acl.found is false"),
         (OPEN, (), "DefaultAllow", "allow.everyone.if.no.acl.found is true"),
-        (OPEN, (allow("b", READ, topic("orders")),), "DefaultDeny", "none of the ACLs"),
-        (PLAIN, (allow("a", READ, topic("orders")),), "MatchingAcl", "it allows it"),
+        (OPEN, (allow("b", READ, topic("orders")),), "DefaultDeny", "no ACL that covers"),
+        (PLAIN, (allow("a", READ, topic("orders")),), "MatchingAcl", "this ACL allows it"),
         (PLAIN, (EVERYTHING,), "MatchingAcl", "an ALLOW of ALL includes READ"),
-        (PLAIN, (EVERYTHING, deny("a", READ, topic("*"))), "MatchingAcl", "beats every ALLOW"),
+        (PLAIN, (EVERYTHING, deny("a", READ, topic("*"))), "MatchingAcl", "overrides every ALLOW"),
     ],
 )
 def test_each_rule_has_its_reason(
     policy: Policy, world: tuple[AclBinding, ...], rule: str, text: str
 ) -> None:
     """In the words of the broker, and then in a sentence."""
-    found = told(*world, policy=policy)
+    found = answer(*world, policy=policy)
 
     assert text in because(found)
     assert any(line.startswith(f"rule: {rule}: ") for line in lines_of(found))
@@ -58,15 +59,15 @@ def test_each_rule_has_its_reason(
 
 def test_what_was_considered_and_what_decided() -> None:
     """What decides has a sign; what has to do with the question comes first."""
-    lines = lines_of(told(allow("b", WRITE, topic("orders")), EVERYTHING))
+    lines = lines_of(answer(allow("b", WRITE, topic("orders")), EVERYTHING))
 
     assert lines == [
         "ALLOWED: User:a may READ topic orders",
         "rule: MatchingAcl: an ALLOW of ALL includes READ, and no DENY matches",
         "  User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*",
         (
-            "implied: an ALLOW of ALL includes READ; one of READ includes DESCRIBE; of the"
-            " DENYs, only ALL does"
+            "implied: an ALLOW of ALL includes READ; one of READ includes DESCRIBE; only a"
+            " DENY of ALL includes it"
         ),
         (
             "considered (KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,"
@@ -74,28 +75,27 @@ def test_what_was_considered_and_what_decided() -> None:
         ),
         "> User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*      allows it",
         "  User:b,TOPIC,LITERAL,orders,WRITE,ALLOW,*  is for another principal",
-        "to turn it round:",
+        "to reverse the decision:",
         "  - User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*",
         (
             "  $ kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal"
             " User:a --operation All --topic ord --resource-pattern-type prefixed"
         ),
         (
-            "  $ doorkeeper acls remove --force --bootstrap-server HOST:PORT --allow-principal"
+            "  $ doorkeeper acls remove --force kafka://HOST:PORT --allow-principal"
             " User:a --operation All --topic ord --resource-pattern-type prefixed"
         ),
         (
-            "  mind: User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,* allows more than was asked about: WRITE,"
-            " CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS; every topic that"
-            " begins with 'ord'"
+            "  note: User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,* also allows: WRITE, CREATE, DELETE,"
+            " ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS; every topic that begins with 'ord'"
         ),
     ]
 
 
 def test_a_super_user_is_not_turned_by_acls() -> None:
     """There is no command for it."""
-    assert lines_of(told(policy=SUPER))[-1] == (
-        "to turn it round: take the principal out of the super users; no ACL does"
+    assert lines_of(answer(policy=SUPER))[-1] == (
+        "to reverse the decision: remove the principal from super.users; no ACL can do it"
     )
 
 
@@ -103,7 +103,7 @@ def test_many_are_not_all_shown() -> None:
     """People see the first, JSON has all."""
     world = [allow(f"u{number}", READ, topic("orders")) for number in range(SHOWN_MAX + 5)]
 
-    found = told(*world)
+    found = answer(*world)
 
     assert "  and 5 more; --output json has all" in lines_of(found)
     assert len(record_of(found)["considered"]) == SHOWN_MAX + 5
@@ -111,26 +111,26 @@ def test_many_are_not_all_shown() -> None:
 
 def test_side_effects_of_the_first_acl() -> None:
     """Where no ACL means everybody, the first one closes the resource, the last one opens it."""
-    [closes] = side_effects(told(policy=OPEN))
+    [closes] = side_effects(answer(policy=OPEN))
     assert closes.startswith("topic orders has no ACL yet")
-    [opens] = side_effects(told(deny("a", READ, topic("orders")), policy=OPEN))
+    [opens] = side_effects(answer(deny("a", READ, topic("orders")), policy=OPEN))
     assert opens.startswith("topic orders has no other ACL")
-    assert side_effects(told()) == []
+    assert side_effects(answer()) == []
 
 
 def test_side_effects_of_a_wide_acl() -> None:
     """Other operations, names, principals and addresses that go with it."""
     question = Question("User:a", "10.0.0.1", DESCRIBE, ResourceType.GROUP, "g")
 
-    [text] = side_effects(told(allow("User:*", READ, group("*")), question=question))
+    [text] = side_effects(answer(allow("User:*", READ, group("*")), question=question))
 
     assert text == (
-        "User:*,GROUP,LITERAL,*,READ,ALLOW,* allows more than was asked about: READ; every group;"
-        " everybody; every address"
+        "User:*,GROUP,LITERAL,*,READ,ALLOW,* also allows: READ; every group; all principals; all"
+        " hosts"
     )
-    assert side_effects(told(allow("a", WRITE, topic("t")),
+    assert side_effects(answer(allow("a", WRITE, topic("t")),
         question=Question("User:a", "*", WRITE, ResourceType.TOPIC, "t"))) == [
-        "User:a,TOPIC,LITERAL,t,WRITE,ALLOW,* allows more than was asked about: DESCRIBE"
+        "User:a,TOPIC,LITERAL,t,WRITE,ALLOW,* also allows: DESCRIBE"
     ]  # fmt: skip
 
 
@@ -138,14 +138,14 @@ def test_a_sentence_moves_no_cursor() -> None:
     """Names come from others."""
     question = Question("User:\x1b[2J", "10.0.0.1", READ, ResourceType.TOPIC, "a\nb")
 
-    assert sentence(told(question=question).explanation) == (
+    assert sentence(answer(question=question).explanation) == (
         "User:\\x1b[2J may not READ topic a\\nb from 10.0.0.1"
     )
 
 
 def test_the_record_has_everything() -> None:
     """For programs."""
-    found = record_of(told(EVERYTHING))
+    found = record_of(answer(EVERYTHING))
 
     record = {
         "resourceType": "TOPIC",
@@ -165,7 +165,7 @@ def test_the_record_has_everything() -> None:
 
 def test_what_includes_an_operation() -> None:
     """ALL always; reading, writing and so on include describing."""
-    assert implied_by(WRITE) == [AclOperation.ALL]
-    assert [each.name for each in implied_by(DESCRIBE)] == [
+    assert implying_operations(WRITE) == [AclOperation.ALL]
+    assert [each.name for each in implying_operations(DESCRIBE)] == [
         *("ALL", "READ", "WRITE", "DELETE", "ALTER"),
     ]

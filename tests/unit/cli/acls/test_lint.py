@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Run:
     file.write_text(f"{HEADER}\n{WIDE}\n{TWICE}\n{IDLE}\n{HOST}\n")
 
     def invoke(line: str) -> Result:
-        return CliRunner().invoke(doorkeeper, ["acls", "lint", *line.split(), "--file", str(file)])
+        return CliRunner().invoke(doorkeeper, ["acls", "lint", *line.split(), str(file)])
 
     return invoke
 
@@ -48,8 +48,8 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
     assert result.stdout.splitlines() == [
         "E001 no effect: no request asks for this operation on this resource type",
         f"  {IDLE}",
-        "  fix: take it away",
-        "  kafka-acls.sh has no words to take it away; --fix-file leaves it out",
+        "  fix: remove it",
+        "  kafka-acls.sh has no options to remove it; --fix-file leaves it out",
         (
             """  $ printf %s '{"version": 1, "added": [], "removed": [{"resourceType": "TOPIC","""
             """ "name": "t", "patternType": "LITERAL", "principal": "User:alice", "host": "*","""
@@ -59,13 +59,13 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         "E004 redundant: other bindings say the same, or more",
         f"  {TWICE}",
         f"    beside {WIDE}",
-        "  fix: take it away",
+        "  fix: remove it",
         (
             "  $ kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal"
             " User:alice --operation Read --topic t"
         ),
         (
-            "  $ doorkeeper acls remove --force --bootstrap-server HOST:PORT --allow-principal"
+            "  $ doorkeeper acls remove --force kafka://HOST:PORT --allow-principal"
             " User:alice --operation Read --topic t"
         ),
         "W005 host: hosts are compared as texts of addresses: a name or a network never matches",
@@ -79,9 +79,9 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         "  fix: allow User:alice to READ its group",
     ]
     assert result.stderr.splitlines()[1:] == [
-        "doorkeeper: super users: none (assumed)",
-        "doorkeeper: where no ACL covers a resource: nobody may (assumed)",
-        "doorkeeper: 4 findings: 2 can go, 2 look wrong",
+        "doorkeeper: super.users: none (default)",
+        "doorkeeper: allow.everyone.if.no.acl.found: false (default)",
+        "doorkeeper: 4 findings: 2 redundant, 2 likely mistakes",
     ]
 
 
@@ -108,7 +108,7 @@ def test_the_record_of_a_finding(run: Run) -> None:
 
     assert (found["code"], found["title"], found["severity"]) == ("E004", "redundant", "error")
     assert [each["name"] for each in found["bindings"]] == ["t", "*"]
-    assert found["fix"]["words"] == "take it away"
+    assert found["fix"]["words"] == "remove it"
     assert found["fix"]["remove"] == found["bindings"][:1]
     assert found["fix"]["kafkaAcls"][0].startswith("kafka-acls.sh ")
 
@@ -132,26 +132,26 @@ def test_a_principal_without_a_type_is_a_finding(tmp_path: Path, name: str, text
     file = tmp_path / name
     file.write_text(text)
 
-    result = CliRunner().invoke(doorkeeper, ["acls", "lint", "--file", str(file)])
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", str(file)])
 
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "W003 principal's type: the principal has no type",
         "  bob,TOPIC,LITERAL,t,WRITE,ALLOW,*",
         "  fix: write User:bob",
-        "  kafka-acls.sh has no words to take it away",
+        "  kafka-acls.sh has no options to remove it",
         (
             "  $ kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:bob"
             " --operation Write --topic t"
         ),
         (
-            "  $ doorkeeper acls add --bootstrap-server HOST:PORT --allow-principal User:bob"
+            "  $ doorkeeper acls add kafka://HOST:PORT --allow-principal User:bob"
             " --operation Write --topic t"
         ),
     ]
     asked = CliRunner().invoke(
         doorkeeper,
-        ["acls", "what-can", "--principal", "User:bob", "--file", str(file)],
+        ["acls", "what-can", "--principal", "User:bob", str(file)],
     )
     assert asked.exit_code == 1
     assert "Could not parse principal" in asked.stderr
@@ -168,7 +168,7 @@ def test_a_file_without_what_can_go(run: Run, tmp_path: Path, suffix: str) -> No
     left = read(out.read_text(), name=out.name)
     assert len(left) == 2
     assert allow("alice", READ, topic("*")) in left
-    assert f"{out}: 2 ACLs, without 2 that can go" in result.stderr
+    assert f"{out}: 2 ACLs, without 2 redundant ones" in result.stderr
 
 
 def test_only_what_is_selected_goes(run: Run, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_fails_is_no_finding(run: Run, line: str, text: str) -> None:
 
 def test_acls_that_cannot_be_read_are_no_finding(tmp_path: Path) -> None:
     """Status 2, and one line."""
-    result = CliRunner().invoke(doorkeeper, ["acls", "lint", "--file", str(tmp_path / "none")])
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", str(tmp_path / "none")])
 
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 

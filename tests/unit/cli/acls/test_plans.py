@@ -1,15 +1,33 @@
-"""Plans as people read them and as files keep them."""
+"""Plans: printed, kept in files, and applied."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.acl.applying import PORTION
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.planning import Plan, plan
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.acl.planning import Plan, PlanError, plan
 from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.plans import apply_plan, show_plan
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
+from testkit.interrupts import pythons_own_handler
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
 
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
 CHANGE = Plan((A,), (B,), kept=3, foreign=2)
@@ -20,9 +38,9 @@ def test_a_plan_for_people() -> None:
     assert list(acl_plans.lines(CHANGE)) == [
         "+ User:a,TOPIC,LITERAL,t,READ,ALLOW,*",
         '- "User:b,c",TOPIC,PREFIXED,u,READ,DENY,10.0.0.1',
-        "Plan: 1 to add, 1 to remove; 3 stay; 2 are not owned.",
+        "Plan: 1 to add, 1 to remove; 3 unchanged; 2 not owned.",
     ]
-    assert list(acl_plans.lines(plan([A], [A]))) == ["Nothing to do: 1 ACLs are as they should be."]
+    assert list(acl_plans.lines(plan([A], [A]))) == ["No changes: 1 ACLs are as wanted."]
 
 
 def test_a_plan_in_a_file() -> None:
@@ -67,3 +85,159 @@ def test_a_plan_that_adds_what_it_removes() -> None:
     """It is refused: what is wanted would be gone in the end."""
     with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
         acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), "config:x"))
+
+
+MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * PORTION))
+
+
+class FakeRepository(AclRepository, AclSession):
+    """A repository that takes some portions, and then something else happens."""
+
+    def __init__(
+        self,
+        portions: int = 9,
+        then: Callable[[], object] = lambda: None,
+        *,
+        present: Sequence[AclBinding] = (),
+        refused: AclBinding | None = None,
+    ) -> None:
+        self.address = parse_address("kafka://localhost:9092")
+        self.description = "a test"
+        self.created: list[bool] = []
+        self._portions, self._then = portions, then
+        self._present, self._refused = list(present), refused
+
+    async def read(self) -> AclContents:
+        return AclContents(self._present)
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        return self._present
+
+    @asynccontextmanager
+    async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
+        self.created.append(create)
+        yield self
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        if not self._portions:
+            self._then()
+            await asyncio.Event().wait()
+        self._portions -= 1
+        refusal = ApiError(ErrorCode.POLICY_VIOLATION, "no")
+        return [refusal if each == self._refused else None for each in bindings]
+
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        return await self.add([MANY[0]] * len(filters))
+
+
+def run(repository: FakeRepository, plan: Plan, *, dry_run: bool = False) -> None:
+    apply_plan(repository, lambda _present: plan, dry_run=dry_run, asks=False)
+
+
+def test_ctrl_c_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    """And that the same command goes on; the status is that of every interrupted command."""
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(SystemExit) as end, pythons_own_handler():
+        run(FakeRepository(2, interrupt), Plan(MANY, (), 0, 0))
+
+    assert end.value.code == 130
+    assert capsys.readouterr().err == (
+        "doorkeeper: interrupted; 2000 of 3000 changes were made, perhaps some more; run the same"
+        " command again for the rest\n"
+    )
+
+
+def test_a_server_that_is_lost_leaves_as_much(capsys: pytest.CaptureFixture[str]) -> None:
+    """Removals count as additions do."""
+
+    def lose() -> None:
+        raise RepositoryError("connection lost")
+
+    with pytest.raises(SystemExit) as end:
+        run(FakeRepository(1, lose), Plan((), MANY, 0, 0))
+
+    assert end.value.code == 1
+    assert capsys.readouterr().err == (
+        "doorkeeper: connection lost\n"
+        "doorkeeper: 1000 of 3000 changes were made, perhaps some more; run the same command again"
+        " for the rest\n"
+    )
+
+
+def test_before_it_begins_nothing_was_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C while the ACLs are read, or at the question."""
+
+    def interrupt(_present: list[AclBinding]) -> Plan:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as end:
+        apply_plan(FakeRepository(), interrupt, dry_run=False, asks=True)
+
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "doorkeeper: interrupted; nothing was changed\n"
+
+
+def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """The others are done and counted."""
+    with pytest.raises(SystemExit) as end:
+        run(FakeRepository(refused=MANY[0]), Plan(MANY[:2], (), 0, 0))
+
+    assert end.value.code == 1
+    assert capsys.readouterr().err == (
+        "doorkeeper: 1 added, 0 removed\n"
+        "doorkeeper: adding User:a,TOPIC,LITERAL,t-0000,READ,ALLOW,*: no\n"
+    )
+
+
+def test_a_refused_plan_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """They permit one."""
+
+    def refuse(_present: list[AclBinding]) -> Plan:
+        raise PlanError("2 ACLs would be removed; allowed: 1")
+
+    with pytest.raises(SystemExit):
+        apply_plan(FakeRepository(), refuse, dry_run=False, asks=True)
+
+    assert "allowed: 1 (--max-removals, --own-prefix" in capsys.readouterr().err
+
+
+def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    """So it works beside the server that has the store."""
+    repository = FakeRepository(present=MANY[:1])
+
+    run(repository, Plan(MANY[:1], (), 3, 0), dry_run=True)
+    assert repository.created == []
+    run(repository, Plan(MANY[:1], (), 3, 0))
+
+    assert repository.created == [True]
+    assert capsys.readouterr().out.count("Plan: 1 to add") == 2
+
+
+def test_acls_with_unknown_codes_are_no_part_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """A plan would remove them; their number is reported."""
+    unknown = B._replace(entry=B.entry._replace(operation=AclOperation(0)))
+    planned: list[list[AclBinding]] = []
+
+    def make_plan(present: list[AclBinding]) -> Plan:
+        planned.append(present)
+        return Plan((), (), 0, 0)
+
+    apply_plan(FakeRepository(present=[A, unknown]), make_plan, dry_run=False, asks=False)
+
+    assert planned == [[A]]
+    assert "1 ACLs of the cluster are left out and left alone" in capsys.readouterr().err
+
+
+def test_a_plan_is_shown_as_lines_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """The numbers end the one; the other is an object."""
+    plan = Plan(MANY[:1], (), 3, 0)
+
+    show_plan(plan, "table")
+    show_plan(plan, "json")
+
+    lines, _, document = capsys.readouterr().out.partition("{")
+    assert lines.splitlines()[-1] == "Plan: 1 to add, 0 to remove; 3 unchanged."
+    assert '"kept": 3' in document

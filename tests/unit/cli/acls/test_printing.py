@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from doorkeeper.acl.formats import records
-from doorkeeper.cli.acls.printing import as_json, binding_text, listed, table
-from testkit.acl import READ, WRITE, allow, deny, group, topic
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from doorkeeper.cli.acls.printing import (
+    as_json,
+    binding_of_row,
+    binding_text,
+    java_text,
+    kafka_listing,
+    names_words,
+    resource_words,
+    row,
+    table,
+)
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 
 BINDINGS = sorted(
     [
@@ -19,7 +33,7 @@ BINDINGS = sorted(
 
 def test_kafkas_text_has_a_block_for_each_resource() -> None:
     """As kafka-acls.sh --list writes it."""
-    first, second = listed(BINDINGS)
+    first, second = kafka_listing(BINDINGS)
 
     assert first == (
         "Current ACLs for resource"
@@ -28,7 +42,7 @@ def test_kafkas_text_has_a_block_for_each_resource() -> None:
         "\t(principal=User:eve, host=10.0.0.1, operation=WRITE, permissionType=DENY)\n"
     )
     assert "name=\u00fc" in second
-    assert list(listed([])) == []
+    assert list(kafka_listing([])) == []
     assert binding_text(BINDINGS[0]) == (
         "(pattern=ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL),"
         " entry=(principal=User:alice, host=*, operation=READ, permissionType=ALLOW))"
@@ -63,3 +77,47 @@ def test_json_is_a_set_of_acls() -> None:
         "operation": "WRITE",
         "permissionType": "DENY",
     }
+
+
+def test_errors_have_the_names_of_java() -> None:
+    """An unknown code is an ApiException."""
+    package = "org.apache.kafka.common.errors"
+
+    assert java_text(31, "no") == f"{package}.ClusterAuthorizationException: no"
+    assert java_text(999, "no") == f"{package}.ApiException: no"
+
+
+ODD = [
+    allow("a", READ, topic("t")),
+    deny("User:CN=a,O=b c", AclOperation.ALL, topic("a b'\"$(x)", PREFIXED), "10.0.0.1"),
+    allow("Group:g", AclOperation.DESCRIBE_CONFIGS, group("*")),
+    allow("--x", READ, topic("--force")),
+]
+
+
+@pytest.mark.parametrize("binding", ODD)
+def test_a_row_can_be_given_back(binding: AclBinding) -> None:
+    """Commas and quotes too."""
+    assert binding_of_row(row(binding)) == binding
+
+
+def test_a_row_moves_no_cursor() -> None:
+    """What does not print is escaped."""
+    assert row(allow("a", READ, topic("\x1b[2J"))) == "User:a,TOPIC,LITERAL,\\x1b[2J,READ,ALLOW,*"
+
+
+def test_what_is_no_row_is_told() -> None:
+    """Not one, or not of seven cells."""
+    with pytest.raises(FormatError, match="found 3 cells"):
+        binding_of_row("a,b,c")
+    with pytest.raises(FormatError, match="found 0 rows"):
+        binding_of_row("")
+
+
+def test_words() -> None:
+    """As people read them."""
+    assert resource_words(ResourceType.CLUSTER, CLUSTER_NAME) == "the cluster"
+    assert resource_words(ResourceType.USER, "User:a") == "user User:a"
+    assert names_words(allow("a", READ, topic("t"))) == "topic t"
+    assert names_words(allow("a", READ, topic("*"))) == "every topic"
+    assert names_words(allow("a", READ, group("g", PREFIXED))) == "every group that begins with 'g'"

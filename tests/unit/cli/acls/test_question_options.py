@@ -13,8 +13,8 @@ from doorkeeper.cli.acls.question_options import (
     host_option,
     operation_option,
     principal_option,
-    resource_of,
     resource_option,
+    take_resource,
 )
 
 
@@ -25,7 +25,7 @@ from doorkeeper.cli.acls.question_options import (
 @resource_option
 def ask(principal: str, operation: AclOperation, host: str, **options: Any) -> None:
     """Print what the options mean."""
-    resource = resource_of(options, operation)
+    resource = take_resource(options, operation)
     click.echo(f"{principal} {operation.name} {host} {resource.resource_type.name} {resource.name}")
 
 
@@ -57,10 +57,13 @@ def test_what_is_asked(line: str, meaning: str) -> None:
     [
         ("--principal a --operation Read --topic t", "principalType:principalName"),
         ("--principal User:a --operation Fly --topic t", "operation: found 'Fly'"),
-        ("--principal User:a --operation All --topic t", "All is for ACLs"),
+        ("--principal User:a --operation All --topic t", "All is an operation of ACLs"),
         ("--principal User:a --operation Read", "found 0"),
         ("--principal User:a --operation Read --topic t --cluster", "found 2"),
-        ("--principal User:a --operation Read --cluster", "nothing asks for Read on a CLUSTER"),
+        (
+            "--principal User:a --operation Read --cluster",
+            "no request has the operation Read on a CLUSTER",
+        ),
         ("--principal User:a --operation Read --topic t --host x", "an address, or *"),
         ("--operation Read --topic t", "Missing option '--principal'"),
     ],
@@ -80,7 +83,7 @@ def test_nothing_has_no_name() -> None:
     result = CliRunner().invoke(ask, words)
 
     assert result.exit_code == 2
-    assert "--topic is empty: nothing has no name" in result.stderr
+    assert "--topic is empty; a resource has a name" in result.stderr
 
 
 def test_every_type_has_an_option() -> None:

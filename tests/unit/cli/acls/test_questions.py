@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from testkit.stores import adding, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +25,8 @@ READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
 DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
 WRITES = "User:bob,TOPIC,PREFIXED,ord,WRITE,ALLOW,*"
 ASSUMED = [
-    "super users: none (assumed)",
-    "where no ACL covers a resource: nobody may (assumed)",
+    "super.users: none (default)",
+    "allow.everyone.if.no.acl.found: false (default)",
 ]
 ALICE = "explain --principal User:alice --topic orders --operation"
 
@@ -36,7 +38,7 @@ def run(tmp_path: Path) -> Run:
     file.write_text(f"{HEADER}\n{READS}\n{DENIED}\n{WRITES}\n")
 
     def invoke(line: str, *words: str) -> Result:
-        return CliRunner().invoke(doorkeeper, ["acls", *line.split(), "--file", str(file), *words])
+        return CliRunner().invoke(doorkeeper, ["acls", *line.split(), str(file), *words])
 
     return invoke
 
@@ -84,7 +86,7 @@ def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -
     assert result.exit_code == 0
     assert result.stdout.splitlines()[:3] == [
         "before: User:alice may not WRITE topic orders",
-        "what if:",
+        "after:",
         "ALLOWED: User:alice may WRITE topic orders",
     ]
     found = parsed(run(f"{ALICE} Read --output json", "--without", READS))
@@ -127,7 +129,7 @@ def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) ->
 
 def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """A line, and status 1."""
-    line = ["acls", *f"{ALICE} Read".split(), "--file", str(tmp_path / "none")]
+    line = ["acls", *f"{ALICE} Read".split(), str(tmp_path / "none")]
     result = CliRunner().invoke(doorkeeper, line)
 
     assert (result.exit_code, result.stdout) == (1, "")
@@ -140,8 +142,8 @@ def test_who_can(run: Run) -> None:
     result = run("who-can --operation Write --topic orders --super-users User:root")
 
     assert result.stdout.splitlines()[:2] == [
-        "User:bob  from everywhere but 10.0.0.1",
-        "User:root  from everywhere  (super user)",
+        "User:bob  from all hosts except 10.0.0.1",
+        "User:root  from all hosts  (super user)",
     ]
     found = parsed(run("who-can --operation Write --topic orders --output json"))
     assert found["who"] == [
@@ -153,14 +155,14 @@ def test_who_can(run: Run) -> None:
             "superUser": False,
         }
     ]
-    assert run("who-can --operation Alter --cluster").stdout.startswith("nobody\n")
+    assert run("who-can --operation Alter --cluster").stdout.startswith("none\n")
 
 
 def test_who_can_from_some_addresses(tmp_path: Path) -> None:
     """They are named."""
     file = tmp_path / "a.csv"
     file.write_text(f"{HEADER}\n{READS[:-1]}10.0.0.1\n")
-    line = ["acls", "who-can", "--operation", "Read", "--topic", "orders", "--file"]
+    line = ["acls", "who-can", "--operation", "Read", "--topic", "orders"]
 
     result = CliRunner().invoke(doorkeeper, [*line, str(file)])
 
@@ -174,12 +176,12 @@ def test_what_can(run: Run) -> None:
         "TOPIC PREFIXED ord  WRITE, DESCRIBE",
         "TOPIC LITERAL orders  WRITE, DESCRIBE",
         "",
-        "so for User:bob",
+        "permissions of User:bob",
         *result.stdout.splitlines()[-3:],
     ]
     result = run("what-can --principal User:bob --host 10.0.0.1")
     assert "TOPIC LITERAL orders  DESCRIBE\n" in result.stdout
-    assert "so for User:bob from 10.0.0.1" in result.stdout
+    assert "permissions of User:bob from 10.0.0.1" in result.stdout
     found = parsed(run("what-can --principal User:bob --output json --resource-type topic"))
     assert found["can"][1] == {
         "resourceType": "TOPIC",
@@ -188,7 +190,56 @@ def test_what_can(run: Run) -> None:
         "operations": ["WRITE", "DESCRIBE"],
     }
     nothing = run("what-can --principal User:* --resource-type transactional-id")
-    assert nothing.stdout.startswith("nothing\n\nso for everybody else\n")
+    assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")
+
+
+def test_the_old_option_of_a_file_warns(tmp_path: Path) -> None:
+    """It works for one release."""
+    file = tmp_path / "a.csv"
+    file.write_text(f"{HEADER}\n{READS}\n")
+    line = ["acls", *f"{ALICE} Read --exit-status".split(), "--file", str(file)]
+
+    old = CliRunner().invoke(doorkeeper, line)
+    both = CliRunner().invoke(doorkeeper, [*line, str(file)])
+
+    assert old.exit_code == 0
+    assert old.stderr == (
+        "doorkeeper: --file is deprecated and ends with the next release; use ADDRESS, as in"
+        " doorkeeper acls lint acls.yaml\n"
+    )
+    assert old.stdout.startswith("ALLOWED: ")
+    assert both.exit_code == 2
+
+
+def test_a_configuration_beside_a_file_is_the_source_of_the_policy(
+    run: Run, tmp_path: Path
+) -> None:
+    """Options come before it; each value has its source."""
+    config = tmp_path / "server.properties"
+    config.write_text("listeners=PLAINTEXT://localhost:0\nsuper.users=User:root\n")
+    beside = ("--config", str(config))
+
+    result = run(f"{ALICE} Read --allow-everyone", *beside)
+    wrong = run(f"{ALICE} Read --super-users alice")
+
+    assert result.stdout.splitlines()[-2:] == [
+        "super.users: User:root (configured)",
+        "allow.everyone.if.no.acl.found: true (--allow-everyone)",
+    ]
+    assert wrong.exit_code == 2
+    assert "principalType:principalName" in wrong.stderr
+
+
+def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
+    """The answer is not its own."""
+    asyncio.run(fill(tmp_path / "data", adding(3)))
+    line = ["acls", *f"{ALICE} Read".split(), f"store:{tmp_path / 'data'}"]
+    plugin = ["--override", "authorizer.class.name=testkit.plugins.InMemory"]
+
+    result = CliRunner().invoke(doorkeeper, [*line, *plugin])
+
+    assert result.exit_code == 0
+    assert "note: the server's authorizer is testkit.plugins.InMemory;" in result.stdout
 
 
 @pytest.mark.parametrize("name", ["explain", "who-can", "what-can", "lint"])

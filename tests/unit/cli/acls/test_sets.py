@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.planning import Plan
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.sets import left_of
+from doorkeeper.cli.acls.sets import rest_of
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import READ, allow, group, topic
 
@@ -83,11 +83,11 @@ def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) ->
     assert planned.stdout.splitlines() == [
         "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
         f"- {ROW_B}",
-        "Plan: 1 to add, 1 to remove; 1 stay.",
+        "Plan: 1 to add, 1 to remove; 1 unchanged.",
     ]
     assert (as_it_is.exit_code, as_it_is.stdout) == (
         0,
-        "Nothing to do: 2 ACLs are as they should be.\n",
+        "No changes: 2 ACLs are as wanted.\n",
     )
     assert desk.there() == [ROW_A, ROW_B]
 
@@ -120,7 +120,7 @@ def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
     result = desk.run("apply", desk.file(A), desk.store, answer=answer)
 
     assert result.stdout.startswith(f"- {ROW_B}\nPlan: 0 to add, 1 to remove")
-    assert "Shall it be done? [y/N]" in result.stderr
+    assert "Apply this plan? [y/N]" in result.stderr
     assert len(desk.there()) == left
 
 
@@ -143,7 +143,7 @@ def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> N
     again = desk.run("apply", kept, desk.store, "--plan", "--yes")
 
     assert first.stderr == "doorkeeper: 1 added, 1 removed\n"
-    assert again.stdout == "Nothing to do: 1 ACLs are as they should be.\n"
+    assert again.stdout == "No changes: 1 ACLs are as wanted.\n"
     assert len(desk.there()) == 3
 
 
@@ -169,13 +169,16 @@ def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
     assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
 
     refused = desk.run("apply", kept, other, "--plan", "--yes")
-    told = desk.run("apply", kept, other, "--plan", "--yes", "--other-place")
+    told = desk.run("apply", kept, other, "--plan", "--yes", "--other-address")
     same = desk.run("apply", kept, again, "--plan", "--yes")
 
     assert refused.exit_code == 2
     said = " ".join(refused.stderr.split())
-    assert f"{kept} was planned for {desk.store}, not for {other}; --other-place" in said
+    assert f"{kept} was made for {desk.store}, not for {other}; --other-address" in said
     assert told.stderr == "doorkeeper: 1 added, 0 removed\n"
+    old = desk.run("apply", kept, other, "--plan", "--yes", "--other-place")
+    assert (old.exit_code, old.stdout[:10]) == (0, "No changes")
+    assert old.stderr.startswith("doorkeeper: --other-place is deprecated")
     assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
 
 
@@ -183,7 +186,7 @@ def test_what_is_left_of_a_plan() -> None:
     """What is there need not be added, what is gone need not go."""
     kept = Plan((A, C), (B, G), kept=9, foreign=1)
 
-    assert left_of(kept, [A, B]) == Plan((C,), (B,), kept=1, foreign=1)
+    assert rest_of(kept, [A, B]) == Plan((C,), (B,), kept=1, foreign=1)
 
 
 def test_differences_of_two_sets(desk: Desk) -> None:
@@ -201,9 +204,13 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     ("words", "status", "said"),
     [
         ("plan none.yaml {store}", 1, "none.yaml: No such file"),
-        ("apply {file} acls.yaml", 2, "acls.yaml is a file; ACLs are changed at kafka://"),
+        (
+            "apply {file} acls.yaml",
+            2,
+            "acls.yaml is a file, and files are read only",
+        ),
         ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
-        ("apply x.plan {store} --plan --own-prefix a", 2, "no --own-... with --plan"),
+        ("apply x.plan {store} --plan --own-prefix a", 2, "--plan excludes --own-..."),
         ("diff - -", 2, "standard input can be read once"),
         ("plan - -", 2, "standard input can be read once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
@@ -213,7 +220,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
             2,
             "principalType:principalName",
         ),
-        ("export {file} --command-config no.properties", 2, "--command-config needs a server"),
+        ("export {file} --command-config no.properties", 2, "--command-config needs a live"),
         ("plan {file} {store} --command-config no.properties", 2, "--command-config needs a"),
         ("apply {file} {store} --command-config no.properties", 2, "--command-config needs a"),
         ("import {file} {store} --command-config no.properties", 2, "--command-config needs a"),
@@ -255,7 +262,7 @@ def test_none_on_purpose(desk: Desk) -> None:
 
     result = desk.run("plan", str(desk.folder / "none.yaml"), desk.store)
 
-    assert result.stdout.splitlines()[-1] == "Plan: 0 to add, 2 to remove; 0 stay."
+    assert result.stdout.splitlines()[-1] == "Plan: 0 to add, 2 to remove; 0 unchanged."
 
 
 def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
@@ -289,4 +296,4 @@ def test_nothing_is_left_to_do_of_what_never_began(desk: Desk) -> None:
 
     assert result.exit_code == 1
     assert "there are no ACLs" in result.stderr
-    assert "what is left" not in result.stderr
+    assert "for the rest" not in result.stderr

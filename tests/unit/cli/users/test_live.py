@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.cli.users.live import WireUsers
+from doorkeeper.cli.users.live import LiveUsers, open_users
+from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
 from doorkeeper.errors import ApiError, ErrorCode
@@ -41,8 +42,8 @@ def runner() -> Iterator[asyncio.Runner]:
         yield found
 
 
-def users(client: Client, runner: asyncio.Runner) -> WireUsers:
-    return WireUsers(cast("AdminClient", client), runner)
+def users(client: Client, runner: asyncio.Runner) -> LiveUsers:
+    return LiveUsers(cast("AdminClient", client), runner)
 
 
 def test_each_mechanism_is_a_change(runner: asyncio.Runner) -> None:
@@ -58,7 +59,7 @@ def test_each_mechanism_is_a_change(runner: asyncio.Runner) -> None:
         ScramPassword("a", "SCRAM-SHA-512", "x", 8192),
         ScramDeletion("b", "SCRAM-SHA-512"),
     ]
-    assert ours.found() == {"a": {"SCRAM-SHA-256": 4096}}
+    assert ours.iterations() == {"a": {"SCRAM-SHA-256": 4096}}
 
 
 def test_what_was_changed_before_a_refusal_is_told(runner: asyncio.Runner) -> None:
@@ -74,3 +75,24 @@ def test_what_was_changed_before_a_refusal_is_told(runner: asyncio.Runner) -> No
         "SCRAM-SHA-512: UNACCEPTABLE_CREDENTIAL: no; changed before: SCRAM-SHA-256"
     )
     assert str(deleted.value) == "SCRAM-SHA-512: UNACCEPTABLE_CREDENTIAL: no"
+
+
+def test_retries_are_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each reason in one line on stderr; the client is closed."""
+    config = ClientConfig(bootstrap="127.0.0.1:1", patient=True, retry_ms=1, timeout_ms=200)
+
+    with open_users(config) as found, pytest.raises(ClientError):
+        found.iterations()
+
+    assert capsys.readouterr().err == (
+        "doorkeeper: 127.0.0.1:1: Connection refused; trying again\n"
+    )
+
+
+def test_an_address_with_a_syntax_error_is_reported_first() -> None:
+    """By a ValueError."""
+    with (
+        pytest.raises(ValueError, match="an address is host:port"),
+        open_users(ClientConfig(bootstrap="nonsense")),
+    ):
+        pass

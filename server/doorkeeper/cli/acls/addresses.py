@@ -1,0 +1,299 @@
+"""Addresses of ACL repositories on the command line, and their shorthand.
+
+Every command takes an ADDRESS in the grammar of ``doorkeeper.repositories.addresses``. The options
+of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
+
+    --bootstrap-server HOST:PORT         kafka://HOST:PORT
+    --bootstrap-controller HOST:PORT     controllers://HOST:PORT
+    --config FILE                        config:FILE
+    --override doorkeeper.data.dir=DIR   store:DIR
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from doorkeeper.cli.completion import files, files_behind
+from doorkeeper.cli.interrupts import interruptible
+from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
+from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.repositories.addresses import STDIN, Address, AddressKind, parse_address
+from doorkeeper.repositories.errors import InvalidAddress, RepositoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from click.shell_completion import CompletionItem
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.repositories.repository import AclContents, AclRepository
+
+ADDRESSES: Final = """
+\b
+Addresses of ACLs:
+  acls.yaml                  a file (YAML, JSON, CSV, output of kafka-acls.sh --list); - for stdin
+  kafka://host:9092          a live cluster, Kafka or Doorkeeper; host1:9092,host2:9092 is the same
+  controllers://host:9093    a live cluster, through its controllers
+  config:server.properties   the store of the server with this configuration
+  store:/var/lib/doorkeeper  the embedded store in this folder
+"""
+"""The part of help texts that explains addresses."""
+
+_DATA_DIR: Final = "doorkeeper.data.dir"
+_DATA_DIR_DEFAULT: Final = "data"
+
+
+def address(value: str) -> Address:
+    """Return the address that a word is; the type of parameters.
+
+    Raises:
+        click.BadParameter: the word is not an address.
+
+    """
+    try:
+        return parse_address(value)
+    except InvalidAddress as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def complete_address(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete names of files, also behind ``config:`` and ``store:``."""
+    for kind in (AddressKind.CONFIG, AddressKind.STORE):
+        if incomplete.startswith(kind.value):
+            return files_behind(kind.value, incomplete)
+    return files(context, parameter, incomplete)
+
+
+def address_argument(
+    name: str, metavar: str | None = None, *, required: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return an argument that is an address."""
+    return click.argument(
+        name, metavar=metavar, required=required, type=address, shell_complete=complete_address
+    )
+
+
+class Location(NamedTuple):
+    """An address, and the options with which its repository is opened.
+
+    ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,
+    which have no policy of their own.
+    """
+
+    address: Address
+    command_config: Path | None = None
+    overrides: tuple[str, ...] = ()
+    policy_config: Path | None = None
+    policy_overrides: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the words that name this location on a command line."""
+        found = [str(self.address)]
+        if self.command_config is not None:
+            found += ["--command-config", str(self.command_config)]
+        for each in self.overrides:
+            found += ["--override", each]
+        return tuple(found)
+
+    def canonical(self) -> str:
+        """Return a text that is equal for locations of one repository."""
+        return " ".join([self.address.canonical(), *sorted(self.overrides)])
+
+    def repository(self, *, bare_principals: bool = False) -> AclRepository:
+        """Return the repository; ``bare_principals`` is for files, see ``FileRepository``.
+
+        Raises:
+            RepositoryError: the configuration of a store is wrong.
+
+        """
+        # Each kind imports much that the others do not need.
+        if self.address.is_live:
+            from doorkeeper.repositories.clusters import ClusterRepository  # noqa: PLC0415
+
+            retry = say_once(lambda error: f"{error}; trying again")
+            return ClusterRepository(self.address, self.command_config, retry)
+        if self.address.is_store:
+            from doorkeeper.offline.repository import StoreRepository  # noqa: PLC0415
+
+            return StoreRepository(self.address, self._settings())
+        from doorkeeper.repositories.files import FileRepository  # noqa: PLC0415
+
+        return FileRepository(self.address, _load_bytes, bare_principals=bare_principals)
+
+    def _settings(self) -> Settings:
+        if self.address.kind is AddressKind.CONFIG:
+            return _load_settings(Path(self.address.target), self.overrides)
+        return _load_settings(None, (f"{_DATA_DIR}={self.address.target}", *self.overrides))
+
+    def configured_policy(self) -> Policy | None:
+        """Return the policy of the configuration beside the address; None without one.
+
+        Raises:
+            RepositoryError: the configuration is wrong.
+
+        """
+        if self.policy_config is None and not self.policy_overrides:
+            return None
+        settings = _load_settings(self.policy_config, self.policy_overrides)
+        from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+        from doorkeeper.offline.repository import policy_of  # noqa: PLC0415
+
+        try:
+            return policy_of(settings)
+        except StartError as error:
+            raise RepositoryError(*map(str, error.problems)) from error
+
+
+def _load_bytes(name: str) -> bytes:
+    # A pipe or a terminal may never end, and the event loop would swallow the first Ctrl-C.
+    with interruptible():
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+
+
+def _load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
+    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.config.loading import load  # noqa: PLC0415
+
+    try:
+        return load(file, overrides).settings
+    except ConfigError as error:
+        raise RepositoryError(*map(str, error.problems)) from error
+
+
+def location_options(
+    metavar: str = "[ADDRESS]",
+    config_help: str = "Shorthand for the address config:FILE, a server.properties.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds ADDRESS and its shorthand; ``take_location`` reads them."""
+    argument = address_argument("address", metavar, required=False)
+    server = click.option(
+        "--bootstrap-server",
+        metavar="HOST:PORT,...",
+        help="Shorthand for the address kafka://HOST:PORT,...",
+    )
+    controller = click.option(
+        "--bootstrap-controller",
+        metavar="HOST:PORT,...",
+        help="Shorthand for the address controllers://HOST:PORT,...",
+    )
+
+    client = click.option(
+        "--command-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Client properties for live clusters: security.protocol, sasl.mechanism, ..."
+        "  [default: none, for PLAINTEXT]",
+    )
+    config = click.option(
+        "--config", "-c", "file", metavar="FILE", type=click.Path(path_type=Path), help=config_help
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        return argument(server(controller(client(config(override_option(command))))))
+
+    return add
+
+
+def take_location(
+    options: dict[str, Any],
+    *others: Address,
+    default: Address | None = None,
+    has_policy: bool = False,
+) -> Location:
+    """Return the location that options name, and take them out of the dictionary.
+
+    ``others`` are further addresses that --command-config may be for. With ``has_policy``, a
+    configuration beside a file or a live cluster is the source of the policy.
+
+    Raises:
+        click.UsageError: they name several addresses, or none and there is no default.
+
+    """
+    given = _take_addresses(options)
+    command_config: Path | None = options.pop("command_config")
+    file: Path | None = options.pop("file")
+    overrides: tuple[str, ...] = options.pop("overrides")
+    # DOORKEEPER_JAAS_FILE may be in the environment for a server: it chooses no store.
+    is_overridden = any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides)
+    if not given:
+        if file is not None:
+            given, file = [Address(AddressKind.CONFIG, str(file))], None
+        elif is_overridden:
+            folder, overrides = _take_data_dir(overrides)
+            given = [Address(AddressKind.STORE, folder)]
+        elif default is not None:
+            given = [default]
+    if len(given) != 1:
+        raise click.UsageError(
+            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
+        )
+    [chosen] = given
+    if command_config is not None and not any(each.is_live for each in (chosen, *others)):
+        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+    if not chosen.is_store and (is_overridden or file is not None):
+        if has_policy:
+            return Location(chosen, command_config, (), file, overrides)
+        raise click.UsageError(
+            f"--config and --override are for stores; {chosen} is none. For a live cluster,"
+            " --command-config has the client's properties"
+        )
+    if file is not None:
+        raise click.UsageError(f"both {chosen} and --config name a store; give one of them")
+    return Location(chosen, command_config, overrides if chosen.is_store else ())
+
+
+def _take_addresses(options: dict[str, Any]) -> list[Address]:
+    argument: Address | None = options.pop("address")
+    found = [] if argument is None else [argument]
+    for name, kind in (
+        ("bootstrap_server", AddressKind.BROKERS),
+        ("bootstrap_controller", AddressKind.CONTROLLERS),
+    ):
+        text: str | None = options.pop(name)
+        if text is not None:
+            found.append(Address(kind, text))
+    return found
+
+
+def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the data folder, and the other overrides."""
+    folder = _DATA_DIR_DEFAULT
+    others = []
+    for each in overrides:
+        key, _, value = each.partition("=")
+        if key.strip() == _DATA_DIR:
+            folder = value.strip() or folder
+        else:
+            others.append(each)
+    return folder, tuple(others)
+
+
+def refuse_file(target: Address) -> None:
+    """Raise a UsageError if an address is that of a file: files are read only."""
+    if not target.is_live and not target.is_store:
+        raise click.UsageError(
+            f"{target} is a file, and files are read only; ACLs are changed at"
+            " kafka://HOST:PORT, controllers://HOST:PORT, config:FILE or store:FOLDER"
+        )
+
+
+def report_unknown(contents: AclContents) -> None:
+    """Say on stderr how many ACLs were left out because their codes are unknown here."""
+    if contents.unknown:
+        say(unknown_note(contents.unknown))
+
+
+def unknown_note(count: int) -> str:
+    """Return a sentence on ACLs with codes that are unknown here."""
+    return (
+        f"{count} ACLs of the cluster are left out and left alone: it is newer, and has resource"
+        " types or operations that this version does not know"
+    )

@@ -1,0 +1,161 @@
+"""The ACLs in the store of a server, as a repository.
+
+With the standard authorizer they are read from the database, beside a server that runs. To change
+them, or to read those of another authorizer, the embedded store must not be in use: its server is
+stopped. A shared store can be changed while nodes run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.app.config_changes import dynamic_values
+from doorkeeper.app.errors import StartError
+from doorkeeper.app.stores import opened_store
+from doorkeeper.authorizer.keys import read_policy
+from doorkeeper.authorizer.loading import KEY, authorizer_class
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.config.loading import with_kept
+from doorkeeper.config.plug_ins import UnusableClass
+from doorkeeper.errors import AuthorizerFault
+from doorkeeper.kinds.declared import ACL, CONFIG
+from doorkeeper.offline.acls import open_acls
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.files import matching
+from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.reading import StoredAcls, read_acls
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.errors import ApiError
+    from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.repositories.addresses import Address
+
+
+class StoreRepository(AclRepository):
+    """The ACLs in the embedded or shared store that a server's configuration names."""
+
+    def __init__(self, address: Address, settings: Settings) -> None:
+        """Take the address, and the configuration that it stands for."""
+        self.address = address
+        self._settings = settings
+        shared = settings.store
+        place = f"in {settings.data_dir}" if shared is None else shared.shown
+        self.description = f"the store {place}"
+
+    async def read(self) -> AclContents:
+        """Return the durable ACLs, and the policy of the configuration and the store.
+
+        Raises:
+            RepositoryError: there is no store, or no authorizer, or it cannot be asked.
+
+        """
+        with _translate_errors():
+            return await self._read()
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the durable bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: as for ``read``.
+
+        """
+        return matching((await self.read()).bindings, filters)
+
+    @asynccontextmanager
+    async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
+        """Start the authorizer on the store, without listeners.
+
+        Raises:
+            RepositoryError: a server uses the store, there is none, or there is no authorizer.
+
+        """
+        with _translate_errors():
+            async with open_acls(self._settings, make_store=create) as acls:
+                yield StoreSession(acls)
+
+    async def _read(self) -> AclContents:
+        settings = self._settings
+        name = settings.authorizer_class_name
+        try:
+            found = authorizer_class(name)
+        except UnusableClass as error:
+            raise StartError(str(error)) from error
+        if found is None:
+            raise StartError(f"there are no ACLs: {KEY} names no authorizer")
+        if found is not StandardAuthorizer:
+            # Its ACLs may be anywhere: only the authorizer itself can list them.
+            async with open_acls(settings) as acls:
+                return AclContents(acls.find([ANY_BINDING]), policy_of(settings), name)
+        try:
+            stored = await _read_store(settings)
+        except StorageError as error:
+            raise StartError(str(error)) from error
+        settings, _ = with_kept(settings, dynamic_values(stored.configs, settings.node_id))
+        bindings = sorted(each.binding for each in stored.bindings)
+        return AclContents(bindings, policy_of(settings))
+
+
+async def _read_store(settings: Settings) -> StoredAcls:
+    if settings.store is None:
+        return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
+    store = await opened_store(settings)
+    try:
+        return StoredAcls(list(store.rows(ACL)), list(store.rows(CONFIG)))
+    finally:
+        await store.aclose()
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return the super users, and the default for resources without ACLs.
+
+    Raises:
+        StartError: a super user has no colon.
+
+    """
+    try:
+        return read_policy({entry.key: entry.value for entry in settings.entries})
+    except ValueError as error:
+        raise StartError(str(error)) from error
+
+
+class StoreSession(AclSession):
+    """An authorizer on a store. The change log names Server:doorkeeper as the author."""
+
+    def __init__(self, acls: OfflineAcls) -> None:
+        """Take the authorizer's ACLs."""
+        self._acls = acls
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once."""
+        return self._acls.find(filters)
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Create bindings; return the error of each, or None, in order."""
+        return [each.error for each in await self._acls.add(bindings)]
+
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        """Delete the bindings that match filters; return the first error of each, or None."""
+        return [
+            each.error or next((one.error for one in each.bindings if one.error), None)
+            for each in await self._acls.remove(filters)
+        ]
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except StartError as error:
+        raise RepositoryError(*map(str, error.problems)) from error
+    except AuthorizerFault as fault:
+        raise RepositoryError(str(fault)) from fault

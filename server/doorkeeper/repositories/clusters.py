@@ -1,0 +1,132 @@
+"""ACLs of a live cluster: Kafka or Doorkeeper, through its brokers or its controllers."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.errors import ClientError
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.repository import (
+    AclContents,
+    AclRepository,
+    AclSession,
+    known_bindings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.errors import ApiError
+    from doorkeeper.repositories.addresses import Address
+
+
+class ClusterRepository(AclRepository):
+    """The ACLs of a live cluster, by DescribeAcls, CreateAcls and DeleteAcls."""
+
+    def __init__(
+        self,
+        address: Address,
+        command_config: Path | None = None,
+        on_retry: Callable[[ClientError], None] | None = None,
+    ) -> None:
+        """Take an address, a file with the properties of a Java client, and a listener."""
+        self.address = address
+        self._is_controllers = address.kind is AddressKind.CONTROLLERS
+        servers = "controllers" if self._is_controllers else "brokers"
+        self.description = f"the {servers} at {address.target}"
+        self._command_config = command_config
+        self._on_retry = on_retry
+
+    async def read(self) -> AclContents:
+        """Return the ACLs that the cluster describes.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        found = await self.find([ANY_BINDING])
+        bindings = known_bindings(found)
+        return AclContents(bindings, unknown=len(found) - len(bindings))
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.find(filters)
+
+    @asynccontextmanager
+    async def change(self, *, create: bool = False) -> AsyncIterator[ClusterSession]:
+        """Open a client; it connects with the first request.
+
+        Raises:
+            RepositoryError: the address or the properties are wrong.
+
+        """
+        del create  # a cluster is there, or is not
+        with self._translate_errors():
+            client = AdminClient(self._config(), on_retry=self._on_retry)
+        async with client:
+            yield ClusterSession(client, self)
+
+    def _config(self) -> ClientConfig:
+        if self._command_config is None:
+            return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
+        # The reader of Java's properties imports what most commands do not need.
+        from doorkeeper.client.properties import client_config  # noqa: PLC0415
+
+        return client_config(
+            self.address.target, self._command_config, controllers=self._is_controllers
+        )
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except ConfigError as error:
+            raise RepositoryError(*map(str, error.problems)) from error
+        except (ClientError, ValueError, OSError) as error:
+            raise RepositoryError(f"{self.address}: {error}") from error
+
+
+class ClusterSession(AclSession):
+    """A client of a live cluster."""
+
+    def __init__(self, client: AdminClient, repository: ClusterRepository) -> None:
+        """Take an open client and the repository that it belongs to."""
+        self._client = client
+        self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once."""
+        found: dict[AclBinding, None] = {}
+        with self._translate_errors():
+            for wanted in filters:
+                found.update(dict.fromkeys(await self._client.describe_acls(wanted)))
+        # The client has sorted the answer to one filter.
+        return list(found) if len(filters) == 1 else sorted(found)
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Create bindings; return the error of each, or None, in order."""
+        with self._translate_errors():
+            return [each.error for each in await self._client.create_acls(bindings)]
+
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        """Delete the bindings that match filters; return the first error of each, or None."""
+        with self._translate_errors():
+            results = await self._client.delete_acls(filters)
+        return [
+            each.error or next((one.error for one in each.removed if one.error), None)
+            for each in results
+        ]

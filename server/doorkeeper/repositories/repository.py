@@ -1,0 +1,134 @@
+"""The interface of ACL repositories.
+
+A repository is read as a whole, searched, or changed in a session. Commands use it, and whatever
+keeps the ACLs of several clusters equal.
+
+    repository        read    change    describes super users and defaults
+    file              yes     no        no
+    store             yes     yes       yes
+    live cluster      yes     yes       no: the Kafka protocol has no request for it
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.model import exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.errors import ApiError
+    from doorkeeper.repositories.addresses import Address
+
+
+class AclContents(NamedTuple):
+    """The ACLs of a repository as of one moment."""
+
+    bindings: list[AclBinding]
+    policy: Policy | None = None
+    """Super users and the default for resources without ACLs; None if the repository has none."""
+    authorizer: str | None = None
+    """The class that decides there; None if it is StandardAuthorizer, or is not known."""
+    unknown: int = 0
+    """The number of ACLs that ``bindings`` lacks: a newer server has codes unknown here."""
+
+
+class AclSession(ABC):
+    """A repository that is open for changes."""
+
+    @abstractmethod
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, each once.
+
+        Raises:
+            RepositoryError: the repository cannot be read.
+
+        """
+
+    @abstractmethod
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Create bindings; return the error of each, or None, in order.
+
+        Raises:
+            RepositoryError: it is unknown whether they were created.
+
+        """
+
+    @abstractmethod
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        """Delete the bindings that match filters; return the first error of each, or None.
+
+        Raises:
+            RepositoryError: it is unknown whether they were deleted.
+
+        """
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Delete exactly these bindings; return the error of each, or None, in order.
+
+        Raises:
+            RepositoryError: it is unknown whether they were deleted.
+
+        """
+        return await self.remove_matching([exactly(each) for each in bindings])
+
+
+class AclRepository(ABC):
+    """ACLs at an address. Nothing is opened before a method is called."""
+
+    address: Address
+    description: str
+    """The repository in words, as in "the brokers at localhost:9092"."""
+
+    @property
+    def is_changeable(self) -> bool:
+        """Say whether ``change`` is supported."""
+        return True
+
+    @abstractmethod
+    async def read(self) -> AclContents:
+        """Return all ACLs, and the policy that the repository describes.
+
+        Raises:
+            RepositoryError: it cannot be read.
+
+        """
+
+    @abstractmethod
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, each once.
+
+        Codes of a newer server are UNKNOWN.
+
+        Raises:
+            RepositoryError: it cannot be read.
+
+        """
+
+    @abstractmethod
+    def change(self, *, create: bool = False) -> AbstractAsyncContextManager[AclSession]:
+        """Open the repository for changes; ``create`` makes a store that does not exist yet.
+
+        Raises:
+            RepositoryError: it cannot be opened, or cannot be changed.
+
+        """
+
+
+def known_bindings(bindings: Sequence[AclBinding]) -> list[AclBinding]:
+    """Return the bindings without UNKNOWN codes.
+
+    Only they may be compared with a desired set: that set cannot name the others, so that each
+    plan would remove them.
+    """
+    return [each for each in bindings if _is_known(each)]
+
+
+def _is_known(binding: AclBinding) -> bool:
+    (resource_type, _, pattern_type), entry = binding
+    return 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type)

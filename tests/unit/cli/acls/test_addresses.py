@@ -1,0 +1,234 @@
+"""Addresses on the command line, and their shorthand."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.cli.acls.addresses import (
+    Location,
+    complete_address,
+    location_options,
+    refuse_file,
+    report_unknown,
+    take_location,
+)
+from doorkeeper.config.loading import load
+from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.repository import AclContents
+from testkit.acl import READ, allow, topic
+from testkit.stores import adding, binding, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+TABLE = (
+    "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+    "User:a,TOPIC,LITERAL,t,READ,ALLOW,*"
+)
+
+
+def location(*words: str, others: Sequence[str] = (), **keywords: Any) -> Location:
+    @click.command()
+    @location_options()
+    def command(**options: Any) -> Location:
+        return take_location(options, *map(parse_address, others), **keywords)
+
+    result = CliRunner().invoke(command, words, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return cast("Location", result.return_value)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "server.properties"
+    path.write_text(
+        f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={STANDARD}\n"
+        f"super.users=User:root\ndoorkeeper.data.dir={tmp_path / 'data'}\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("acls.yaml",), ("acls.yaml",)),
+        (("h:1",), ("kafka://h:1",)),
+        (("--bootstrap-server", "h:1"), ("kafka://h:1",)),
+        (
+            ("--bootstrap-controller", "h:1", "--command-config", "f"),
+            ("controllers://h:1", "--command-config", "f"),
+        ),
+        (("--config", "f"), ("config:f",)),
+        (("config:f", "--override", "a=b"), ("config:f", "--override", "a=b")),
+        (
+            ("--config", "f", "--override", "doorkeeper.data.dir=d"),
+            ("config:f", "--override", "doorkeeper.data.dir=d"),
+        ),
+        (("--override", "doorkeeper.data.dir=d"), ("store:d",)),
+        (
+            ("--override", "a=b", "--override", "doorkeeper.data.dir=d"),
+            ("store:d", "--override", "a=b"),
+        ),
+        (("--override", "a=b"), ("store:data", "--override", "a=b")),
+        (("store:d",), ("store:d",)),
+    ],
+)
+def test_options_are_shorthand_for_addresses(
+    words: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    """A location has words that name it again."""
+    found = location(*words)
+
+    assert found.words == named
+    assert location(*found.words) == found
+
+
+def test_the_default_folder_is_that_of_the_server() -> None:
+    """An override that names no folder is for the store of a server without a configuration."""
+    assert location("--override", "a=b").address.target == str(load(None, ()).settings.data_dir)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give one of ADDRESS"),
+        (("h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
+        (("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
+        (("--bootstrap-server", "h:1", "--config", "f"), "--config and --override are for stores"),
+        (("h:1", "--override", "a=b"), "--config and --override are for stores"),
+        (("store:d", "--config", "f"), "both store:d and --config name a store"),
+        (("--config", "f", "--command-config", "g"), "--command-config needs a live cluster"),
+        (("acls.yaml", "--command-config", "g"), "--command-config needs a live cluster"),
+        (("ftp://h",), "an address is a file, kafka://"),
+    ],
+)
+def test_a_command_has_one_location(words: tuple[str, ...], said: str) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(click.UsageError) as caught:
+        location(*words)
+
+    assert said in str(caught.value)
+
+
+def test_client_properties_may_be_for_the_other_address() -> None:
+    """A plan can compare a live cluster with a file."""
+    assert location("x.yaml", "--command-config", "f", others=["h:1"]).command_config == Path("f")
+
+
+def test_a_jaas_file_in_the_environment_chooses_no_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there for a server."""
+    monkeypatch.setenv("DOORKEEPER_JAAS_FILE", "f")
+
+    assert location("--bootstrap-server", "h:1").words == ("kafka://h:1",)
+    assert location("x.yaml", has_policy=True).configured_policy() is None
+
+
+def test_a_configuration_beside_a_file_has_the_policy(config: Path) -> None:
+    """Of commands that need one; an error in it is reported."""
+    beside = location("x.yaml", "--config", str(config), has_policy=True)
+    wrong = location("x.yaml", "--override", "super.users=alice", has_policy=True)
+
+    assert beside.address == parse_address("x.yaml")
+    assert beside.configured_policy() == Policy(super_users=frozenset({"User:root"}))
+    with pytest.raises(RepositoryError, match=r"super\.users"):
+        wrong.configured_policy()
+
+
+def test_a_store_is_opened_by_its_configuration_or_its_folder(tmp_path: Path, config: Path) -> None:
+    """Overrides count for both."""
+    asyncio.run(fill(tmp_path / "data", adding(3)))
+    override = ("--override", "allow.everyone.if.no.acl.found=true")
+
+    by_file = asyncio.run(location(f"config:{config}", *override).repository().read())
+    by_folder = asyncio.run(location(f"store:{tmp_path / 'data'}", *override).repository().read())
+
+    assert by_file.bindings == by_folder.bindings == [binding(3).binding]
+    assert by_file.policy == Policy(super_users=frozenset({"User:root"}), allow_everyone=True)
+    assert by_folder.policy is not None
+    assert by_folder.policy.allow_everyone
+
+
+def test_a_wrong_configuration_is_an_unreadable_repository(tmp_path: Path) -> None:
+    """So each command can report it with its own status."""
+    with pytest.raises(RepositoryError, match="none: "):
+        location(f"config:{tmp_path / 'none'}").repository()
+
+
+def test_standard_input_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hyphen stands for it."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode())))
+
+    found = asyncio.run(location("-").repository().read())
+
+    assert found.bindings == [allow("a", READ, topic("t"))]
+
+
+def test_live_clusters_have_repositories_with_their_properties(tmp_path: Path) -> None:
+    """The file of properties is read first."""
+    found = location("h:1", "--command-config", str(tmp_path / "c.properties")).repository()
+
+    assert found.description == "the brokers at h:1"
+    with pytest.raises(RepositoryError, match=r"c\.properties"):
+        asyncio.run(found.read())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("kafka://a:1,b:2",), ("B:2,a:1",)),
+        (("store:/x/d", "--override", "a=b"), ("store:/x/../x/d", "--override", "a=b")),
+    ],
+)
+def test_canonical_texts_of_one_repository_are_equal(
+    one: tuple[str, ...], other: tuple[str, ...]
+) -> None:
+    """Overrides are part of them: they may name another store."""
+    assert location(*one).canonical() == location(*other).canonical()
+    assert location("config:f").canonical() != location("config:f", "--override", "a=b").canonical()
+
+
+def test_files_are_refused_as_targets() -> None:
+    """With the addresses that can be changed."""
+    for text in ("h:1", "controllers://h:1", "config:f", "store:d"):
+        refuse_file(parse_address(text))
+    with pytest.raises(click.UsageError, match=r"x\.yaml is a file.*kafka://HOST:PORT"):
+        refuse_file(parse_address("x.yaml"))
+
+
+def test_unknown_acls_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only if there are any."""
+    report_unknown(AclContents([]))
+    report_unknown(AclContents([], unknown=2))
+
+    assert capsys.readouterr().err.startswith("doorkeeper: 2 ACLs of the cluster are left out")
+
+
+def test_files_are_completed_behind_the_prefixes_of_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other address is left to the shell."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.properties").touch()
+    context, parameter = click.Context(click.Command("any")), click.Argument(["address"])
+
+    found = [
+        [(each.type, each.value) for each in complete_address(context, parameter, word)]
+        for word in ("config:s", "store:s", "s")
+    ]
+
+    assert found == [
+        [("plain", "config:server.properties")],
+        [("plain", "store:server.properties")],
+        [("file", "s")],
+    ]

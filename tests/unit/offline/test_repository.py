@@ -1,0 +1,120 @@
+"""The ACLs in the store of a server, as a repository."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.app.errors import StartError
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.offline.repository import StoreRepository, policy_of
+from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.repositories.errors import RepositoryError
+from testkit.settings import settings_of
+from testkit.stores import adding, binding, config, fill, open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+IN_MEMORY = "testkit.plugins.InMemory"
+DYNAMIC = edit(CONFIG, set=[config("super.users", "User:dynamic")])
+BINDINGS = sorted(binding(number).binding for number in (1, 2))
+
+
+def repository(folder: Path, name: str, text: str = "") -> StoreRepository:
+    settings = settings_of(
+        f"listeners=PLAINTEXT://:0\nauthorizer.class.name={name}\n"
+        f"doorkeeper.data.dir={folder / 'data'}\nsuper.users=User:file\n{text}"
+    )
+    return StoreRepository(parse_address(f"store:{folder / 'data'}"), settings)
+
+
+def test_values_given_while_the_server_ran_count(tmp_path: Path) -> None:
+    """The store's super users stand in the place of the file's; a server may have the store."""
+    asyncio.run(fill(tmp_path / "data", adding(1, 2), DYNAMIC))
+    owner = open_store(tmp_path / "data")
+    store = repository(tmp_path, STANDARD, "allow.everyone.if.no.acl.found=true\n")
+
+    found = asyncio.run(store.read())
+    one = asyncio.run(store.find([exactly(BINDINGS[0])]))
+
+    owner.close()
+    assert found.bindings == BINDINGS
+    assert found.policy == Policy(super_users=frozenset({"User:dynamic"}), allow_everyone=True)
+    assert (found.authorizer, found.unknown) == (None, 0)
+    assert one == BINDINGS[:1]
+    assert store.description == f"the store in {tmp_path / 'data'}"
+
+
+def test_another_authorizer_is_asked(tmp_path: Path) -> None:
+    """Its ACLs are its own; its class is named."""
+    asyncio.run(fill(tmp_path / "data", adding(1)))
+
+    found = asyncio.run(repository(tmp_path, IN_MEMORY).read())
+
+    assert (found.bindings, found.authorizer) == ([], IN_MEMORY)
+    assert found.policy is not None
+    assert found.policy.super_users == {"User:file"}
+
+
+async def test_a_session_changes_the_store(tmp_path: Path) -> None:
+    """A store that does not exist is created on request; the changes are durable."""
+    store = repository(tmp_path, STANDARD)
+
+    async with store.change(create=True) as session:
+        assert await session.add(BINDINGS) == [None, None]
+        assert await session.find([ANY_BINDING, ANY_BINDING]) == BINDINGS
+        assert await session.remove(BINDINGS[:1]) == [None]
+
+    assert (await store.read()).bindings == BINDINGS[1:]
+
+
+async def test_a_session_needs_a_store_that_is_not_in_use(tmp_path: Path) -> None:
+    """The message names the address to use instead."""
+    store = repository(tmp_path, STANDARD)
+    owner = open_store(tmp_path / "data")
+
+    with pytest.raises(RepositoryError, match=r"in use by process \d+; use .*kafka://HOST:PORT"):
+        await store.change().__aenter__()
+
+    owner.close()
+
+
+async def test_errors_of_items_are_returned(tmp_path: Path) -> None:
+    """As the authorizer gives them."""
+    store = repository(tmp_path, "testkit.plugins.Unhurried")
+    refused = BINDINGS[0]._replace(pattern=BINDINGS[0].pattern._replace(name="refused-t"))
+
+    async with store.change(create=True) as session:
+        [error] = await session.add([refused])
+
+    assert str(error) == "not this one"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "there are no ACLs: authorizer.class.name names no authorizer"),
+        (STANDARD, "there is no such file"),
+        (IN_MEMORY, "there is no store"),
+        ("no.such.Thing", "authorizer.class.name=no.such.Thing"),
+    ],
+)
+async def test_an_unreadable_store_is_reported(tmp_path: Path, name: str, text: str) -> None:
+    """A line says why."""
+    with pytest.raises(RepositoryError, match=text):
+        await repository(tmp_path, name).read()
+
+
+def test_a_wrong_super_user_is_told(tmp_path: Path) -> None:
+    """As the server's start tells it."""
+    wrong = settings_of("listeners=PLAINTEXT://:0\nsuper.users=alice\n")
+
+    with pytest.raises(StartError, match=r"super\.users"):
+        policy_of(wrong)

@@ -1,0 +1,77 @@
+"""The grammar of addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.repositories.addresses import Address, AddressKind, parse_address
+from doorkeeper.repositories.errors import InvalidAddress
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "target"),
+    [
+        ("acls.yaml", AddressKind.FILE, "acls.yaml"),
+        ("-", AddressKind.FILE, "-"),
+        ("./localhost:9092", AddressKind.FILE, "./localhost:9092"),
+        ("a:b.yaml", AddressKind.FILE, "a:b.yaml"),
+        ("kafka://a:1,b:2", AddressKind.BROKERS, "a:1,b:2"),
+        ("kafka://a:1/", AddressKind.BROKERS, "a:1"),
+        ("a.example:9092", AddressKind.BROKERS, "a.example:9092"),
+        ("a:1,[::1]:2", AddressKind.BROKERS, "a:1,[::1]:2"),
+        ("controllers://a:1", AddressKind.CONTROLLERS, "a:1"),
+        ("config:/etc/server.properties", AddressKind.CONFIG, "/etc/server.properties"),
+        ("store:/var/lib/doorkeeper/", AddressKind.STORE, "/var/lib/doorkeeper/"),
+    ],
+)
+def test_each_form_has_its_kind(text: str, kind: AddressKind, target: str) -> None:
+    """The text of an address is read as the same address again."""
+    address = parse_address(text)
+
+    assert address == Address(kind, target)
+    assert parse_address(str(address)) == address
+
+
+@pytest.mark.parametrize("text", ["", "kafka://", "config:", "KAFKA://a:1", "http://a:1/acls"])
+def test_other_texts_are_refused_with_the_forms(text: str) -> None:
+    """An unknown scheme is a typing error, not the name of a file."""
+    with pytest.raises(InvalidAddress, match=r"an address is a file, kafka://HOST:PORT"):
+        parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "live", "store", "stdin"),
+    [
+        ("acls.yaml", False, False, False),
+        ("-", False, False, True),
+        ("config:x", False, True, False),
+        ("store:x", False, True, False),
+        ("kafka://a:1", True, False, False),
+        ("controllers://a:1", True, False, False),
+    ],
+)
+def test_properties_follow_from_the_kind(
+    text: str, *, live: bool, store: bool, stdin: bool
+) -> None:
+    """Live clusters, stores and standard input are told apart without opening anything."""
+    address = parse_address(text)
+
+    assert (address.is_live, address.is_store, address.is_stdin) == (live, store, stdin)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("kafka://B:2,a:1", "kafka://a:1,b:2"),
+        ("B:2,a:1", "kafka://a:1,b:2"),
+        ("kafka://b:2,a:1/", "kafka://a:1,b:2"),
+        ("controllers://a:1", "controllers://a:1"),
+        ("config:/x/../y.properties", "config:/y.properties"),
+        ("store:/x/../y/", "store:/y"),
+        ("/x/../y.yaml", "/y.yaml"),
+        ("-", "-"),
+    ],
+)
+def test_addresses_of_one_repository_have_one_canonical_text(text: str, canonical: str) -> None:
+    """The order of servers, case, and the way to a file do not count."""
+    assert parse_address(text).canonical() == canonical
