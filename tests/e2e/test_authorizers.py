@@ -98,6 +98,20 @@ def test_one_that_raises_everywhere(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
+@pytest.mark.parametrize("needs", ["acls", "create_acls"])
+def test_without_memory_the_process_ends(tmp_path: Path, needs: str) -> None:
+    """In a read, which runs in the callback of the socket, and in the task of an update.
+
+    The server would be half alive; what it has acknowledged is durable.
+    """
+    request = EVERYTHING if needs == "acls" else creation("User:a")
+    with serving(tmp_path, "OutOfMemory", f"plugin.needs={needs}") as server:
+        with server.connect() as conversation:
+            conversation.send(request, 3)
+            assert server.process.wait(60) == 1
+        assert server.errors().endswith("doorkeeper: out of memory: the process ends\n")
+
+
 @pytest.mark.parametrize("answers", ["none", "few", "many", "true", "text"])
 def test_one_that_miscounts_or_mistypes(tmp_path: Path, answers: str) -> None:
     """Nothing is allowed by an answer that is none."""

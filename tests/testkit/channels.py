@@ -14,6 +14,7 @@ from doorkeeper.net.context import PendingUpdates, ServerContext
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.net.peer_log import PeerLog
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
 
@@ -104,6 +105,7 @@ class World:
             guarded,
             cast("Services", self.services),
             self.log,
+            PeerLog(self.log, asyncio.get_running_loop()),
             Ledger(self.limits.queued_in_bytes_max),
             Ledger(self.limits.queued_out_bytes_max),
             PendingUpdates(),

@@ -162,6 +162,25 @@ class RaisesEverywhere(InMemory):
     authorize_by_resource_type = authorized_operations = _raise  # type: ignore[assignment]
 
 
+class OutOfMemory(InMemory):
+    """Has no memory left for what ``plugin.needs`` names."""
+
+    def _raise(self) -> None:
+        raise MemoryError
+
+    def acls(self, wanted: AclBindingFilter) -> Any:
+        if self.configs["plugin.needs"] == "acls":
+            self._raise()
+        return super().acls(wanted)
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Any:
+        if self.configs["plugin.needs"] == "create_acls":
+            self._raise()
+        return super().create_acls(context, bindings)
+
+
 class Breaks(InMemory):
     """Lets in whoever asks for ACLs, and gives up half-way."""
 

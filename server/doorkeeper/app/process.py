@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.logs.pipeline import Logs
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logger
 
 STDOUT = 1
+STDERR = 2
+# Made here: without memory it could not be.
+_OUT_OF_MEMORY = b"doorkeeper: out of memory: the process ends\n"
 STOPS = (signal.SIGTERM, signal.SIGINT)
 # The switch interval of threads, 5 ms by default. The store's thread needs Python's global lock
 # briefly between calls into SQLite, while all changes of its batch wait (decision 0238).
@@ -72,6 +75,18 @@ def serve(
         logs.close()
 
 
+def end_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle an error that reached the event loop: without memory the process ends at once.
+
+    A connection or a task would be left behind half done, and so the server half alive. Whatever
+    was acknowledged is durable, and the service manager starts a new process.
+    """
+    if isinstance(context.get("exception"), MemoryError):
+        os.write(STDERR, _OUT_OF_MEMORY)
+        os._exit(1)
+    loop.default_exception_handler(context)
+
+
 class _Process:
     """One run of the server."""
 
@@ -97,6 +112,7 @@ class _Process:
         for warning in self._loaded.warnings:
             self._log.warning(warning)
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(end_without_memory)
         # uvloop's own executor has threads without recognizable names.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
         for number in STOPS:
@@ -159,9 +175,8 @@ class _Process:
             self._end_now(number)
         self._stopping.set()
         for each in STOPS:
-            # The loop may be blocked, for example by an authorizer: the second signal also gets a
+            # The loop may be blocked, for example by an authorizer: the second signal gets a
             # handler that needs no loop.
-            # calls, the second one has a handler that needs no loop.
             signal.signal(each, self._end_now)
 
     def _end_now(self, number: int, _frame: FrameType | None = None) -> None:

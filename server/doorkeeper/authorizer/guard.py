@@ -425,7 +425,7 @@ class GuardedAuthorizer(Authorizer):
         return found
 
     def _fail(self, what: str, error: BaseException) -> NoReturn:
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, (KeyboardInterrupt, MemoryError)):
             raise error
         if isinstance(error, AuthorizerFault):
             self.faults += 1

@@ -251,6 +251,8 @@ class Connection:
         """Handle a request after its decoding in a thread."""
         if isinstance(result, Decoded):
             return self._resume(lambda: self._serve(pending.header, pending.body, result))
+        if isinstance(result, MemoryError):
+            raise result
         if isinstance(result, Malformed):
             fault = body_fault(pending.header, self.session.principal, result).closed
         else:
@@ -276,7 +278,6 @@ class Connection:
 
         Raises:
             MemoryError: the process cannot go on.
-
         """
         if isinstance(error, MemoryError):
             raise error
@@ -517,7 +518,13 @@ class Connection:
     def _refusal(
         self, api: Api, request: object, header: RequestHeader, error: BaseException
     ) -> bytes:
-        """Answer a failed request with an error response of its own API."""
+        """Answer a failed request with an error response of its own API.
+
+        Raises:
+            MemoryError: the process cannot go on.
+        """
+        if isinstance(error, MemoryError):
+            raise error
         if not isinstance(error, ApiError):
             self.events.append(self._failure_event(header, error))
         response = api.refuse(request, header.api_version, error)

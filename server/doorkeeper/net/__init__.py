@@ -8,6 +8,7 @@ handshakes         TLS handshakes in progress; handshake_log logs those that fai
 context            what connections share: the parts that they use, updates in flight
 channel            one connection's socket
 connection_log     the log lines of one connection; request_log those of its requests
+peer_log           lines about the input of peers, cut and limited in number
 chunked_responses  responses that are built a slice at a time
 fair_queue         the work of connections that have not authenticated
 transports         whether a transport is encrypted, and the peer's certificates

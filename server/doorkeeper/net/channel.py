@@ -396,7 +396,13 @@ class Channel(Accepted):
             if not in_flight.tasks:
                 in_flight.none.set()
         if self._pending is pending:
-            self._answer_update(pending, results, error, timing)
+            try:
+                self._answer_update(pending, results, error, timing)
+            except Exception as fault:  # noqa: BLE001 - the request would hang
+                # Told now: the loop learns of a task's exception when its traceback is collected.
+                message = "the response to an update failed"
+                server.loop.call_exception_handler({"message": message, "exception": fault})
+                self.abort(message)
             return
         if error is not None and not isinstance(error, ApiError):
             results = Results((), (error,))

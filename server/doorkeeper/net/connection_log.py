@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.connection.exchange import Login
@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from doorkeeper.connection.exchange import Closed, PendingUpdate, Refused
     from doorkeeper.net.context import ServerContext
     from doorkeeper.state.outcome import Results
-
-REASON_CHARACTERS_MAX: Final = 500
-"""Longer reasons of failed logins are cut."""
 
 
 def log_events(connection: Connection, server: ServerContext) -> None:
@@ -27,9 +24,9 @@ def log_events(connection: Connection, server: ServerContext) -> None:
             continue
         peer_id = connection.peer.connection_id
         if event.error is None:
-            server.logger.warning(event.event, connection=peer_id, **event.fields)
+            server.peer_log.warning(event.event, connection=peer_id, **event.fields)
             continue
-        server.logger.error(event.event, connection=peer_id, **event.fields, exc_info=event.error)
+        server.peer_log.error(event.event, connection=peer_id, **event.fields, exc_info=event.error)
 
 
 def log_failures(
@@ -68,19 +65,12 @@ def log_failures(
 
 def log_refusal(end: Refused, peer_id: str, server: ServerContext) -> None:
     event = "failed re-authentication" if end.reauthentication else "failed authentication"
-    server.logger.info(event, connection=peer_id, reason=shorten(end.reason))
+    server.peer_log.info(event, connection=peer_id, reason=end.reason)
 
 
 def log_end(end: Closed, peer_id: str, server: ServerContext) -> None:
     """Log the reason for closing, unless it is empty."""
     if end.reason:
-        server.logger.warning(
+        server.peer_log.warning(
             "closing connection", connection=peer_id, reason=end.reason, **end.fields
         )
-
-
-def shorten(reason: str) -> str:
-    """Cut a long reason: names in it come from the client."""
-    if len(reason) <= REASON_CHARACTERS_MAX:
-        return reason
-    return f"{reason[:REASON_CHARACTERS_MAX]}... ({len(reason)} characters)"

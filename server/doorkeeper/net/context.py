@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.chunked_responses import ChunkedResponses
     from doorkeeper.net.fair_queue import FairQueue
     from doorkeeper.net.ledger import Ledger
+    from doorkeeper.net.peer_log import PeerLog
     from doorkeeper.net.request_log import RequestLog
 
 
@@ -102,6 +103,7 @@ class ServerContext(NamedTuple):
     authorizer: GuardedAuthorizer | None
     services: Services
     logger: Logger
+    peer_log: PeerLog
     incoming: Ledger[Accepted]
     outgoing: Ledger[Accepted]
     updates: PendingUpdates

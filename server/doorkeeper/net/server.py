@@ -18,6 +18,7 @@ from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ENCRYPTED, UNAUTHENTICATED
+from doorkeeper.net.peer_log import PeerLog
 
 if TYPE_CHECKING:
     import socket
@@ -106,6 +107,7 @@ class Server:
             self._authorizer,
             self._services,
             self._logger,
+            PeerLog(self._logger, loop),
             Ledger(self._limits.queued_in_bytes_max),
             Ledger(self._limits.queued_out_bytes_max),
             PendingUpdates(),
@@ -240,6 +242,8 @@ class Server:
                 await self._all_done()
         except TimeoutError:
             pass
+        if self._context is not None:
+            self._context.peer_log.close()
         left = list(self._channels)
         for channel in left:
             channel.abort("connection cut off: the server stops")

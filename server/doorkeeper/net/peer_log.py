@@ -1,0 +1,87 @@
+"""Log lines about the input of peers: long values are cut, and floods are counted.
+
+A client that is refused can come again as often as it likes, with names of 32 kB, before it has
+logged in. Beyond ``LINES_MAX`` lines of an event in ``WINDOW_S``, the lines are counted and the
+count is logged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from doorkeeper.logger import Logger
+
+LINES_MAX: Final = 100
+WINDOW_S: Final = 10.0
+"""The window of ``LINES_MAX``, for each event of a server."""
+
+TEXT_CHARACTERS_MAX: Final = 500
+"""A longer value of a field is cut."""
+
+
+class PeerLog:
+    """The lines of one server. Not thread-safe."""
+
+    __slots__ = ("_lines", "_logger", "_loop", "_omitted", "_window")
+
+    def __init__(self, logger: Logger, loop: asyncio.AbstractEventLoop) -> None:
+        self._logger = logger
+        self._loop = loop
+        self._lines: dict[str, int] = {}
+        self._omitted: dict[str, int] = {}
+        self._window: asyncio.TimerHandle | None = None
+
+    def info(self, event: str, **fields: object) -> None:
+        """Log an event that operators may want to know."""
+        if self._admits(event):
+            self._logger.info(event, **shorten_all(fields))
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Log that a peer does something wrong."""
+        if self._admits(event):
+            self._logger.warning(event, **shorten_all(fields))
+
+    def error(self, event: str, **fields: object) -> None:
+        """Log that the server, or a plug-in, fails on the input of a peer."""
+        if self._admits(event):
+            self._logger.error(event, **shorten_all(fields))
+
+    def close(self) -> None:
+        """Log the counts of omitted lines."""
+        if self._window is not None:
+            self._window.cancel()
+            self._end_window()
+
+    def _admits(self, event: str) -> bool:
+        if self._window is None:
+            self._window = self._loop.call_later(WINDOW_S, self._end_window)
+        lines = self._lines.get(event, 0)
+        if lines >= LINES_MAX:
+            self._omitted[event] = self._omitted.get(event, 0) + 1
+            return False
+        self._lines[event] = lines + 1
+        return True
+
+    def _end_window(self) -> None:
+        self._window = None
+        self._lines.clear()
+        omitted, self._omitted = self._omitted, {}
+        for event, count in omitted.items():
+            self._logger.warning("log lines omitted", of=event, count=count)
+
+
+def shorten_all(fields: dict[str, object]) -> dict[str, object]:
+    """Cut the texts among fields."""
+    return {
+        name: shorten(value) if isinstance(value, str) else value for name, value in fields.items()
+    }
+
+
+def shorten(text: str) -> str:
+    """Cut a long text: names in it come from the client."""
+    if len(text) <= TEXT_CHARACTERS_MAX:
+        return text
+    return f"{text[:TEXT_CHARACTERS_MAX]}... ({len(text)} characters)"
