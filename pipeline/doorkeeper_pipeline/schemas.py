@@ -191,7 +191,7 @@ AUDIT_EVENT = Table(
             name="subject",
             type="string",
             nullable=True,
-            meaning="What was changed: acls, users, tokens, topics, configs or quotas.",
+            meaning="What was changed: acls, users, tokens, topics, configs, quotas or features.",
         ),
         Column(
             name="revision",

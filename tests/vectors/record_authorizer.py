@@ -1,4 +1,4 @@
-"""Writes authorizer.json: random worlds, and what the StandardAuthorizer of two releases answers.
+"""Writes authorizer.json: random worlds, and what the StandardAuthorizer of each release answers.
 
     PYTHONPATH=tests python tests/vectors/record_authorizer.py
 
@@ -26,17 +26,23 @@ def random_worlds() -> list[World]:
     """Return worlds that depend on nothing but the strategy."""
     made: list[World] = []
 
-    @settings(max_examples=WORLDS, derandomize=True, database=None)
-    @given(world=worlds(acls_max=30, questions_max=20, operations=OPERATIONS_OF_BOTH))
-    def collect(world: World) -> None:
-        made.append(world)
+    for networks in (False, True):
 
-    collect()
+        @settings(max_examples=WORLDS, derandomize=True, database=None)
+        @given(
+            world=worlds(
+                acls_max=30, questions_max=20, operations=OPERATIONS_OF_BOTH, networks=networks
+            )
+        )
+        def collect(world: World) -> None:
+            made.append(world)
+
+        collect()
     return made
 
 
 def main() -> None:
-    """Ask both releases the same."""
+    """Ask all releases the same."""
     oracles = [AuthorizerOracle(release) for release in FORMS]
     try:
         rows = [

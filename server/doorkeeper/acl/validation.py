@@ -3,7 +3,7 @@
 The handlers refuse before that what the broker refuses: names of the cluster, empty names. What no
 answer could carry is refused wherever bindings come in, and whichever authorizer there is.
 
-Source: ``AclControlManager`` (4.3.1).
+Source: ``AclControlManager`` (4.3.1; hosts that may be networks: 4.4.0).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper.acl.networks import InvalidNetwork, parse_network
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ _PATTERN_TYPES = frozenset({PatternType.LITERAL, PatternType.PREFIXED})
 _PERMISSIONS = frozenset({AclPermissionType.DENY, AclPermissionType.ALLOW})
 
 
-def check_binding(binding: AclBinding) -> ApiError | None:
+def check_binding(binding: AclBinding, *, networks: bool = False) -> ApiError | None:
     """Return why the binding cannot be stored, or None.
 
-    Whether the operation makes sense on the resource, what the host looks like and which type
-    the principal has is not checked: a broker stores what has no effect.
+    Whether the operation makes sense on the resource and which type the principal has is not
+    checked: a broker stores what has no effect. The host is checked where it may be a network.
     """
-    (resource_type, name, pattern_type), (principal, _, operation, permission_type) = binding
+    (resource_type, name, pattern_type), (principal, host, operation, permission_type) = binding
     # Nearly all end here, of a thousand that are created together.
     if (
         resource_type in _TYPES
@@ -49,13 +50,23 @@ def check_binding(binding: AclBinding) -> ApiError | None:
         and name
         and ":" in principal
     ):
-        return None
+        return _host_refusal(host) if networks and (not host or "/" in host) else None
     return _invalid(_fault(binding))
 
 
-def check_new(binding: AclBinding) -> ApiError | None:
+def _host_refusal(host: str) -> ApiError | None:
+    if not host:
+        return _invalid("Host pattern cannot be null or empty")
+    try:
+        parse_network(host)
+    except InvalidNetwork as error:
+        return _invalid(f"Invalid CIDR notation '{host}': {error}")
+    return None
+
+
+def check_new(binding: AclBinding, *, networks: bool = False) -> ApiError | None:
     """Return why no answer could carry the binding, or why it cannot be stored, or None."""
-    return unencodable(binding) or check_binding(binding)
+    return unencodable(binding) or check_binding(binding, networks=networks)
 
 
 def _fault(binding: AclBinding) -> str:

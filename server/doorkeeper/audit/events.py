@@ -119,7 +119,7 @@ class Change(Struct, kw_only=True, gc=False, tag_field="kind", tag="change"):
         node: Id of the node that wrote the event.
         ts_ns: When the event was recorded: nanoseconds since 1970, UTC.
         time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
-        subject: What was changed: acls, users, tokens, topics, configs or quotas.
+        subject: What was changed: acls, users, tokens, topics, configs, quotas or features.
         revision: The revision that the change became; null where a plug-in keeps the ACLs.
         principal: Who asked, type:name.
         host: The client's address, in Java's form.

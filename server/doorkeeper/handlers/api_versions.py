@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.kinds.features import METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
-METADATA_VERSIONS = (7, 30)
-"""The range of the feature ``metadata.version`` of a broker 4.3: 3.3-IV3 to 4.3-IV0.
+METADATA_VERSION_MIN = 7
+"""The lowest level of the feature ``metadata.version``: 3.3-IV3.
 
-Clients derive the release of the cluster from it: kafka-ui needs it to show its ACL editor.
+Clients derive the release of the cluster from its level: kafka-ui needs it to show its ACL editor.
 """
 
 FEATURES_EPOCH = 0
-"""Features never change here; a negative epoch would mean that they are unknown."""
+"""Features change only while no node runs; a negative epoch would mean that they are unknown."""
 
 
 def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> ApiVersionsResponse:
@@ -54,7 +55,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
         return refuse(request, version, ApiError(ErrorCode.INVALID_REQUEST))
     if not context.controller_listener and _is_misrouted(request, node):
         return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
-    lowest, highest = METADATA_VERSIONS
+    level = metadata_level(node.state.features)
     return ApiVersionsResponse(
         api_keys=tuple(
             ApiVersion(
@@ -63,12 +64,14 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
             for api in node.api_ranges(controller=context.controller_listener)
         ),
         supported_features=(
-            SupportedFeatureKey(name="metadata.version", min_version=lowest, max_version=highest),
+            SupportedFeatureKey(
+                name=METADATA_VERSION, min_version=METADATA_VERSION_MIN, max_version=level
+            ),
         ),
         finalized_features_epoch=FEATURES_EPOCH,
         finalized_features=(
             FinalizedFeatureKey(
-                name="metadata.version", max_version_level=highest, min_version_level=highest
+                name=METADATA_VERSION, max_version_level=level, min_version_level=level
             ),
         ),
     )

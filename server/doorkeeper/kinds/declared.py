@@ -52,6 +52,18 @@ class StoredCredential(NamedTuple):
         )
 
 
+class StoredFeature(NamedTuple):
+    """The level of a feature of the cluster, which decides the rules of a release.
+
+    Attributes:
+        name: The name of the feature, such as metadata.version.
+        level: Its finalized level.
+    """
+
+    name: str
+    level: int
+
+
 class StoredQuota(NamedTuple):
     """A quota of a user, a client id, both, or an address.
 
@@ -168,6 +180,20 @@ CREDENTIAL: Final = Kind(
     audit_detail="mechanism",
 )
 
+FEATURE: Final = Kind(
+    "feature",
+    field="features",
+    subject="features",
+    since=4,
+    row=StoredFeature,
+    key=1,
+    columns=(
+        Column("name", "string"),
+        Column("level", "int"),
+    ),
+    audit_name="name",
+)
+
 QUOTA: Final = Kind(
     "quota",
     field="quotas",
@@ -229,6 +255,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         ACL,
         CONFIG,
         CREDENTIAL,
+        FEATURE,
         QUOTA,
         TOKEN,
         TOPIC,

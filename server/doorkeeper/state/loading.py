@@ -43,6 +43,12 @@ def load_snapshot(rows: Iterable[StoredBinding], is_closing: Callable[[], bool])
     return snapshot
 
 
+def with_acls(state: State, acls: Snapshot) -> State:
+    """Return the state with its ACLs, under the rules of its features."""
+    enabled = state.acls.matches_networks
+    return state._replace(acls=acls.with_network_matching(enabled=enabled))
+
+
 def _until(is_closing: Callable[[], bool], rows: Iterable[T]) -> Iterator[T]:
     for row in rows:
         if is_closing():

@@ -33,7 +33,7 @@ from doorkeeper.logger import NO_LOG
 from doorkeeper.metrics.hooks import StoreSight
 from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state.age import watch_age
-from doorkeeper.state.loading import load_snapshot, state_without_acls
+from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.state.state import State, apply
 from doorkeeper.state.store import (
     LogEntry,
@@ -267,7 +267,7 @@ class StateLog:
             return
         if self._closing:
             return  # the load stopped early
-        self._publish(self.state._replace(acls=acls))
+        self._publish(with_acls(self.state, acls))
         if not self.loaded.done():
             self.loaded.set_result(None)
         self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
@@ -627,6 +627,6 @@ class StateLog:
         )
         self._batch_of_state = loaded.batch
         self._is_trusted = True
-        self._publish(state._replace(acls=acls))
+        self._publish(with_acls(state, acls))
         # The difference is unknown: subscribers compare their view with the new state.
         self._notify(Committed(loaded.revision, {}, None))

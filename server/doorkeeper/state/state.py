@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
-from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredToken
+from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredFeature, StoredToken
+from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.kinds.table import Table
 from doorkeeper.quotas.table import ClientQuotas
 from doorkeeper.runtime.garbage_collection import frozen_allocations
@@ -44,6 +45,7 @@ class State(NamedTuple):
     credentials: ScramUsers = ScramUsers()
     tokens: Table[StoredToken] = Table(1)
     quotas: ClientQuotas = ClientQuotas()
+    features: Table[StoredFeature] = Table(1)
     groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False
@@ -66,7 +68,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
         fields[kind.field] = _change_table(getattr(state, kind.field), set_, deleted)
-    return state._replace(**fields)
+    return _replaced(state, fields)
 
 
 def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Slices[State]:
@@ -76,6 +78,15 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
             table = _change_table(table, part.set, part.deleted)
             yield
         fields[kind.field] = table
+    return _replaced(state, fields)
+
+
+def _replaced(state: State, fields: dict[str, Any]) -> State:
+    features = fields.get("features")
+    if features is not None:
+        acls: Snapshot = fields.get("acls", state.acls)
+        enabled = has_networks(metadata_level(features))
+        fields["acls"] = acls.with_network_matching(enabled=enabled)
     return state._replace(**fields)
 
 

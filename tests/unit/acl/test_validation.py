@@ -198,3 +198,31 @@ def test_what_a_message_carries_is_accepted(carried: AclBinding | AclBindingFilt
     """Each text alone may have what the codec lets in; a filter may have none."""
     assert unencodable(carried) is None
     assert TEXT_BYTES_MAX == reading.TEXT_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("", "Host pattern cannot be null or empty"),
+        ("host/24", "Invalid CIDR notation 'host/24': Could not parse [host/24]"),
+        ("10.0.0.0/33", "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]"),
+    ],
+)
+def test_hosts_are_checked_where_they_may_be_networks(host: str, text: str) -> None:
+    """From Kafka 4.4 on, after everything else."""
+    refused = allow("a", READ, topic("t"), host=host)
+
+    error = check_binding(refused, networks=True)
+
+    assert error is not None
+    assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, text)
+    assert check_binding(refused) is None
+    nameless = check_binding(allow("a", READ, topic(""), host=host), networks=True)
+    assert nameless is not None
+    assert nameless.message == "Resource name should not be empty"
+
+
+@pytest.mark.parametrize("host", ["*", "10.1.2.3/8", "::/0", "10.0.0", "2001:db8::1", "localhost"])
+def test_networks_and_all_texts_without_a_slash_are_accepted(host: str) -> None:
+    """They are kept as written."""
+    assert check_binding(allow("a", READ, topic("t"), host=host), networks=True) is None

@@ -9,6 +9,8 @@ import pytest
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import registry
 from doorkeeper.handlers.api_versions import API
+from doorkeeper.kinds.features import release_change
+from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.nodes import CLUSTER_ID, answer, context_of, node_of, on_the_wire
 
@@ -34,9 +36,12 @@ async def test_it_lists_what_the_registry_has(controller: Any) -> None:
     assert ((3, 0, 13) in listed) is not controller, "a controller has no Metadata"
 
 
-async def test_features_come_from_version_3_on() -> None:
-    """metadata.version stands among the supported and the finalized features."""
+@pytest.mark.parametrize(("release", "level"), [(None, 30), ("4.3", 30), ("4.4", 33)])
+async def test_features_come_from_version_3_on(release: str | None, level: int) -> None:
+    """metadata.version stands among the supported and the finalized ones, at the store's level."""
     node = await node_of()
+    if release is not None:
+        node.state = apply_at_once(node.state, release_change(release))
 
     answered = answer(API, ApiVersionsRequest(**NAMED), node, 3)
 
@@ -45,12 +50,12 @@ async def test_features_come_from_version_3_on() -> None:
     assert (supported.name, supported.min_version, supported.max_version) == (
         "metadata.version",
         7,
-        30,
+        level,
     )
     assert (finalized.name, finalized.min_version_level, finalized.max_version_level) == (
         "metadata.version",
-        30,
-        30,
+        level,
+        level,
     )
     assert answered.finalized_features_epoch >= 0
 

@@ -13,15 +13,18 @@ from doorkeeper.kinds.declared import (
     ACL,
     CONFIG,
     CREDENTIAL,
+    FEATURE,
     KINDS,
     QUOTA,
     TOKEN,
     TOPIC,
     StoredCredential,
+    StoredFeature,
     StoredQuota,
     StoredToken,
     StoredTopic,
 )
+from doorkeeper.kinds.features import release_change
 from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once
 from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
@@ -35,6 +38,7 @@ EVERYTHING: Change = {
     **edit(ACL, set=[A, B]),
     **edit(CONFIG, set=[row("k")]),
     **edit(CREDENTIAL, set=[StoredCredential("u", "SCRAM-SHA-256", b"s", b"k", b"v", 4096)]),
+    **edit(FEATURE, set=[StoredFeature("metadata.version", 33)]),
     **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
     **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
     **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
@@ -52,6 +56,23 @@ def test_one_change_may_set_rows_of_every_kind() -> None:
     assert state.credentials.names() == ["u"]
     assert [token.token_id for token in state.tokens] == ["t"]
     assert state.topics.names() == ("t",)
+
+
+def test_the_release_decides_whether_networks_match() -> None:
+    """Whichever comes first, the ACLs or the feature; without the feature they are text."""
+    acls = edit(ACL, set=[A])
+
+    def matches(state: State) -> bool:
+        return state.acls.matches_networks
+
+    assert not matches(apply_at_once(EMPTY, acls))
+    assert not matches(apply_at_once(apply_at_once(EMPTY, acls), release_change("4.3")))
+    assert matches(apply_at_once(apply_at_once(EMPTY, acls), release_change("4.4")))
+    assert matches(apply_at_once(apply_at_once(EMPTY, release_change("4.4")), acls))
+    assert matches(apply_at_once(EMPTY, {**release_change("4.4"), **acls}))
+    assert not matches(
+        apply_at_once(apply_at_once(EMPTY, release_change("4.4")), release_change("4.3"))
+    )
 
 
 def test_the_state_before_is_as_it_was() -> None:

@@ -1,4 +1,4 @@
-"""``doorkeeper store``: ``create``, ``accept``, ``backup``, ``restore``, and ``store_moves``."""
+"""``doorkeeper store``: ``create``, ``accept``, ``backup``, ``restore``, and those of others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from doorkeeper.app.stores import identity_file_of
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store import moves as store_moves
+from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress
 from doorkeeper.offline.store_moves import accept as accept_store
 from doorkeeper.offline.store_moves import create as create_store
@@ -52,10 +53,10 @@ Examples:
 """,
 )
 def command() -> None:
-    """Create, back up, restore, migrate, check and copy stores."""
+    """Create, back up, restore, migrate, check and copy stores; choose Kafka's release."""
 
 
-for each in (store_moves.migrate, store_moves.check, store_moves.copy):
+for each in (store_moves.migrate, store_moves.check, store_moves.copy, release):
     command.add_command(each)
 
 

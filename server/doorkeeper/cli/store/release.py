@@ -1,0 +1,104 @@
+"""``doorkeeper store release``: shows or changes the release of Kafka whose rules count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper.acl.model import AclPermissionType
+from doorkeeper.app.errors import StartError
+from doorkeeper.cli import interrupts
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.options import config_option, load_or_fail
+from doorkeeper.cli.terminal import fail, printable, show
+from doorkeeper.kinds.features import LEVELS
+from doorkeeper.offline.release import change_release
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.offline.release import ReleaseChange
+
+
+@click.command(
+    epilog="""
+\b
+From 4.4 on, the host of an ACL may be a network in CIDR notation (KIP-1276), such as 10.0.0.0/8:
+the ACL holds for the addresses in it. With 4.3 a host is compared as text, so such an ACL matches
+no client. The release is part of the store: all nodes follow the same one. ApiVersions shows it as
+metadata.version: 30 for 4.3, 33 for 4.4. A store that says nothing follows 4.3.
+
+\b
+The servers must be stopped. Before the change, the ACLs whose hosts are networks are listed, with
+the principals that gain or lose by them, and it is asked.
+
+\b
+Exit statuses: 0 done, or nothing to do; 1 it cannot be done, or the answer was no, said on stderr;
+2 wrong usage.
+
+\b
+Examples:
+  doorkeeper store release --config /etc/doorkeeper/server.properties
+  doorkeeper store release 4.4 --config /etc/doorkeeper/server.properties
+  doorkeeper store release 4.4 --data-dir /var/lib/doorkeeper --yes
+"""
+)
+@click.argument("release", type=click.Choice(list(LEVELS)), required=False)
+@config_option
+@click.option(
+    "--data-dir",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="The folder of the store; else doorkeeper.data.dir of --config, else ./data.",
+)
+@click.option("--yes", is_flag=True, help="Change it without asking.")
+def release(
+    release: str | None,
+    file: Path | None,
+    data_dir: Path | None,
+    *,
+    yes: bool,
+) -> None:
+    """Show the release of Kafka whose rules count, or follow RELEASE from now on."""
+    places = () if data_dir is None else (f"doorkeeper.data.dir={data_dir}",)
+    settings = load_or_fail(file if data_dir is None else None, places).settings
+
+    def confirm(change: ReleaseChange) -> bool:
+        show(lines_of(change))
+        return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
+
+    try:
+        changed = change_release(settings, release, confirm)
+    except (StorageError, StartError) as error:
+        fail([error])
+    if changed is None:
+        fail(["nothing was changed"])
+    if changed.before == changed.after:
+        click.echo(f"the rules of Kafka {changed.after}")
+    else:
+        click.echo(f"the rules of Kafka {changed.after}; before: {changed.before}")
+
+
+def lines_of(change: ReleaseChange) -> list[str]:
+    """Return what the change would do, for people."""
+    if not change.networks and not change.unreadable:
+        return ["no ACL has a network for a host: no decision changes"]
+    lines = []
+    if change.networks:
+        begin = "begin" if change.begins else "cease"
+        lines.append(
+            f"{len(change.networks)} ACLs {begin} to match the addresses in their network:"
+        )
+        lines += [f"  {_effect(each, change)}  {row(each)}" for each in change.networks]
+    if change.unreadable:
+        lines.append(f"{len(change.unreadable)} ACLs have a host with a slash that is no network:")
+        lines += [f"  matches nothing  {row(each)}" for each in change.unreadable]
+    return lines
+
+
+def _effect(binding: AclBinding, change: ReleaseChange) -> str:
+    allows = binding.entry.permission_type is AclPermissionType.ALLOW
+    gains = allows is change.begins
+    return f"{printable(binding.entry.principal)} {'gains' if gains else 'loses'}"

@@ -1,0 +1,103 @@
+"""``doorkeeper store release``: what it lists, asks and changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL, FEATURE
+from testkit.acl import READ, WRITE, allow, deny, topic
+from testkit.stores import adding, fill, open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+BINDINGS = (
+    allow("alice", READ, topic("t"), host="10.0.0.0/8"),
+    deny("bob", WRITE, topic("t"), host="::/0"),
+    allow("carol", READ, topic("t"), host="10.0.0.0/33"),
+    allow("dave", READ, topic("t"), host="10.0.0.1"),
+)
+ACLS = edit(ACL, set=[StoredBinding(f"{n:022}", each) for n, each in enumerate(BINDINGS)])
+
+
+def release(data: Path, *words: str, answer: str = "") -> Result:
+    command = ["store", "release", *words, "--data-dir", str(data)]
+    return CliRunner().invoke(doorkeeper, command, input=answer)
+
+
+def level_in(data: Path) -> list[int]:
+    store = open_store(data)
+    found = [row.level for row in store.rows(FEATURE)]
+    store.close()
+    return found
+
+
+def test_an_old_store_follows_4_3(tmp_path: Path) -> None:
+    """It says nothing; showing the release changes nothing."""
+    asyncio.run(fill(tmp_path, adding(1)))
+
+    result = release(tmp_path)
+
+    assert (result.exit_code, result.output) == (0, "the rules of Kafka 4.3\n")
+    assert level_in(tmp_path) == []
+
+
+def test_what_changes_is_listed_before_it_is_asked(tmp_path: Path) -> None:
+    """An ALLOW gains, a DENY loses; what is no network is named; no is the default."""
+    asyncio.run(fill(tmp_path, ACLS))
+
+    result = release(tmp_path, "4.4", answer="\n")
+
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert lines[:5] == [
+        "2 ACLs begin to match the addresses in their network:",
+        "  User:alice gains  User:alice,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0/8",
+        "  User:bob loses  User:bob,TOPIC,LITERAL,t,WRITE,DENY,::/0",
+        "1 ACLs have a host with a slash that is no network:",
+        "  matches nothing  User:carol,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0/33",
+    ]
+    assert "nothing was changed" in result.output
+    assert level_in(tmp_path) == []
+
+
+def test_it_is_changed_there_and_back(tmp_path: Path) -> None:
+    """On yes; the way back is the same command, and what gained loses."""
+    asyncio.run(fill(tmp_path, ACLS))
+
+    there = release(tmp_path, "4.4", answer="y\n")
+    assert there.exit_code == 0, there.output
+    assert there.output.endswith("the rules of Kafka 4.4; before: 4.3\n")
+    assert level_in(tmp_path) == [33]
+    assert release(tmp_path, "4.4").output == "the rules of Kafka 4.4\n"
+
+    back = release(tmp_path, "4.3", "--yes")
+    assert "User:alice loses" in back.output
+    assert "User:bob gains" in back.output
+    assert level_in(tmp_path) == [30]
+
+
+def test_without_networks_nothing_changes(tmp_path: Path) -> None:
+    """It says so."""
+    asyncio.run(fill(tmp_path, adding(1)))
+
+    result = release(tmp_path, "4.4", "--yes")
+
+    assert "no ACL has a network for a host: no decision changes" in result.output
+    assert level_in(tmp_path) == [33]
+
+
+def test_without_a_store_it_fails(tmp_path: Path) -> None:
+    """None is made."""
+    result = release(tmp_path / "none", "4.4", "--yes")
+
+    assert result.exit_code == 1
+    assert not (tmp_path / "none").exists()
