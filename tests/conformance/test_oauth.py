@@ -146,7 +146,7 @@ class Keys:
     def __init__(self) -> None:
         self.keys = jwks.parse(oracle_oauth.oracle_key_set())
 
-    def look_again(self) -> None:
+    def fetch_newer(self) -> None:
         """There are no newer ones."""
 
 

@@ -20,7 +20,7 @@ from doorkeeper.authn.credentials import (
     TokenLogin,
     credential_of,
 )
-from doorkeeper.authn.scram import Scram, accounts_of
+from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars
 from testkit.plain import NO_SOURCES
@@ -105,14 +105,14 @@ class Login:
             return
         challenge = bytes.fromhex(kafka["answer"])
         nonce = _nonce_of(challenge)
-        ours = Scram(self._accounts, nonce[len(_client_nonce(first)) :])
+        ours = ScramMechanism(self._accounts, nonce[len(_client_nonce(first)) :])
         answer = _step(ours, first)
         assert answer == Challenge(challenge)
         last = final(challenge)
         self._compare_last(self._ask({"final": last.hex()}), _step(ours, last))
 
     def _refused_first(self, kafka: Any, first: bytes, final: Callable[[bytes], bytes]) -> None:
-        ours = Scram(self._accounts, "ours")
+        ours = ScramMechanism(self._accounts, "ours")
         answer = _step(ours, first)
         if kafka["refused"] == "told":
             assert answer == Failure(kafka["text"], kafka["text"])
@@ -156,7 +156,7 @@ def _nonce_of(challenge: bytes) -> str:
     return challenge.split(b",")[0][2:].decode()
 
 
-def _step(mechanism: Scram, token: bytes) -> Step:
+def _step(mechanism: ScramMechanism, token: bytes) -> Step:
     async def wait() -> Step:
         step = mechanism.step(token)
         return await step if isinstance(step, Awaitable) else step

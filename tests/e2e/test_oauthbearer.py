@@ -160,7 +160,7 @@ def test_unsigned_tokens_where_they_are_asked_for(tmp_path: Path) -> None:
     file.write_text("\n".join(words))
     text = unsigned({"sub": "alice", "exp": 1e11})
     with provider() as idp, Serving(tmp_path, "--config", str(file)) as server:
-        warned = server.line("tokens without a signature are taken: anybody can be anybody")
+        warned = server.line("unsigned tokens are accepted: any client can use any name")
         before = logged_in(server, text)
         with server.connect("CLIENTS") as conversation:
             odd = malformed(conversation)
@@ -201,7 +201,7 @@ def test_nothing_that_says_which_tokens_are_good_stops_the_start(
     """No handler and no key set, or Kafka's handler without one: a line, and what to give."""
     line = refused(tmp_path, **({HANDLER_KEY: handler} if handler else {}))
 
-    assert "listener CLIENTS offers OAUTHBEARER, and nothing says which tokens are good" in line
+    assert "listener CLIENTS offers OAUTHBEARER, and no key says how to verify its tokens" in line
     assert f"{HANDLER_KEY}={UNSECURED}" in line
 
 

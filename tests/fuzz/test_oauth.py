@@ -10,7 +10,7 @@ import pytest
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.authn.oauth import jwks
 from doorkeeper.authn.oauth.message import InvalidMessage, parse
-from doorkeeper.authn.oauth.signed import ClaimRules, SignedTokens, accepted
+from doorkeeper.authn.oauth.signed import ClaimRules, SignedTokens, validate_claims
 from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
 from testkit.fuzzing import fuzz
 from testkit.tokens import (
@@ -49,7 +49,7 @@ class Keys:
 
     keys = jwks.parse(key_set(KEY))
 
-    def look_again(self) -> None:
+    def fetch_newer(self) -> None:
         """There are no newer ones."""
 
 
@@ -77,7 +77,7 @@ def token(data: bytes) -> None:
     with suppress(TokenRefused):
         assert not isinstance(SIGNED(data.decode("latin-1")), ValidatedToken)
     with suppress(TokenRefused):
-        assert accepted(data, RULES, NOW_MS).principal_name.strip().encode()
+        assert validate_claims(data, RULES, NOW_MS).principal_name.strip().encode()
 
 
 def keys(data: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 from doorkeeper.authn.contract import AuthenticationContext, Failure, Success
 from doorkeeper.authn.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
 from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import Plain
+from doorkeeper.authn.plain import PlainMechanism
 from doorkeeper.authn.users_file import is_user_name, read
 from testkit.fuzzing import fuzz
 
@@ -38,7 +38,7 @@ FILE = Path(tempfile.gettempdir()) / "fuzzed-users.txt"
 
 def token(data: bytes) -> None:
     """Take a token: alice with her password gets in, all else is refused without a trace of it."""
-    step = Plain(USERS, CONTEXT).step(data)
+    step = PlainMechanism(USERS, CONTEXT).step(data)
 
     assert isinstance(step, (Success, Failure))
     if isinstance(step, Success):

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.authn.contract import Challenge, Failure
 from doorkeeper.authn.credentials import credential_of
-from doorkeeper.authn.scram import Scram, accounts_of
+from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from doorkeeper.authn.scram_messages import Malformed, client_final, client_first
 from testkit.fuzzing import fuzz
 from testkit.plain import NO_SOURCES
@@ -44,9 +44,9 @@ def messages(data: bytes) -> None:
 
 def logins(data: bytes) -> None:
     """Give bytes to the first round, and to the second: nobody gets in without the proof."""
-    begun = Scram(ACCOUNTS, "ours").step(data)
+    begun = ScramMechanism(ACCOUNTS, "ours").step(data)
     assert isinstance(begun, Challenge | Failure)
-    second = Scram(ACCOUNTS, "ours")
+    second = ScramMechanism(ACCOUNTS, "ours")
     assert isinstance(second.step(CLIENT.first()), Challenge)
     proof = b"p=" in data and CLIENT.final(b"r=client-nonceours,s=c2FsdA==,i=4096")
     if not (proof and proof.rpartition(b"p=")[2] in data):

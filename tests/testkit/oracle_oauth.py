@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from doorkeeper.authn.contract import Challenge, Failure, Success
-from doorkeeper.authn.oauth.json_text import decoded
-from doorkeeper.authn.oauth.mechanism import OAuthBearer
+from doorkeeper.authn.oauth.json_text import decode_base64url
+from doorkeeper.authn.oauth.mechanism import OAuthBearerMechanism
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars
 from testkit.tokens import NOW_MS, NOW_S, encoded, key_of, public, signed
@@ -86,7 +86,7 @@ def our_outcomes(
     validate: Validate, messages: Sequence[bytes], now_ms: int = NOW_MS
 ) -> list[Outcome]:
     """Return what our server says; after the end of an exchange, nothing more."""
-    mechanism = OAuthBearer(validate, lambda: now_ms)
+    mechanism = OAuthBearerMechanism(validate, lambda: now_ms)
     outcomes = []
     for message in messages:
         step = mechanism.step(message)
@@ -360,4 +360,4 @@ CONFIGS: tuple[dict[str, Any], ...] = (
 
 def header_of(token: str) -> Any:
     """Return the header of a token that is well-formed."""
-    return json.loads(decoded(token.partition(".")[0]))
+    return json.loads(decode_base64url(token.partition(".")[0]))

@@ -1,27 +1,30 @@
-"""How a client proves who it is: one module for each SASL mechanism, one contract for all.
+"""Authentication of clients: the SASL mechanisms, callback handlers and principals.
 
-contract     what a mechanism is, what its steps give, what a principal is made from
-provider     a mechanism of a listener: what it is made from, what it may ask
-mechanisms   which module speaks which mechanism
+contract     the contract of a mechanism: steps, their results, the authentication context
+provider     a mechanism as configured on one listener
+mechanisms   the module of each mechanism
 plain        PLAIN: a name and a password
-scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: what they say
-             scram_provider: whose users those of a listener are
-gssapi       GSSAPI: Kerberos tickets; kerberos_setup: what it needs of the machine
+scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: their messages
+             scram_provider: the users of a listener
+gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, keytab
 oauth        OAUTHBEARER: tokens of an identity provider
-kerberos_rules  users' names from Kerberos names
-credentials  what the server keeps of users and tokens
-principals   who a connection speaks for
+kerberos_rules  user names from Kerberos names
+credentials  stored credentials of users and delegation tokens
+principals   the principal of an authenticated connection
 
-distinguished_name   the name of a certificate, as Java prints it
+distinguished_name   the name of a certificate's subject, as Java prints it
 ssl_rules            ssl.principal.mapping.rules
 java_regex           Java's regular expressions; _parsing and _classes translate them
 
 plug-ins:
-handlers_contract    what classes of others may know; handler_loading finds, guarded_handler asks
-users_file           users of PLAIN, as password_records; passwords checks them, turns says whose
+handlers_contract    base classes of callback handlers
+handler_loading      creates the configured handler; guarded_handler bounds its calls
+users_file           users of PLAIN, as password_records
+passwords            checks passwords against JAAS options, a users file or a handler
+fair_semaphore       bounds concurrent checks, fairly between client addresses
 
-What a plug-in may rely on is exported here; the modules behind it may change at any time.
-``docs/authentication-contract.md`` says what stays and for how long.
+Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
+``docs/authentication-contract.md`` states the compatibility guarantee.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what few need."""
+    """Import ``DefaultPrincipalBuilder`` on first use; handlers do not need it."""
     if name == "DefaultPrincipalBuilder":
         from doorkeeper.authn.principals import DefaultPrincipalBuilder  # noqa: PLC0415
 

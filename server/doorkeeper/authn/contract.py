@@ -1,8 +1,8 @@
-"""What a SASL mechanism is to a session: something that takes tokens and, in the end, decides.
+"""The contract between a session and a SASL mechanism.
 
-A session makes one ``Mechanism`` for each authentication and feeds it the client's tokens in
-order. A ``Challenge`` asks for another token; ``Success`` and ``Failure`` end the exchange. What
-a connection has proved becomes a principal by its listener's ``PrincipalBuilder``.
+A session creates one ``Mechanism`` for each authentication and passes it the client's tokens in
+order. A ``Challenge`` asks for another token; ``Success`` and ``Failure`` end the exchange. The
+listener's ``PrincipalBuilder`` turns the result into a principal.
 
 Source: ``SaslServer`` of Java; Kafka's ``AuthenticationContext`` and ``KafkaPrincipalBuilder``.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class AuthenticationContext(NamedTuple):
-    """What a connection has proved, and how: what its principal is made from.
+    """The proved identity of a connection, from which its principal is built.
 
-    ``client_address`` is the text of Java's ``InetAddress.getHostAddress``.
-    ``peer_certificates`` are verified, in DER, the client's own first; without one, none.
-    ``sasl_mechanism`` and ``authorization_id`` are None before, and without, SASL. The id is what
-    the mechanism proved: the name of a user, of a token's owner, the principal claim of a token,
+    ``client_address`` is the text of Java's ``InetAddress.getHostAddress``. ``peer_certificates``
+    are verified, in DER, the client's own first; empty without a certificate. ``sasl_mechanism``
+    and ``authorization_id`` are None before, and without, SASL. The id is the one that the
+    mechanism proved: a user name, the owner of a delegation token, the principal claim of a token,
     the full name ``alice/host@REALM`` of Kerberos. ``claims`` are those of an OAUTHBEARER token.
     """
 
@@ -38,26 +38,26 @@ class AuthenticationContext(NamedTuple):
 
 
 class PrincipalBuilder(Protocol):
-    """Makes principals."""
+    """Builds the principal of a connection."""
 
     def build(self, context: AuthenticationContext) -> Principal:
-        """Return who this is. Whatever it raises closes the connection."""
+        """Return the principal. An exception closes the connection."""
         ...
 
 
 class Challenge(NamedTuple):
-    """The exchange goes on: the client gets this token and answers it."""
+    """A token for the client, which must answer it."""
 
     token: bytes
 
 
 class Success(NamedTuple):
-    """The client is who it says.
+    """The client is authenticated.
 
     ``authorization_id`` and ``claims`` are those of ``AuthenticationContext``. ``token`` is the
-    last one that the client gets, often empty. ``lifetime_ms`` is how long the credential itself
-    is still good; None for no limit. ``token_authenticated`` says that a delegation token did it,
-    and ``token_owner`` whose it is: nobody else comes of it.
+    last one that the client gets, often empty. ``lifetime_ms`` is the remaining lifetime of the
+    credential itself, None for no limit. With ``token_authenticated`` a delegation token was used,
+    and any principal but ``token_owner`` is refused.
     """
 
     authorization_id: str
@@ -71,9 +71,9 @@ class Success(NamedTuple):
 class Failure(NamedTuple):
     """The client is refused.
 
-    ``text`` goes to the client; None gives it the general text of Kafka, which does not say what
-    was wrong. ``reason`` is for our log only, and never holds a secret. ``answered`` is false
-    where the client gets no answer at all, so that it tries again.
+    ``text`` goes to the client; None sends Kafka's general text, which does not say the cause.
+    ``reason`` is for the server's log only, and never holds a secret. ``answered`` is false where
+    the client gets no response at all, so that it retries.
     """
 
     text: str | None
@@ -85,13 +85,13 @@ Step = Challenge | Success | Failure
 
 
 class Mechanism(Protocol):
-    """One authentication under way."""
+    """One authentication in progress."""
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
-        """Take the client's next token. Never raises on what it contains.
+        """Process the client's next token. Never raises because of its content.
 
-        An awaitable holds the connection: nothing is read from it until the step is known. One
-        that raises refuses the client with the general text.
+        An awaitable holds the connection: nothing is read from it until the step completes. If the
+        awaitable raises, the client is refused with the general text.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a server keeps so that it can check a client's proof, and never a password.
+"""Stored credentials, which verify a client's proof without the password.
 
 Source: ``ScramCredential``, ``ScramFormatter``, ``ScramMechanism`` and ``TokenInformation`` of
 kafka-clients 4.3.1.
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import Principal
 
 DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-"""The mechanisms of SCRAM, and the hash of each as Python calls it."""
+"""SCRAM mechanisms, each with the name of its hash in ``hashlib``."""
 
 ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16384
-"""Kafka's bounds, of both mechanisms. A client computes so many rounds at each login."""
+"""Kafka's bounds, of both mechanisms: the rounds that a client computes at each login."""
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NONCE_BITS: Final = 130
@@ -33,28 +33,28 @@ class ScramCredential(NamedTuple):
     iterations: int
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
+        # Neither repr shows a secret: tracebacks and logs may print these objects.
         return f"ScramCredential({self.iterations} iterations)"
 
 
 class TokenLogin(NamedTuple):
-    """What a delegation token needs to log in. ``expiry_ms`` is a time of the wall clock."""
+    """The verifier of a delegation token's login; ``expiry_ms`` is a wall-clock time."""
 
     owner: Principal
     hmac: bytes
     expiry_ms: int
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
         return f"TokenLogin(of {self.owner})"
 
 
 def credential_of(mechanism: str, password: str, iterations: int, salt: bytes) -> ScramCredential:
-    """Return what to keep of a password, which is taken as it is: Kafka prepares no text.
+    """Return the credential for a password, used as it is: Kafka applies no SASLprep.
 
-    The cost is that of the iterations: 1 to 10 ms, without Python's global lock.
+    Costs one PBKDF2: 1 to 10 ms for Kafka's iterations, without the GIL.
     """
     digest = DIGESTS[mechanism]
+    # A lone surrogate becomes "?", as in Java's String.getBytes.
     salted = hashlib.pbkdf2_hmac(digest, password.encode("utf-8", "replace"), salt, iterations)
     return salted_credential_of(mechanism, salted, iterations, salt)
 
@@ -62,7 +62,7 @@ def credential_of(mechanism: str, password: str, iterations: int, salt: bytes) -
 def salted_credential_of(
     mechanism: str, salted_password: bytes, iterations: int, salt: bytes
 ) -> ScramCredential:
-    """Return what to keep where the client has salted the password, as Kafka's tools do."""
+    """Return the credential for a password that the client has salted, as Kafka's tools do."""
     digest = DIGESTS[mechanism]
     client_key = hmac.digest(salted_password, b"Client Key", digest)
     server_key = hmac.digest(salted_password, b"Server Key", digest)
@@ -70,7 +70,7 @@ def salted_credential_of(
 
 
 def base_36(random_bytes: bytes) -> bytes:
-    """Return 130 of at least 136 random bits as digits and letters: a salt or a nonce of Kafka's.
+    """Return 130 of at least 136 random bits in base 36: the form of Kafka's salts and nonces.
 
     Source: ``ScramFormatter.secureRandomString``.
     """

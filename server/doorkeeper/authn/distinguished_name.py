@@ -4,7 +4,7 @@ r"""The distinguished name of a certificate's subject as Java prints it (RFC 225
 
 Attributes come in the order of RFC 2253, the last of the certificate first. Nine of them have a
 keyword; any other is printed as its number and ``#`` with the value's bytes in hexadecimal, and so
-is a value that is no string. Rules and ACLs are written for exactly this text.
+is a value that is not a string. Rules and ACLs are written for exactly this text.
 
 Source: ``X500Principal.getName()`` of JDK 17: its ``X500Name``, ``RDN`` and ``AVA``.
 """
@@ -41,16 +41,16 @@ _STRINGS: Final = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
 _ESCAPED: Final = frozenset(',=+<>#;"\\')
 _SPACE: Final = " \r"
 
+# Java's bound, too.
 _IDENTIFIER_BYTES_MAX: Final = 4096
-"""Java's bound, too."""
 
 
 class NotDer(ValueError):
-    """The bytes are no certificate, or no name."""
+    """The bytes are not the DER of a certificate or a name."""
 
 
 class _Element(NamedTuple):
-    """One element of DER: its tag, its contents, and all its bytes."""
+    """One DER element: its tag, its contents, and all its bytes."""
 
     tag: int
     contents: bytes
@@ -61,13 +61,13 @@ def subject_of(certificate: bytes) -> str:
     """Return the name of a certificate's subject.
 
     Raises:
-        NotDer: the bytes are no certificate.
-
+        NotDer: the bytes are not a certificate.
     """
     (whole,) = _exactly(_elements(certificate), _SEQUENCE)
-    signed = next(_tagged(_elements(whole.contents), _SEQUENCE), None)
+    signed = next(_with_tag(_elements(whole.contents), _SEQUENCE), None)
     fields = [] if signed is None else list(_elements(signed.contents))
     if fields and fields[0].tag == _VERSION:
+        # The version is present from X.509 v2 on: in v1 certificates the serial number comes first.
         del fields[0]
     # serial number, algorithm, issuer, validity, subject
     if len(fields) < 5:
@@ -79,17 +79,16 @@ def name_of(name: bytes) -> str:
     """Return a name (the DER of ``Name``) as text.
 
     Raises:
-        NotDer: the bytes are no name.
-
+        NotDer: the bytes are not a name.
     """
     (sequence,) = _exactly(_elements(name), _SEQUENCE)
-    relative = [_relative_name(each) for each in _tagged(_elements(sequence.contents), _SET)]
+    relative = [_relative_name(each) for each in _with_tag(_elements(sequence.contents), _SET)]
     return ",".join(reversed(relative))
 
 
 def _relative_name(relative: _Element) -> str:
-    """Return one part of a name; where it has several attributes, with plus signs."""
-    return "+".join(map(_attribute, _tagged(_elements(relative.contents), _SEQUENCE)))
+    """Return one relative name; its attributes, if several, are joined by plus signs."""
+    return "+".join(map(_attribute, _with_tag(_elements(relative.contents), _SEQUENCE)))
 
 
 def _attribute(attribute: _Element) -> str:
@@ -98,13 +97,14 @@ def _attribute(attribute: _Element) -> str:
         raise NotDer("an attribute of a name that is not an identifier and a value")
     identifier = _identifier(parts[0].contents)
     keyword = _KEYWORDS.get(identifier)
+    # The value is printed in full, tag and length included, as AVA.toRFC2253String does.
     value = parts[1]
     if keyword is None or value.tag not in _STRINGS:
         return f"{keyword or identifier}=#{value.whole.hex()}"
-    return f"{keyword}={_escaped(value.contents.decode('utf-8', JAVA))}"
+    return f"{keyword}={_escape(value.contents.decode('utf-8', JAVA))}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     marked = "".join(
         f"\\{character}" if character in _ESCAPED else "\\00" if character == "\0" else character
         for character in text
@@ -112,6 +112,7 @@ def _escaped(text: str) -> str:
     lead = len(marked) - len(marked.lstrip(_SPACE))
     trail = len(marked) - len(marked.rstrip(_SPACE))
     if lead == len(marked):
+        # A value of blanks only is escaped throughout; Java escapes leading and trailing blanks.
         return "".join(f"\\{character}" for character in marked)
     end = len(marked) - trail
     before = "".join(f"\\{character}" for character in marked[:lead])
@@ -120,7 +121,7 @@ def _escaped(text: str) -> str:
 
 
 def _identifier(contents: bytes) -> str:
-    """Return an object identifier with dots."""
+    """Return an object identifier in dotted form."""
     if not contents or contents[-1] & 0x80 or len(contents) > _IDENTIFIER_BYTES_MAX:
         raise NotDer("an object identifier that does not end")
     numbers: list[int] = []
@@ -133,11 +134,12 @@ def _identifier(contents: bytes) -> str:
         if begins:
             numbers.append(number)
             number = 0
+    # The first number encodes two arcs: 40 * (0, 1 or 2) + the second (X.690, 8.19.4).
     first = min(numbers[0] // 40, 2)
     return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
 
 
-def _tagged(elements: Iterator[_Element], tag: int) -> Iterator[_Element]:
+def _with_tag(elements: Iterator[_Element], tag: int) -> Iterator[_Element]:
     for element in elements:
         if element.tag != tag:
             raise NotDer(f"found an element with tag {element.tag:#04x}; allowed: {tag:#04x}")
@@ -145,17 +147,18 @@ def _tagged(elements: Iterator[_Element], tag: int) -> Iterator[_Element]:
 
 
 def _exactly(elements: Iterator[_Element], tag: int) -> list[_Element]:
-    found = list(_tagged(elements, tag))
+    found = list(_with_tag(elements, tag))
     if len(found) != 1:
         raise NotDer(f"found {len(found)} elements; allowed: one")
     return found
 
 
 def _elements(data: bytes) -> Iterator[_Element]:
-    """Yield the elements that follow each other."""
+    """Yield consecutive elements."""
     at = 0
     while at < len(data):
         begin, length_at = at, at + 1
+        # A tag of 0x1F in the low bits continues in further bytes; certificates have none such.
         if data[at] & 0x1F == 0x1F or length_at >= len(data):
             raise NotDer("an element without a length, or with a long tag")
         length, contents_at = _length(data, length_at)
@@ -166,12 +169,13 @@ def _elements(data: bytes) -> Iterator[_Element]:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Return a length, and where its contents begin."""
+    """Return a length and the offset of the contents."""
     first = data[at]
     if first < 0x80:
         return first, at + 1
     count = first & 0x7F
     digits = data[at + 1 : at + 1 + count]
+    # DER forbids the indefinite form (0x80), and leading zero bytes; 4 bytes exceed any input.
     if not 1 <= count <= 4 or len(digits) < count or digits[0] == 0:
         raise NotDer("an element whose length is not one of DER")
     length = int.from_bytes(digits)

@@ -1,13 +1,13 @@
-"""SASL GSSAPI (RFC 4752): a Kerberos ticket proves who the client is.
+"""SASL GSSAPI (RFC 4752): authentication with a Kerberos ticket.
 
     client   a ticket for this server's principal
-    server   its own proof, where the client asked for one
+    server   its own proof, if the client asked for mutual authentication
     client   an empty token
-    server   the layers of protection that it offers: none
-    client   the layer that it takes, and perhaps a name, which is not used
+    server   the offered security layers: none
+    client   the chosen layer, and perhaps an authorization id, which is ignored
 
-The keys are in a keytab that the ``Krb5LoginModule`` of ``sasl.jaas.config`` names. Who the client
-is, is the whole name of the ticket's owner; ``kerberos_rules`` makes a user's name of it.
+The keys are in a keytab that the ``Krb5LoginModule`` of ``sasl.jaas.config`` names. The
+authorization id is the full name of the ticket's owner; ``kerberos_rules`` maps it to a user name.
 
 Source: ``SaslServerAuthenticator``, ``SaslServerCallbackHandler``, ``KerberosLogin`` and
 ``KerberosError`` of kafka-clients 4.3.1; ``GssKrb5Server`` of Java 17.
@@ -34,23 +34,20 @@ if TYPE_CHECKING:
 LOGIN_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
 SERVICE_KEY: Final = "sasl.kerberos.service.name"
 
+# A step takes half a millisecond of a thread; more threads would only wait for each other.
 THREADS: Final = 4
-"""A step takes half a millisecond of a thread; more threads would only wait for each other."""
-
+# Kerberos needs one or two tokens before the layer is negotiated; more are no login.
 STEPS_MAX: Final = 8
-"""Kerberos needs one step of proof, or two; a client that wants more wants something else."""
-
 NO_LAYER: Final = 1
+# The RFC wants a maximum size of 0 without a layer; Java's servers send 65536.
 OFFERED_LAYERS: Final = bytes((NO_LAYER, 1, 0, 0))
-"""No layer of protection. The RFC wants a size of 0 with it; Java's servers send 65536."""
-
 _ERRORS_OF_KERBEROS: Final = 2529638912
 RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34))
-"""Client not yet valid, ticket not yet valid, replay: Kafka only closes, and clients try again."""
+"""Client not yet valid, ticket not yet valid, replay: no response is sent, so clients retry."""
 
 
 class KerberosLogin(NamedTuple):
-    """What the login module says; ``service`` is the name that clients ask tickets for."""
+    """The options of the login module; ``service`` is the name that clients request tickets for."""
 
     keytab: Path
     principal: str
@@ -61,11 +58,10 @@ class GssapiProvider(Provider):
     """GSSAPI on one listener."""
 
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
-        """Read what is configured; files are read by ``start``.
+        """Read the configuration; ``start`` reads the files.
 
         Raises:
-            ValueError: something is missing or wrong; the text begins with the key.
-
+            ValueError: an option is missing or wrong; the text begins with the key.
         """
         bindings()
         self._originals = settings.originals
@@ -78,11 +74,10 @@ class GssapiProvider(Provider):
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
 
     async def start(self) -> None:
-        """Find the configuration of Kerberos, and the keys.
+        """Load the Kerberos configuration and the keytab.
 
         Raises:
             ValueError: one is missing or unreadable; the text begins with the key.
-
         """
         use_configuration(self._originals)
         self._seen = self._stamp()
@@ -93,29 +88,28 @@ class GssapiProvider(Provider):
         service = self._login.principal.partition("@")[0].partition("/")[0]
         if service != self._login.service:
             self._logger.warning(
-                "clients will ask tickets for another service than the keytab's",
+                "clients will request tickets for another service than the keytab's",
                 listener=self._listener_name,
                 service_name=self._login.service,
                 principal=self._login.principal,
             )
 
     async def check(self) -> None:
-        """Find them: a start does no more."""
+        # ``start`` only reads files, so a check of the configuration can do the same.
         await self.start()
 
-    def begin(self, context: AuthenticationContext) -> Gssapi:  # noqa: ARG002  all are alike
-        """Return a mechanism for one authentication."""
+    def begin(self, context: AuthenticationContext) -> GssapiMechanism:  # noqa: ARG002  all are alike
         assert self._credentials is not None, "a provider is started before it begins"
         gssapi = bindings()
         security = gssapi.SecurityContext(creds=self._credentials, usage="accept")
         # Else the first error would be a token for the client; Kafka sends none.
         security.__DEFER_STEP_ERRORS__ = False
-        return Gssapi(security, gssapi.exceptions.GSSError, self._threads)
+        return GssapiMechanism(security, gssapi.exceptions.GSSError, self._threads)
 
     def refresh(self) -> Sequence[str]:
-        """Say what is wrong with a keytab that has changed.
+        """Report a keytab that has changed and cannot be used.
 
-        Its keys count without this: the library looks into the file at each login.
+        New keys are effective without this: the library reads the file at each login.
         """
         stamp = self._stamp()
         if stamp == self._seen:
@@ -125,11 +119,11 @@ class GssapiProvider(Provider):
             self._credentials = acceptor(self._login.keytab, self._login.principal)
         except ValueError as error:
             return (f"{self._key}: {error}",)
-        self._logger.info("keytab read anew", keytab=str(self._login.keytab))
+        self._logger.info("keytab reloaded", keytab=str(self._login.keytab))
         return ()
 
     async def close(self) -> None:
-        """End the threads; steps under way end first."""
+        # A call in progress cannot be interrupted; waiting for it would block the loop.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _stamp(self) -> tuple[int, int, int] | None:
@@ -140,48 +134,50 @@ class GssapiProvider(Provider):
         return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-class Gssapi:
-    """One authentication."""
+class GssapiMechanism:
+    """One authentication of two to four tokens."""
 
-    __slots__ = ("_errors", "_security", "_steps", "_threads", "_told_layers")
+    __slots__ = ("_errors", "_layers_offered", "_security", "_steps", "_threads")
 
     def __init__(self, security: Any, errors: type[Exception], threads: Executor) -> None:  # noqa: ANN401  the binding's
-        """Begin with a security context of the library, and the errors that it raises."""
+        """Take the library's security context, and the class of errors that it raises."""
         self._security = security
         self._errors = errors
         self._threads = threads
-        self._told_layers = False
+        self._layers_offered = False
         self._steps = 0
 
     def step(self, token: bytes) -> Awaitable[Step]:
-        """Take a token, in a thread: the library reads files, and waits for their locks."""
+        """Process a token in a thread: the library reads files and locks its replay cache."""
         return asyncio.get_running_loop().run_in_executor(self._threads, self.decide, token)
 
     def decide(self, token: bytes) -> Step:
-        """Take a token. Whatever it contains, the client learns only that it is refused."""
+        """Process a token. On any error the client learns only that it is refused."""
         self._steps += 1
         if self._steps > STEPS_MAX:
             return Failure(None, f"more than {STEPS_MAX} tokens")
         try:
-            if self._told_layers:
-                return self._layer_chosen(token)
-            return self._established(token) if self._security.complete else self._proof(token)
+            if self._layers_offered:
+                return self._accept_layer(token)
+            return self._offer_layers(token) if self._security.complete else self._proof(token)
         except self._errors as error:
             return Failure(None, minor_text(error), answered=not is_retriable(error))
 
     def _proof(self, token: bytes) -> Step:
+        # The library may complete without a reply token (no mutual authentication); then the layers
+        # follow at once, as no empty token of the client comes between.
         answer = self._security.step(token)
         if self._security.complete and not answer:
-            return self._established(b"")
+            return self._offer_layers(b"")
         return Challenge(answer or b"")
 
-    def _established(self, token: bytes) -> Step:
+    def _offer_layers(self, token: bytes) -> Step:
         if token:
-            return Failure(None, "a token is empty where the client has proved who it is")
-        self._told_layers = True
+            return Failure(None, "a token after the authentication; allowed: an empty one")
+        self._layers_offered = True
         return Challenge(self._security.wrap(OFFERED_LAYERS, False).message)
 
-    def _layer_chosen(self, token: bytes) -> Step:
+    def _accept_layer(self, token: bytes) -> Step:
         chosen = self._security.unwrap(token).message
         if len(chosen) < len(OFFERED_LAYERS):
             return Failure(None, f"{len(chosen)} bytes choose a layer of protection; 4 are needed")
@@ -191,21 +187,19 @@ class Gssapi:
 
 
 def is_retriable(error: Exception) -> bool:
-    """Say whether the same client may succeed a moment later."""
+    """Return whether the same client may succeed a moment later."""
     return getattr(error, "min_code", 0) in RETRIABLE
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return GSSAPI on a listener."""
     return GssapiProvider(settings, sources)
 
 
 def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
-    """Return what the login module says; options without an effect here are not looked at.
+    """Return the options of the login module; options without an effect here are ignored.
 
     Raises:
-        ValueError: it is another module, or lacks what an acceptor needs.
-
+        ValueError: it is another module, or lacks an option that an acceptor needs.
     """
     module = settings.login_module
     if module is None or module.name != LOGIN_MODULE:
@@ -242,13 +236,13 @@ _CONTROLS: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0"}
 
 
 def full_name(displayed: bytes) -> str:
-    """Return a principal's name as Java writes it, from MIT's form.
+    """Return a principal's name as Java writes it, from MIT's display form.
 
-    MIT puts a backslash before each sign that is a part of a name and not its syntax; Java does
-    so only for an @ within a component.
+    MIT puts a backslash before each special character within a component; Java does so only for an
+    @.
     """
     text = displayed.decode("utf-8", JAVA)
-    made: list[str] = []
+    parts: list[str] = []
     at = 0
     while at < len(text):
         character = text[at]
@@ -256,6 +250,6 @@ def full_name(displayed: bytes) -> str:
             at += 1
             character = text[at]
             character = "\\@" if character == "@" else _CONTROLS.get(character, character)
-        made.append(character)
+        parts.append(character)
         at += 1
-    return "".join(made)
+    return "".join(parts)

@@ -1,8 +1,8 @@
-"""What stands before a callback handler: a limit of time, a limit of calls at once, and one line.
+"""Bounds the time and the concurrency of calls to a callback handler.
 
-A handler that raises, is late, or answers with another type, or with one that holds what it must
-not, has said nothing: ``HandlerFault``, which refuses the client. What it raises is told in the log
-by its class, and by its text too where that does not hold the very secret that was to be checked.
+A handler that raises, is late, or returns a value of another type or with invalid fields causes
+``HandlerFault``, which refuses the client. The log names the exception's class, and its text unless
+that contains the secret that was to be checked.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.authn.fair_semaphore import FairSemaphore
 from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused, ValidatedToken
-from doorkeeper.authn.turns import Turns
 from doorkeeper.config.plug_ins import one_line
 
 if TYPE_CHECKING:
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import AuthenticationContext
     from doorkeeper.logger import Logger
 
+# Shorter parts of a token (between its dots) occur in any text.
 PART_CHARACTERS_MIN: Final = 8
-"""Shorter parts between the dots of a secret stand in any text."""
-
+# A handler may load a directory before it serves; a longer start blocks the server's.
 START_S: Final = 60.0
-"""A handler may read a directory before it serves; who waits longer waits for nothing."""
-
 LONG_MAX: Final = (1 << 63) - 1
 
 T = TypeVar("T")
@@ -35,13 +33,13 @@ H = TypeVar("H", bound=CallbackHandler)
 
 
 class HandlerFault(Exception):
-    """A handler has not answered. The text is for the log, and holds no secret."""
+    """A handler gave no valid result. The text is for the log, and holds no secret."""
 
 
 class GuardedHandler(Generic[H]):
-    """A handler, asked with care. ``key`` and ``name`` are what the configuration calls it."""
+    """A handler with bounded calls. ``key`` and ``name`` are its configuration key and value."""
 
-    __slots__ = ("_key", "_logger", "_mechanism", "_timeout_s", "_turns", "handler", "name")
+    __slots__ = ("_key", "_logger", "_mechanism", "_slots", "_timeout_s", "handler", "name")
 
     def __init__(
         self,
@@ -54,47 +52,47 @@ class GuardedHandler(Generic[H]):
         at_once: int,
         logger: Logger,
     ) -> None:
-        """Guard a handler that is configured already."""
         self.handler = handler
         self.name = name
         self._key = key
         self._mechanism = mechanism
         self._timeout_s = timeout_s
-        self._turns = Turns(at_once)
+        self._slots = FairSemaphore(at_once)
         self._logger = logger
 
-    async def asked(
+    async def call_handler(
         self,
         call: Callable[[], Awaitable[object]],
         expected: type[T] | tuple[type[T], ...],
         context: AuthenticationContext,
         secret: str = "",
     ) -> T:
-        """Return what the handler answers; the time counts from now, and not from its turn.
+        """Call the handler and return its result, within the timeout.
+
+        The timeout includes the wait for a free slot.
 
         Raises:
-            HandlerFault: it has not; the log has a line.
-            TokenRefused: the handler says so.
-
+            HandlerFault: no valid result in time; a warning is logged.
+            TokenRefused: raised by the handler.
         """
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self._timeout_s
         try:
             async with asyncio.timeout_at(deadline_s):
-                await self._turns.begin(context.client_address)
+                await self._slots.acquire(context.client_address)
         except TimeoutError:
-            raise self._fault("all its calls are taken", context) from None
-        # The turn is over when the call is, also for one that does not let itself be cancelled.
-        task = loop.create_task(_contained(call))
-        task.add_done_callback(self._over)
+            raise self._fault("all its slots are in use", context) from None
+        # The slot is held until the call ends, even if it ignores its cancellation.
+        task = loop.create_task(_call_safely(call))
+        task.add_done_callback(self._release)
         try:
             await asyncio.wait({task}, timeout=deadline_s - loop.time())
         finally:
-            # Late, or the client has left.
+            # The timeout expired, or the client disconnected.
             task.cancel()
-        return self._checked(task, expected, context, secret)
+        return self._result_of(task, expected, context, secret)
 
-    def _checked(
+    def _result_of(
         self,
         task: asyncio.Task[object],
         expected: type[T] | tuple[type[T], ...],
@@ -122,10 +120,10 @@ class GuardedHandler(Generic[H]):
             raise self._fault(f"found {type(answer).__name__} with {flaw}", context)
         return answer
 
-    def _over(self, task: asyncio.Task[object]) -> None:
-        self._turns.end()
+    def _release(self, task: asyncio.Task[object]) -> None:
+        self._slots.release()
         if not task.cancelled():
-            # Whoever waited may be gone: what it raised is nobody's surprise.
+            # Retrieve the exception: without a waiter asyncio would log it as never retrieved.
             task.exception()
 
     def _fault(self, cause: str, context: AuthenticationContext) -> HandlerFault:
@@ -140,11 +138,10 @@ class GuardedHandler(Generic[H]):
         return HandlerFault(f"{self.name}: {cause}")
 
     async def start(self) -> None:
-        """Let it get ready.
+        """Start the handler.
 
         Raises:
-            ValueError: it does not, or not in time.
-
+            ValueError: it raised, or did not finish within ``START_S``.
         """
         limit = asyncio.timeout(START_S)
         try:
@@ -159,7 +156,7 @@ class GuardedHandler(Generic[H]):
             ) from error
 
     async def close(self) -> None:
-        """Let it go; what goes wrong then is told, and no more."""
+        """Close the handler; an error is logged and not raised."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self.handler.close()
@@ -170,22 +167,22 @@ class GuardedHandler(Generic[H]):
 
 
 def cause_of(error: BaseException, secret: str) -> str:
-    """Return what a log may say of an exception: its class, and its text without a secret."""
+    """Return the class and text of an exception for a log, without the secret."""
     if _holds(str(error), secret):
-        return f"{type(error).__name__}, whose text holds what was to be checked"
+        return f"{type(error).__name__}, whose text contains the secret"
     return one_line(error)
 
 
 def _holds(text: str, secret: str) -> bool:
-    """Say whether a text holds a secret, as it is or quoted, or a part of a token."""
+    """Return whether a text contains a secret, as it is or quoted, or a part of a token."""
     parts = [part for part in secret.split(".") if len(part) >= PART_CHARACTERS_MIN]
     forms = filter(None, (secret, repr(secret)[1:-1], *parts))
     return any(form in text for form in forms)
 
 
 def flaw_of(answer: object) -> str | None:
-    """Return what is wrong within an answer of the right type, None where nothing is."""
-    # Whoever wrote the handler need not have looked at the types of its fields.
+    """Return the invalid field of a result of the right type, or None."""
+    # A NamedTuple does not check the types of its fields at run time.
     if isinstance(answer, ValidatedToken):
         return _flaw_of_token(*answer)
     return _flaw_of_credential(*answer) if isinstance(answer, ScramCredential) else None
@@ -193,27 +190,27 @@ def flaw_of(answer: object) -> str | None:
 
 def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | None:
     if not isinstance(name, str) or not name:
-        return "a name of nobody"
+        return "an empty name"
     if not _is_number(expiry_ms) or abs(expiry_ms) > LONG_MAX:
-        return "an expiry that is no whole number of ms"
-    return None if isinstance(claims, Mapping) else "claims that are no mapping"
+        return "an expiry that is not an integer of ms"
+    return None if isinstance(claims, Mapping) else "claims that are not a mapping"
 
 
 def _flaw_of_credential(*parts: object) -> str | None:
     *octets, iterations = parts
     if not all(isinstance(each, bytes) and each for each in octets):
-        return "a salt or a key that is no bytes, or empty"
-    return None if _is_number(iterations) else "iterations that are no number"
+        return "a salt or key that is not bytes, or is empty"
+    return None if _is_number(iterations) else "iterations that are not an integer"
 
 
 def _is_number(value: object) -> TypeGuard[int]:
-    """Say whether it is a whole number; True is none."""
+    # bool is a subclass of int.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-async def _contained(call: Callable[[], Awaitable[object]]) -> object:
-    """Wait; what would end the whole process is an error like any other."""
+async def _call_safely(call: Callable[[], Awaitable[object]]) -> object:
     try:
         return await call()
+    # A plug-in must not end the process.
     except (SystemExit, KeyboardInterrupt) as error:
         raise RuntimeError(f"it raised {type(error).__name__}") from error

@@ -1,6 +1,6 @@
-"""Makes the callback handler that ``sasl.server.callback.handler.class`` names for a mechanism.
+"""Creates the callback handler that ``sasl.server.callback.handler.class`` names.
 
-(empty), or Kafka's own class      none: the mechanism has its users and keys elsewhere
+(empty), or Kafka's own class      none: the mechanism uses the configured users and keys
 package.module.Class               a class of Python, also package.module:Class
 name                               an entry point of the group below
 """
@@ -36,7 +36,7 @@ KAFKA_NAMES: Final = {
     ),
     f"{_SECURITY}.authenticator.SaslServerCallbackHandler": ("GSSAPI",),
 }
-"""The handlers that Kafka ships, and the mechanisms that each serves; ours do what they do."""
+"""Kafka's handlers and the mechanisms of each, which are built in here."""
 
 H = TypeVar("H", bound=CallbackHandler)
 
@@ -44,11 +44,10 @@ H = TypeVar("H", bound=CallbackHandler)
 def handler_of(
     settings: MechanismSettings, wanted: type[H], logger: Logger
 ) -> GuardedHandler[H] | None:
-    """Return the mechanism's handler, configured and not started; None where it has none.
+    """Return the mechanism's handler, configured and not started; None without one.
 
     Raises:
-        ValueError: there is no such class, it cannot serve this mechanism, or refuses its keys.
-
+        ValueError: the class is missing, does not fit the mechanism, or rejects its keys.
     """
     name = settings.callback_handler.strip()
     key = settings.given_as.get(KEY, KEY)
@@ -63,7 +62,7 @@ def handler_of(
     if isabstract(found):
         raise UnusableClass(f"{key}={name}: the class lacks the methods {missing_methods(found)}")
     return GuardedHandler(
-        _configured(found, settings, f"{key}={name}"),
+        _create(found, settings, f"{key}={name}"),
         key=key,
         name=name,
         mechanism=settings.name,
@@ -74,9 +73,9 @@ def handler_of(
 
 
 def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
-    """Say whether it is the name of a handler of Kafka's, that fits.
+    """Return whether it names a handler of Kafka's that serves the mechanism.
 
-    A name without the mechanism's prefix, which Kafka does not look at, means nothing to others.
+    A key without the mechanism's prefix, which Kafka ignores, has no effect on other mechanisms.
     """
     if name not in KAFKA_NAMES:
         return False
@@ -86,7 +85,7 @@ def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
     raise ValueError(f"{key}={name}: this handler serves {serves}, and not {mechanism}")
 
 
-def _configured(found: type[H], settings: MechanismSettings, said: str) -> H:
+def _create(found: type[H], settings: MechanismSettings, said: str) -> H:
     module = settings.login_module
     try:
         handler = found()

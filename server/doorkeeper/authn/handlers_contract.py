@@ -1,14 +1,14 @@
-"""The contract of callback handlers: classes of others that know passwords, credentials, tokens.
+"""The contract of callback handlers: plug-ins that verify passwords, credentials or tokens.
 
-``sasl.server.callback.handler.class`` names one; ``docs/authentication-contract.md`` says how.
+``sasl.server.callback.handler.class`` names one; see ``docs/authentication-contract.md``.
 
     PlainPasswords      checks a name and a password         PLAIN
     ScramCredentials    supplies a user's credential         SCRAM-SHA-256, SCRAM-SHA-512
-    TokenValidator      reads a token                        OAUTHBEARER
+    TokenValidator      validates a token                    OAUTHBEARER
 
-A handler may be several of them. Everything is called on the event loop: what waits is awaited,
-and what blocks goes to a thread (``asyncio.to_thread``). What raises, takes too long or answers
-with something else lets nobody in.
+A handler may implement several of them. All methods run on the event loop: await slow calls, and
+move blocking ones to a thread (``asyncio.to_thread``). An exception, a timeout or a result of
+another type refuses the client.
 
 Source: ``AuthenticateCallbackHandler`` and the callbacks of kafka-clients 4.3.1.
 """
@@ -25,69 +25,68 @@ if TYPE_CHECKING:
     from doorkeeper.authn.credentials import ScramCredential
 
 CONTRACT_VERSION = (1, 0)
-"""The version of what ``doorkeeper.authn`` exports."""
+"""The version of the names that ``doorkeeper.authn`` exports."""
 
 
 class CallbackHandler:
-    """What all handlers share. There is one object for each mechanism of each listener."""
+    """Base class of handlers. There is one instance for each mechanism of each listener."""
 
     def configure(
         self, configs: Mapping[str, str], mechanism: str, options: Mapping[str, str]
     ) -> None:
-        """Take the configuration, once, before everything else.
+        """Read the configuration; called once, before all other methods.
 
-        ``configs`` are all keys of the server, its own and others; one that is given with the
-        prefix of this listener, or of this mechanism on it, stands there without the prefix.
-        ``options`` are those of the mechanism's login module in the JAAS configuration.
+        ``configs`` are all keys of the server, known and unknown; a key with the prefix of this
+        listener, or of this mechanism on it, is present without the prefix too. ``options`` are
+        those of the mechanism's login module in the JAAS configuration.
 
         Raises:
-            ValueError: it is wrong; the text begins with the key, and is what the operator reads.
-
+            ValueError: the configuration is wrong; the text begins with the key and is shown to the
+                operator.
         """
 
     async def start(self) -> None:
-        """Get ready; the listener opens afterwards. What it raises stops the start."""
+        """Prepare for calls; the listener opens afterwards. An exception prevents the start."""
 
     async def close(self) -> None:
-        """Let go of everything: once, on every way out, also where ``start`` has failed."""
+        """Release all resources. Called exactly once, also after ``start`` has failed."""
 
 
 class PlainPasswords(CallbackHandler, ABC):
-    """Checks passwords. The users of the JAAS configuration are not asked beside it."""
+    """Checks passwords. The users of the JAAS configuration are not consulted then."""
 
     @abstractmethod
     async def check(self, name: str, password: str, context: AuthenticationContext) -> bool:
-        """Say whether it is the user's password."""
+        """Return whether the password is the user's."""
 
 
 class ScramCredentials(CallbackHandler, ABC):
-    """Supplies what proofs are checked against, in place of the users in the server's store."""
+    """Supplies SCRAM credentials, in place of the users in the server's store."""
 
     @abstractmethod
     async def credential(
         self, mechanism: str, name: str, context: AuthenticationContext
     ) -> ScramCredential | None:
-        """Return a user's credential for this mechanism; None where there is no such user."""
+        """Return a user's credential for this mechanism; None for an unknown user."""
 
 
 class TokenValidator(CallbackHandler, ABC):
-    """Reads the tokens of OAUTHBEARER."""
+    """Validates the tokens of OAUTHBEARER."""
 
     @abstractmethod
     async def validate(self, token: str, context: AuthenticationContext) -> ValidatedToken:
-        """Return what a token says.
+        """Return the principal, expiry and claims of a token.
 
         Raises:
-            TokenRefused: it is not good.
-
+            TokenRefused: the token is invalid.
         """
 
 
 class ValidatedToken(NamedTuple):
-    """A token of OAUTHBEARER that is good: whose it is, and until when.
+    """A valid token of OAUTHBEARER.
 
-    ``principal_name`` becomes the authorization id. ``expiry_ms`` is a time of the wall clock, in
-    ms, and ends the session. ``claims`` are for a principal builder.
+    ``principal_name`` becomes the authorization id. ``expiry_ms`` is a wall-clock time and ends the
+    session. ``claims`` are for a principal builder.
     """
 
     principal_name: str
@@ -96,11 +95,11 @@ class ValidatedToken(NamedTuple):
 
 
 class TokenRefused(Exception):
-    """A token is not good.
+    """A token is invalid.
 
-    The client is told the ``status`` and, where they are given, the scope that it needs and where
-    the identity provider describes itself. The exception's text is for our log only; it must not
-    hold the token.
+    The client receives ``status`` and, if given, the required ``scope`` and the URL of the identity
+    provider's configuration. The exception's text is for the server's log only; it must not contain
+    the token.
     """
 
     def __init__(
@@ -111,7 +110,6 @@ class TokenRefused(Exception):
         scope: str | None = None,
         openid_configuration: str | None = None,
     ) -> None:
-        """Take the reason, and what the client is told."""
         super().__init__(reason)
         self.status = status
         self.scope = scope

@@ -1,13 +1,12 @@
-r"""Regular expressions as Java reads them.
+r"""Java's regular expressions, translated for the package ``regex``.
 
-Rules that name principals are written for Java's ``Pattern``, and Python reads many of them
-otherwise without a word: ``$`` and ``.`` know other line ends, ``\w`` and ``(?i)`` mean ASCII
-only, ``[a&&[b]]`` is an intersection. A pattern is therefore translated for the package ``regex``;
-what cannot be translated exactly is refused when the rule is read, so that no rule means something
-else here than it does on a broker.
+Rules that map principals are written for Java's ``Pattern``. Python reads many patterns without an
+error, but differently: ``$`` and ``.`` know other line ends, ``\w`` and ``(?i)`` mean ASCII only,
+``[a&&[b]]`` is an intersection. A pattern that has no exact translation is rejected when the rule
+is read, so that no rule means something else here than on a broker.
 
-A search, and a replacement of all matches, ends after a time limit: a rule may be slow, and the
-text that it reads is the peer's.
+A search, and a replacement of all matches, has a time limit: patterns may backtrack without bound,
+and the peer chooses the text.
 
 Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 """
@@ -20,34 +19,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 import regex
 
-from doorkeeper.authn.java_regex_parsing import PatternError, translated
+from doorkeeper.authn.java_regex_parsing import PatternError, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["JavaPattern", "PatternError"]
 
+# The limit of one search. Usual rules take microseconds; the search blocks the event loop.
 TIME_LIMIT_S: Final = 0.1
-"""How long one search may take; with a rule that people write it takes microseconds."""
-
 _NAMED_REFERENCE = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 _DIGITS = frozenset("0123456789")
 
 
 class JavaPattern:
-    """A pattern, compiled. ``groups`` is how many capturing groups it has."""
+    """A compiled pattern. ``groups`` is the number of its capturing groups."""
 
     __slots__ = ("_compiled", "_names", "groups", "text")
 
     def __init__(self, text: str) -> None:
-        """Read a pattern.
+        """Translate and compile a pattern.
 
         Raises:
-            PatternError: Java would not take it, or it cannot be translated exactly.
-
+            PatternError: Java rejects the pattern, or there is no exact translation.
         """
         self.text = text
-        found = translated(text)
+        found = translate(text)
         self.groups = found.groups
         self._names = found.names
         try:
@@ -61,11 +58,10 @@ class JavaPattern:
         return f"JavaPattern({self.text!r})"
 
     def matches(self, text: str) -> bool:
-        """Say whether the pattern describes the whole text.
+        """Return whether the pattern matches the whole text.
 
         Raises:
-            TimeoutError: that takes too long.
-
+            TimeoutError: the search exceeds its time limit.
         """
         return self._compiled.fullmatch(text, timeout=TIME_LIMIT_S) is not None
 
@@ -76,7 +72,7 @@ class JavaPattern:
     def find_all(self, text: str, *, in_all_s: float | None = None) -> Iterator[Any]:
         """Yield the matches in order, as ``Matcher.find`` does; raises as ``matches``.
 
-        ``in_all_s`` bounds the time of all searches, and of what is done between them.
+        ``in_all_s`` bounds the total time of all searches and of the work between them.
         """
         at = 0
         end_s = None if in_all_s is None else monotonic() + in_all_s
@@ -88,51 +84,50 @@ class JavaPattern:
             if found is None:
                 return
             yield found
+            # After an empty match Java continues one character later.
             at = found.end() + (found.end() == found.start())
 
     def replace_all(self, text: str, replacement: str) -> str:
         """Replace every match.
 
         Raises:
-            TimeoutError: all searches together take too long.
-            ValueError: there is a match, and the replacement is none of Java's.
-
+            TimeoutError: the searches together exceed the time limit.
+            ValueError: there is a match, and the replacement is invalid in Java.
         """
-        return self._replaced(text, replacement, once=False)
+        return self._replace(text, replacement, once=False)
 
     def replace_first(self, text: str, replacement: str) -> str:
-        """Replace the first match; raises as ``replace_all``."""
-        return self._replaced(text, replacement, once=True)
+        return self._replace(text, replacement, once=True)
 
-    def _replaced(self, text: str, replacement: str, *, once: bool) -> str:
-        pieces, at = [], 0
+    def _replace(self, text: str, replacement: str, *, once: bool) -> str:
+        parts, at = [], 0
         for found in self.find_all(text, in_all_s=TIME_LIMIT_S):
-            pieces += [text[at : found.start()], self._expanded(found, replacement)]
+            parts += [text[at : found.start()], self._expand(found, replacement)]
             at = found.end()
             if once:
                 break
-        return "".join([*pieces, text[at:]])
+        return "".join([*parts, text[at:]])
 
-    def _expanded(self, found: Any, replacement: str) -> str:  # noqa: ANN401 - regex has no types
-        """Return what replaces one match: ``$1``, ``${name}``, and a backslash quotes."""
-        pieces, at = [], 0
+    def _expand(self, found: Any, replacement: str) -> str:  # noqa: ANN401 - regex has no types
+        """Return the text for one match: ``$1``, ``${name}``, and a backslash quotes."""
+        parts, at = [], 0
         while at < len(replacement):
             character = replacement[at]
             at += 1
             if character == "\\":
                 if at == len(replacement):
                     raise ValueError("the replacement ends with a backslash")
-                pieces.append(replacement[at])
+                parts.append(replacement[at])
                 at += 1
             elif character == "$":
                 group, at = self._reference(replacement, at)
-                pieces.append(found.group(group) or "")
+                parts.append(found.group(group) or "")
             else:
-                pieces.append(character)
-        return "".join(pieces)
+                parts.append(character)
+        return "".join(parts)
 
     def _reference(self, replacement: str, at: int) -> tuple[int, int]:
-        """Return the group that stands behind a ``$``, and where that ends."""
+        """Return the group number after a ``$``, and the offset of its end."""
         named = _NAMED_REFERENCE.match(replacement, at)
         if named is not None:
             if named[1] not in self._names:
@@ -144,6 +139,7 @@ class JavaPattern:
         at += 1
         if group > self.groups:
             raise ValueError(f"the replacement names the group {group}, which is not there")
+        # Java takes as many digits as name a group that exists: $10 is $1 and "0" with one group.
         while at < len(replacement) and replacement[at] in _DIGITS:
             if group * 10 + int(replacement[at]) > self.groups:
                 break

@@ -10,62 +10,58 @@ from typing import Final, NoReturn
 
 
 class PatternError(ValueError):
-    """A pattern that Java does not take, or that is not supported; counts characters from 1."""
+    """A pattern that Java rejects, or that is not supported. Positions count from 1."""
 
 
-class Source:
-    """A pattern as it is read, character by character."""
+class PatternReader:
+    """A pattern and a read position."""
 
     __slots__ = ("_at", "_text")
 
     def __init__(self, text: str) -> None:
-        """Begin at the beginning."""
         self._text = text
         self._at = 0
 
     @property
-    def ended(self) -> bool:
-        """Say whether everything is read."""
+    def at_end(self) -> bool:
         return self._at >= len(self._text)
 
     def peek(self) -> str:
-        """Return the next character and stay; "" at the end."""
+        """Return the next character without consuming it; "" at the end."""
         return self._text[self._at : self._at + 1]
 
     def next(self) -> str:
-        """Return the next character and go past it."""
-        if self.ended:
+        """Consume and return the next character."""
+        if self.at_end:
             self.fail("the pattern ends too early")
         self._at += 1
         return self._text[self._at - 1]
 
     def take(self, text: str) -> bool:
-        """Go past this text, if it comes next."""
+        """Consume this text if it comes next; return whether it did."""
         found = self._text.startswith(text, self._at)
         self._at += len(text) * found
         return found
 
-    def followed_by(self, text: str) -> bool:
-        """Say whether this text comes next."""
+    def starts_with(self, text: str) -> bool:
         return self._text.startswith(text, self._at)
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Go past what the pattern describes, if it comes next."""
+        """Consume a match of the pattern if it comes next."""
         found = pattern.match(self._text, self._at)
         if found is not None:
             self._at = found.end()
         return found
 
     def up_to(self, end: str) -> str:
-        """Return what comes before a text, and go past it; without it, all that is left."""
+        """Return the text before ``end``, or the rest without it, and consume ``end`` too."""
         inner, _, _ = self._text[self._at :].partition(end)
         self._at += len(inner)
         self.take(end)
         return inner
 
-    def fail(self, what: str) -> NoReturn:
-        """Raise PatternError."""
-        raise PatternError(f"{what}, at character {self._at + 1} of the pattern")
+    def fail(self, problem: str) -> NoReturn:
+        raise PatternError(f"{problem}, at character {self._at + 1} of the pattern")
 
 
 _CONTROLS: Final = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
@@ -109,27 +105,26 @@ _OF_A_CASE: Final = frozenset({"Lower", "Upper", "Lu", "Ll", "Lt"})
 _PROPERTY = re.compile(r"[pP](?:\{(?:Is|general_category=|gc=)?([A-Za-z]+)\}|([A-Z]))")
 
 
-def letter_of(character: str, *, ignore_case: bool) -> str:
-    """Return what matches one character; case is that of ASCII."""
+def literal(character: str, *, ignore_case: bool) -> str:
+    """Return a pattern for one character; as in Java, only ASCII letters have case."""
     if ignore_case and character.isascii() and character.isalpha():
         return f"[{character.lower()}{character.upper()}]"
     return _code(ord(character))
 
 
-def escaped(source: Source, *, ignore_case: bool) -> str:
-    """Read what follows a backslash: a set of characters, or one of them."""
+def parse_escape(source: PatternReader, *, ignore_case: bool) -> str:
+    """Parse an escape after its backslash: a set of characters, or one character."""
     found = _set_of(source, ignore_case=ignore_case)
     if found is not None:
         return found
-    return letter_of(_character_of(source), ignore_case=ignore_case)
+    return literal(_character_of(source), ignore_case=ignore_case)
 
 
-def class_of(source: Source, *, ignore_case: bool) -> str:
-    """Read a class, whose opening bracket has been read.
+def parse_class(source: PatternReader, *, ignore_case: bool) -> str:
+    """Parse a class after its opening bracket.
 
     Raises:
         PatternError: see JavaPattern.
-
     """
     negated = source.take("^")
     inner = _members(source, ignore_case=ignore_case)
@@ -138,30 +133,31 @@ def class_of(source: Source, *, ignore_case: bool) -> str:
     return f"[^{inner}]" if negated else f"[{inner}]"
 
 
-def _members(source: Source, *, ignore_case: bool) -> str:
-    """Read up to the closing bracket: a union, or an intersection of two."""
-    pieces: list[str] = []
-    while not source.ended:
-        if source.peek() == "]" and pieces:
+def _members(source: PatternReader, *, ignore_case: bool) -> str:
+    """Parse up to the closing bracket: a union, or an intersection of two."""
+    parts: list[str] = []
+    while not source.at_end:
+        # A "]" directly after the opening bracket is a literal, as in Java.
+        if source.peek() == "]" and parts:
             break
         if source.take("&&"):
-            return _intersection("".join(pieces), source, ignore_case=ignore_case)
+            return _intersection("".join(parts), source, ignore_case=ignore_case)
         if source.take("["):
-            pieces.append(class_of(source, ignore_case=ignore_case))
+            parts.append(parse_class(source, ignore_case=ignore_case))
         else:
-            pieces.append(_range(source, ignore_case=ignore_case))
-    return "".join(pieces)
+            parts.append(_range(source, ignore_case=ignore_case))
+    return "".join(parts)
 
 
-def _intersection(left: str, source: Source, *, ignore_case: bool) -> str:
+def _intersection(left: str, source: PatternReader, *, ignore_case: bool) -> str:
     if not left or source.peek() in ("", "]", "&"):
         source.fail("&& stands between two sets of characters")
     right = _members(source, ignore_case=ignore_case)
     return f"[{left}]&&[{right}]"
 
 
-def _range(source: Source, *, ignore_case: bool) -> str:
-    """Read a character, two with a hyphen between them, or a set by its name."""
+def _range(source: PatternReader, *, ignore_case: bool) -> str:
+    """Parse a character, a range, or a named set."""
     first = source.next()
     if first == "\\":
         found = _set_of(source, ignore_case=ignore_case)
@@ -176,9 +172,9 @@ def _range(source: Source, *, ignore_case: bool) -> str:
     return _with_case(low, high) if ignore_case else _span(low, high)
 
 
-def _end_of_range(source: Source, low: int) -> int:
-    """Return the end of a range; ``low`` itself where the hyphen is one of the characters."""
-    if source.followed_by("-]") or source.followed_by("-["):
+def _end_of_range(source: PatternReader, low: int) -> int:
+    """Return the end of a range; ``low`` itself if the hyphen is a literal."""
+    if source.starts_with("-]") or source.starts_with("-["):
         return low
     source.next()
     last = source.next()
@@ -189,21 +185,21 @@ def _end_of_range(source: Source, low: int) -> int:
 
 
 def _with_case(low: int, high: int) -> str:
-    """Return a range with the other case of the ASCII letters in it."""
-    pieces = [_span(low, high)]
+    """Return a range together with the other case of its ASCII letters."""
+    parts = [_span(low, high)]
     for first, last, distance in ((0x41, 0x5A, 32), (0x61, 0x7A, -32)):
         begin, end = max(low, first), min(high, last)
         if begin <= end:
-            pieces.append(_span(begin + distance, end + distance))
-    return "".join(pieces)
+            parts.append(_span(begin + distance, end + distance))
+    return "".join(parts)
 
 
 def _span(low: int, high: int) -> str:
     return _code(low) if low == high else f"{_code(low)}-{_code(high)}"
 
 
-def _set_of(source: Source, *, ignore_case: bool) -> str | None:
-    r"""Read ``\d``, ``\p{...}`` and the like; None where a single character comes."""
+def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
+    r"""Parse ``\d``, ``\p{...}`` and the like; None for an escape of a single character."""
     letter = source.peek()
     if letter and letter.lower() in _PREDEFINED:
         source.next()
@@ -215,6 +211,7 @@ def _set_of(source: Source, *, ignore_case: bool) -> str | None:
     name = (found[1] or found[2]) if found else ""
     if name not in _POSIX and not _CATEGORIES.fullmatch(name):
         source.fail("this property is not supported: use a general category, or Java's for ASCII")
+    # Java widens these under (?i), which the translation does not imitate.
     if ignore_case and name in _OF_A_CASE:
         source.fail(f"{name} under (?i) is not supported")
     negation = "^" if letter == "P" else ""
@@ -222,8 +219,8 @@ def _set_of(source: Source, *, ignore_case: bool) -> str | None:
     return f"[{negation}{inner}]"
 
 
-def _character_of(source: Source) -> str:
-    """Read the one character that an escape stands for."""
+def _character_of(source: PatternReader) -> str:
+    """Parse the escape of a single character."""
     for pattern, base in _CODES:
         found = source.match(pattern)
         if found is not None:
@@ -233,6 +230,7 @@ def _character_of(source: Source) -> str:
             return chr(number)
     found = source.match(_CONTROL)
     if found is not None:
+        # As in Java: the control character is the given one XOR 64, without a check for a letter.
         return chr(ord(found[1]) ^ 64)
     character = source.next()
     if character in _CONTROLS:

@@ -1,9 +1,10 @@
-r"""A pattern of Java's, translated for the package ``regex``.
+r"""A parser for Java's patterns that writes patterns for the package ``regex``.
 
-Everything outside of character classes: sequences, groups, repetitions, anchors, back references.
-``(?i)`` and ``(?s)`` are worked into letters and dots, since they mean less in Java.
+It covers everything outside of character classes: sequences, groups, repetitions, anchors, back
+references. ``(?i)`` and ``(?s)`` are expanded in letters and dots, since they mean less in Java.
 
-``\b`` is that of JDK 17, letters and digits of all scripts; combining marks count as no letters.
+``\b`` is that of JDK 17, letters and digits of all scripts; combining marks do not count as
+letters.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from typing import Final, NamedTuple
 
 from doorkeeper.authn.java_regex_classes import (
     PatternError,
-    Source,
-    class_of,
-    escaped,
-    letter_of,
+    PatternReader,
+    literal,
+    parse_class,
+    parse_escape,
 )
 
-__all__ = ["PatternError", "Translated", "translated"]
+__all__ = ["PatternError", "Translation", "translate"]
 
+# Rules in use nest two or three groups; the parser recurses once for each.
 DEPTH_MAX: Final = 50
-"""Groups within groups; people use two or three."""
-
 _DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 _DOT_ALL: Final = r"(?s:.)"
 # The end, or the last line end; never between the two characters of one.
@@ -45,63 +45,62 @@ _REPETITION = re.compile(r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}")
 _DIGITS = frozenset("0123456789")
 
 
-class Translated(NamedTuple):
-    """A pattern for ``regex``, its capturing groups, and the numbers of those with names."""
+class Translation(NamedTuple):
+    """A pattern for ``regex``, the number of its groups, and the numbers of named ones."""
 
     text: str
     groups: int
     names: dict[str, int]
 
 
-def translated(text: str) -> Translated:
+def translate(text: str) -> Translation:
     """Translate a pattern.
 
     Raises:
-        PatternError: Java would not take it, or it cannot be translated exactly.
-
+        PatternError: Java rejects the pattern, or there is no exact translation.
     """
-    parser = _Parser(text)
+    parser = _PatternParser(text)
     found = parser.alternatives(frozenset())
-    if not parser.source.ended:
+    if not parser.source.at_end:
         parser.source.fail("a bracket closes that none opens")
-    return Translated(found, parser.groups, parser.names)
+    return Translation(found, parser.groups, parser.names)
 
 
-class _Parser:
-    """Walks over a pattern once."""
+class _PatternParser:
+    """A recursive descent parser; one pass over the pattern."""
 
     def __init__(self, text: str) -> None:
-        self.source = Source(text)
+        self.source = PatternReader(text)
         self.groups = 0
         self.names: dict[str, int] = {}
         self._closed: set[int] = set()
         self._depth = 0
 
     def alternatives(self, flags: frozenset[str]) -> str:
-        """Read up to the end of the group, or of the pattern."""
-        pieces: list[str] = []
+        """Parse up to the end of the group, or of the pattern."""
+        parts: list[str] = []
         source = self.source
-        while not source.ended and source.peek() != ")":
+        while not source.at_end and source.peek() != ")":
             if source.take("|"):
-                pieces.append("|")
+                parts.append("|")
                 continue
             if source.take("("):
                 found = source.match(_FLAGS)
                 if found is None:
-                    pieces.append(self._repeated(self._group(flags)))
+                    parts.append(self._repetition(self._group(flags)))
                     continue
                 changed = (flags | set(found[1])) - set(found[2] or "")
                 if found[3] == ")":
-                    # The flags count up to the end of this group.
+                    # The flags apply up to the end of this group.
                     flags = changed
                     continue
-                pieces.append(self._repeated(self._inside("(?:", changed)))
+                parts.append(self._repetition(self._inside("(?:", changed)))
                 continue
-            pieces.append(self._repeated(self._atom(flags)))
-        return "".join(pieces)
+            parts.append(self._repetition(self._atom(flags)))
+        return "".join(parts)
 
     def _inside(self, opening: str, flags: frozenset[str]) -> str:
-        """Read the inside of a group, and what closes it."""
+        """Parse the inside of a group and its closing bracket."""
         self._depth += 1
         if self._depth > DEPTH_MAX:
             self.source.fail(f"more than {DEPTH_MAX} groups are within each other")
@@ -128,7 +127,7 @@ class _Parser:
         self._closed.add(number)
         return inner
 
-    def _repeated(self, atom: str) -> str:
+    def _repetition(self, atom: str) -> str:
         source = self.source
         bounds = source.match(_REPETITION)
         if bounds is not None:
@@ -141,6 +140,7 @@ class _Parser:
             return atom
         if source.peek() in ("?", "+"):
             repetition += source.next()
+        # Java rejects it as well ("Dangling meta character").
         if source.peek() in ("*", "+", "?", "{"):
             source.fail("a repetition is repeated")
         return f"(?:{atom}){repetition}"
@@ -150,7 +150,7 @@ class _Parser:
         ignore_case = "i" in flags
         character = source.next()
         if character == "[":
-            return class_of(source, ignore_case=ignore_case)
+            return parse_class(source, ignore_case=ignore_case)
         if character == "\\":
             return self._escape(ignore_case=ignore_case)
         if character == ".":
@@ -161,7 +161,7 @@ class _Parser:
             return _DOLLAR
         if character in "*+?{":
             source.fail(f"{character} repeats nothing")
-        return letter_of(character, ignore_case=ignore_case)
+        return literal(character, ignore_case=ignore_case)
 
     def _escape(self, *, ignore_case: bool) -> str:
         source = self.source
@@ -170,12 +170,12 @@ class _Parser:
             source.next()
             return _ANCHORS[character]
         if source.take("Q"):
-            letters = [letter_of(one, ignore_case=ignore_case) for one in source.up_to(r"\E")]
-            # A repetition that follows is one of the last letter only.
-            return "".join(letters[:-1]) + self._repeated("".join(letters[-1:]) or "(?:)")
+            letters = [literal(one, ignore_case=ignore_case) for one in source.up_to(r"\E")]
+            # A repetition that follows applies to the last letter only.
+            return "".join(letters[:-1]) + self._repetition("".join(letters[-1:]) or "(?:)")
         if character in _DIGITS - {"0"} or character == "k":
             return self._back_reference(ignore_case=ignore_case)
-        return escaped(source, ignore_case=ignore_case)
+        return parse_escape(source, ignore_case=ignore_case)
 
     def _back_reference(self, *, ignore_case: bool) -> str:
         source = self.source
@@ -184,10 +184,12 @@ class _Parser:
             group = self.names.get(named[1], 0) if named else 0
         else:
             group = int(source.next())
+            # Java takes a further digit only if so many groups have been opened by then.
             while source.peek() in _DIGITS and group * 10 + int(source.peek()) <= self.groups:
                 group = group * 10 + int(source.next())
         if group not in self._closed:
             source.fail("a back reference names a group that has not ended before it")
+        # Java compares ASCII letters only here; ``regex`` would compare all of Unicode.
         if ignore_case:
             source.fail("back references under (?i) are not supported")
         return rf"(?:\{group})"

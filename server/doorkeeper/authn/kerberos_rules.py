@@ -1,11 +1,12 @@
-r"""From a Kerberos name to a user's name: ``sasl.kerberos.principal.to.local.rules``.
+r"""Maps Kerberos names to user names: ``sasl.kerberos.principal.to.local.rules``.
 
     RULE:[2:$1.$2@$0](.*@EXAMPLE\.COM)s/@.*//L, DEFAULT
 
-A rule takes names with so many components (``[2:``), makes a text of them (``$0`` is the realm),
-applies only where the whole text matches what stands in round brackets, may replace in it, and may
-end in /L or /U. The first rule that applies decides. DEFAULT takes the first component of names
-of the default realm. Where no rule applies, or a result still holds a / or an @, nobody logs in.
+A rule applies to names with a number of components (``[2:``). It formats a text from them (``$0``
+is the realm), which must match the pattern in round brackets as a whole, may replace parts of it,
+and may change the case with /L or /U. The first rule that applies decides. DEFAULT returns the
+first component of names of the default realm. The login fails if no rule applies, or if the result
+still contains a / or an @.
 
 Source: ``KerberosShortNamer``, ``KerberosRule`` and ``KerberosName`` of kafka-clients 4.3.1.
 """
@@ -30,11 +31,11 @@ _INT_MAX = 2**31 - 1
 
 
 class NoShortName(ValueError):
-    """The rules give this name no user; says why. It may hold the name, and no secret."""
+    """The rules give no user name. The text may contain the Kerberos name, which is no secret."""
 
 
 class KerberosName(NamedTuple):
-    """A principal's name in its parts; ``realm`` is None only for a name without ``@``."""
+    """The parts of a principal's name; ``realm`` is None only for a name without ``@``."""
 
     service: str
     host: str | None
@@ -42,11 +43,10 @@ class KerberosName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> KerberosName:
-        """Take ``alice@REALM``, ``alice/host@REALM``, or a name without a realm.
+        """Parse ``alice@REALM``, ``alice/host@REALM``, or a name without a realm.
 
         Raises:
-            NoShortName: it has an @, and other parts than these.
-
+            NoShortName: it contains an @, but does not have one of these forms.
         """
         found = _NAME.fullmatch(text)
         if found is not None:
@@ -62,53 +62,51 @@ class ShortNamer:
     __slots__ = ("_rules",)
 
     def __init__(self, default_realm: str, rules: Sequence[str] = ("DEFAULT",)) -> None:
-        """Read the rules; an empty ``default_realm`` is none.
+        """Parse the rules; an empty ``default_realm`` means that there is none.
 
         Raises:
-            ValueError: a rule is not well-formed; the text names it.
-
+            ValueError: a rule is malformed; the text quotes it.
         """
         self._rules = [_rule(default_realm, text) for text in rules]
 
     def short_name(self, name: str) -> str:
-        """Return the user's name for a principal's full name.
+        """Return the user name for a principal's full name.
 
         Raises:
             NoShortName: no rule applies, or one fails.
-
         """
         parsed = KerberosName.parse(name)
+        # Kafka returns a name without a realm as it is, whatever the rules say.
         if parsed.realm is None:
             return parsed.service
         parameters = [parsed.realm, parsed.service]
         if parsed.host is not None:
             parameters.append(parsed.host)
         for rule in self._rules:
-            found = rule.applied(parameters)
+            found = rule.apply(parameters)
             if found is not None:
                 return found
         raise NoShortName(f"No rules apply to {name}")
 
 
 class _Rule(Protocol):
-    def applied(self, parameters: Sequence[str]) -> str | None:
-        """Return the short name, None where the rule does not apply.
+    def apply(self, parameters: Sequence[str]) -> str | None:
+        """Return the short name, or None where the rule does not apply.
 
         Raises:
-            NoShortName: it applies, and gives no name.
-
+            NoShortName: it applies, but gives no valid name.
         """
         ...
 
 
-class _Default(NamedTuple):
+class _DefaultRule(NamedTuple):
     realm: str
 
-    def applied(self, parameters: Sequence[str]) -> str | None:
+    def apply(self, parameters: Sequence[str]) -> str | None:
         return parameters[1] if parameters[0] == self.realm else None
 
 
-class _Written(NamedTuple):
+class _ExplicitRule(NamedTuple):
     """A rule in the form ``RULE:...``; ``text`` is that form."""
 
     text: str
@@ -120,14 +118,14 @@ class _Written(NamedTuple):
     every: bool
     case: str | None
 
-    def applied(self, parameters: Sequence[str]) -> str | None:
+    def apply(self, parameters: Sequence[str]) -> str | None:
         if len(parameters) - 1 != self.components:
             return None
-        base = _filled(self.form, parameters)
+        base = _format(self.form, parameters)
         try:
             if self.match is not None and not self.match.matches(base):
                 return None
-            result = self._replaced(base)
+            result = self._substitute(base)
         except (ValueError, TimeoutError) as error:
             raise NoShortName(f"{self.text} fails: {error}") from None
         if "/" in result or "@" in result:
@@ -136,7 +134,7 @@ class _Written(NamedTuple):
             return result.lower()
         return result.upper() if self.case == "U" else result
 
-    def _replaced(self, base: str) -> str:
+    def _substitute(self, base: str) -> str:
         if self.pattern is None:
             return base
         replace = self.pattern.replace_all if self.every else self.pattern.replace_first
@@ -151,12 +149,12 @@ def _rule(default_realm: str, text: str) -> _Rule:
         rest = text[found.end() :]
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
-        return _Default(default_realm)
+        return _DefaultRule(default_realm)
     components = found["components"]
-    # Kafka reads the number as an int of Java's, and stops with the bare error of that.
+    # Kafka parses a Java int, and fails with a bare NumberFormatException.
     if not components or len(components) > 40 or int(components) > _INT_MAX:
         raise ValueError(f"Invalid rule: {text}: no number of components stands before the colon")
-    return _Written(
+    return _ExplicitRule(
         text=text,
         components=int(components),
         form=found["format"],
@@ -180,20 +178,19 @@ def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
         raise ValueError(f"Invalid rule: {rule}: in {pattern}: {error}") from error
 
 
-def _filled(form: str, parameters: Sequence[str]) -> str:
-    """Return the form with the parameters filled in.
+def _format(form: str, parameters: Sequence[str]) -> str:
+    """Return the format with its parameters filled in.
 
     Raises:
-        NoShortName: a $ is followed by no number, or by one that the name does not have.
-
+        NoShortName: a $ is followed by no number, or by one out of range.
     """
-    made: list[str] = []
+    parts: list[str] = []
     for found in _PARAMETER.finditer(form):
-        made.append(found[1])
+        parts.append(found[1])
         if found[2] is None:
             continue
         number = int(found[2]) if 0 < len(found[2]) <= 40 else len(parameters)
         if number >= len(parameters):
             raise NoShortName(f"{form} names ${found[2]}; allowed: $0 to ${len(parameters) - 1}")
-        made.append(parameters[number])
-    return "".join(made)
+        parts.append(parameters[number])
+    return "".join(parts)

@@ -1,7 +1,7 @@
-"""What Kerberos needs of the machine: its configuration, the default realm, a keytab.
+"""Kerberos on this machine: its configuration, the default realm, the keytab.
 
-The library reads its configuration anew for each login, from the file that ``KRB5_CONFIG`` names in
-the environment. ``doorkeeper.kerberos.config.file`` sets that for the whole process.
+The library reads its configuration for each login from the file that ``KRB5_CONFIG`` in the
+environment names. ``doorkeeper.kerberos.config.file`` sets that for the whole process.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ INSTALL: Final = "pip install 'doorkeeper[kerberos]', and Debian's package libgs
 
 
 def bindings() -> Any:  # noqa: ANN401  a module
-    """Return the package gssapi, imported when first needed: few servers need it.
+    """Return the package gssapi, imported on first use: few servers need it.
 
     Raises:
-        ValueError: it, or the library below it, is not installed.
-
+        ValueError: the package, or the library below it, is not installed.
     """
     try:
         import gssapi  # noqa: PLC0415
@@ -40,24 +39,23 @@ def bindings() -> Any:  # noqa: ANN401  a module
 
 
 def use_configuration(originals: Mapping[str, str]) -> None:
-    """Let the library read the configuration that the key names, and see that there is one.
+    """Point the library to the configured file, and check that it is readable.
 
     Raises:
-        ValueError: there is none, or it cannot be read; the text begins with the key.
-
+        ValueError: the file is missing or unreadable; the text begins with the key.
     """
     named = originals.get(CONFIG_KEY, "").strip()
     if named:
         problem = unreadable(Path(named))
         if problem:
             raise ValueError(f"{CONFIG_KEY}: {named}: {problem}")
-        # Threads of the library may be reading it: it is not written without need.
+        # setenv is not thread-safe, and threads of the library may be reading the environment.
         if os.environ.get(VARIABLE) != named:
             os.environ[VARIABLE] = named
         return
     files = [file for file in os.environ.get(VARIABLE, DEFAULT_CONFIG).split(":") if file]
     problems = {file: unreadable(Path(file)) for file in files}
-    # As the library does: of several files some may be missing.
+    # As in the library, some files of a list may be missing.
     if not any(problem is None for problem in problems.values()):
         said = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
         where = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
@@ -68,7 +66,7 @@ def use_configuration(originals: Mapping[str, str]) -> None:
 
 
 def unreadable(file: Path) -> str | None:
-    """Return what is wrong with a file, None where it can be read."""
+    """Return why a file cannot be read, or None."""
     try:
         with file.open("rb") as opened:
             opened.read(1)
@@ -78,9 +76,10 @@ def unreadable(file: Path) -> str | None:
 
 
 def default_realm() -> str:
-    """Return the realm of names without one, empty where there is none, as Kafka has it."""
+    """Return the realm of names without one, empty without a default realm, as in Kafka."""
     gssapi = bindings()
     try:
+        # The library has no call for the realm: canonicalizing a name without one appends it.
         name = gssapi.Name("name", gssapi.NameType.user).canonicalize(gssapi.MechType.kerberos)
     except gssapi.exceptions.GSSError:
         return ""
@@ -88,11 +87,10 @@ def default_realm() -> str:
 
 
 def short_namer(configs: Mapping[str, str]) -> ShortNamer:
-    """Return the rules that make users' names of Kerberos names, for the realm of this machine.
+    """Return the configured mapping from Kerberos names to user names, for this machine's realm.
 
     Raises:
-        ValueError: a rule is not well-formed; the text begins with the key.
-
+        ValueError: a rule is malformed; the text begins with the key.
     """
     use_configuration(configs)
     text = configs.get(RULES_KEY, "DEFAULT").strip()
@@ -105,13 +103,12 @@ def short_namer(configs: Mapping[str, str]) -> ShortNamer:
 
 
 def acceptor(keytab: Path, principal: str) -> Any:  # noqa: ANN401  the binding's credentials
-    """Return what accepts logins for a principal by its keys in a keytab.
+    """Return the library's credentials that accept tickets for a principal.
 
-    The library looks into the file at each login, so that a new key counts at once.
+    The library reads the keytab at each login, so new keys are effective at once.
 
     Raises:
-        ValueError: the keytab cannot be read, or has no key of the principal; says so in a line.
-
+        ValueError: the keytab is unreadable, or has no key of the principal; the text has one line.
     """
     problem = unreadable(keytab)
     if problem:
@@ -131,7 +128,7 @@ def acceptor(keytab: Path, principal: str) -> Any:  # noqa: ANN401  the binding'
 
 
 def minor_text(error: Exception) -> str:
-    """Return what the library says of an error, in one line."""
+    """Return the library's error text in one line, the mechanism's status first."""
     status = getattr(error, "get_all_statuses", None)
     if status is None:
         return " ".join(str(error).split())

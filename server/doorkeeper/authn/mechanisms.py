@@ -1,4 +1,4 @@
-"""The mechanisms that this server speaks, and the module of each.
+"""The supported SASL mechanisms and their modules.
 
 A module is imported when a listener first offers its mechanism: most servers need one of them.
 """
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.provider import MechanismSettings, Provider, Sources
 
+# Each module has a function ``provider``.
 MODULES: Final = {
     "OAUTHBEARER": "doorkeeper.authn.oauth.provider",
     "PLAIN": "doorkeeper.authn.plain",
@@ -20,15 +21,13 @@ MODULES: Final = {
     "SCRAM-SHA-512": "doorkeeper.authn.scram_provider",
     "GSSAPI": "doorkeeper.authn.gssapi",
 }
-"""Where the function ``provider`` of each mechanism is."""
 
 
 def provider_of(settings: MechanismSettings, sources: Sources) -> Provider:
     """Return a listener's mechanism, not started.
 
     Raises:
-        ValueError: this server does not speak it, or its configuration is wrong.
-
+        ValueError: the mechanism is not supported, or its configuration is wrong.
     """
     module = MODULES.get(settings.name)
     if module is None:

@@ -1,11 +1,11 @@
-"""What stands for a password in a users file: a salted hash that is slow to make.
+"""Password records of a users file: salted, deliberately slow hashes.
 
-    $scrypt$ln=14,r=8,p=1$<salt>$<hash>        what we write; ln is the logarithm of the cost
-    $pbkdf2-sha256$600000$<salt>$<hash>        taken as well, also with sha512
+    $scrypt$ln=14,r=8,p=1$<salt>$<hash>        written here; ln is the logarithm of the cost
+    $pbkdf2-sha256$600000$<salt>$<hash>        accepted as well, also with sha512
 
-It is the form of the PHC string format, as passlib writes it: salt and hash are base64 without
-padding, where a dot may stand for a plus. What a record may cost is bounded in both directions:
-one that is too cheap guards nothing, and one too dear would be the server's end.
+The format is the PHC string format, as passlib writes it: salt and hash are base64 without padding,
+where a dot may replace a plus. The cost of a record is bounded in both directions: a cheap hash
+protects nothing, and an expensive one would exhaust the server.
 
 Source: RFC 7914, RFC 8018; the PHC string format.
 """
@@ -22,9 +22,8 @@ COST_LOGARITHM = 14
 BLOCK_SIZE = 8
 SALT_BYTES = 16
 HASH_BYTES = 32
+# The memory of one scrypt check, 128 r N bytes; records written here need 16 MiB.
 MEMORY_BYTES_MAX = 64 << 20
-"""What one check with scrypt may take; ours take a quarter of it."""
-
 COST_LOGARITHM_MIN = 12
 PARALLELISM_MAX = 4
 ITERATIONS_MIN = 10_000
@@ -41,14 +40,14 @@ _FORM = re.compile(
 
 
 class UnusableRecord(ValueError):
-    """A record is not of this form, or outside of the bounds; the text holds nothing of it."""
+    """A record is malformed or out of bounds; the text contains no part of it."""
 
 
 class PasswordRecord(NamedTuple):
-    """A salted hash. ``digest`` is empty for scrypt, and that of PBKDF2 otherwise.
+    """A salted hash. ``digest`` is that of PBKDF2, empty for scrypt.
 
     ``work`` is N of scrypt or the iterations of PBKDF2; ``block`` and ``parallel`` are scrypt's r
-    and p. With an empty ``hash`` it costs as much to check, and no password is right.
+    and p. With an empty ``hash`` a check costs the same, and fails for every password.
     """
 
     digest: str
@@ -61,19 +60,19 @@ class PasswordRecord(NamedTuple):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest or 'scrypt'}, work={self.work})"
 
-    def is_of(self, password: bytes) -> bool:
-        """Say whether this is the password. Slow by intent: never to be called on the loop."""
-        return hmac.compare_digest(self.hash, self.made(password))
+    def matches(self, password: bytes) -> bool:
+        """Return whether this is the password. Slow by design: do not call it on the event loop."""
+        return hmac.compare_digest(self.hash, self.derive(password))
 
     def text(self) -> str:
-        """Return the record as a file has it."""
+        """Return the record in the format of the file."""
         if self.digest:
             cost = f"pbkdf2-{self.digest}${self.work}"
         else:
             cost = f"scrypt$ln={self.work.bit_length() - 1},r={self.block},p={self.parallel}"
-        return f"${cost}${_written(self.salt)}${_written(self.hash)}"
+        return f"${cost}${_base64(self.salt)}${_base64(self.hash)}"
 
-    def made(self, password: bytes) -> bytes:
+    def derive(self, password: bytes) -> bytes:
         """Return the hash of a password with this salt and cost."""
         length = len(self.hash) or HASH_BYTES
         if self.digest:
@@ -84,28 +83,28 @@ class PasswordRecord(NamedTuple):
             n=self.work,
             r=self.block,
             p=self.parallel,
+            # OpenSSL counts more than 128 r N bytes against its limit.
             maxmem=2 * MEMORY_BYTES_MAX,
             dklen=length,
         )
 
 
 def record_of(password: str, salt: bytes) -> PasswordRecord:
-    """Return a new record for a password; the salt is chance, at least ``SALT_BYTES`` of it."""
+    """Return a new record for a password; ``salt`` is random, at least ``SALT_BYTES`` long."""
     empty = PasswordRecord("", 1 << COST_LOGARITHM, BLOCK_SIZE, 1, salt, bytes(HASH_BYTES))
-    return empty._replace(hash=empty.made(as_bytes(password)))
+    return empty._replace(hash=empty.derive(as_bytes(password)))
 
 
 def as_bytes(password: str) -> bytes:
-    """Return the bytes of a password that are hashed; no text has none."""
+    """Return the bytes to hash; surrogates pass, so that every str has some."""
     return password.encode("utf-8", "surrogatepass")
 
 
 def parse(text: str) -> PasswordRecord:
-    """Read a record.
+    """Parse a record.
 
     Raises:
-        UnusableRecord: it is none, or too cheap, or too dear.
-
+        UnusableRecord: it is malformed, too cheap or too expensive.
     """
     found = _FORM.fullmatch(text)
     if found is None:
@@ -113,29 +112,29 @@ def parse(text: str) -> PasswordRecord:
             "no password record; allowed: $scrypt$ln=...,r=...,p=...$salt$hash or"
             " $pbkdf2-sha256$iterations$salt$hash, as doorkeeper users-file writes them"
         )
-    salt, made = _read(found["salt"]), _read(found["hash"])
+    salt, derived = _decode(found["salt"]), _decode(found["hash"])
     if not SALT_BYTES_MIN <= len(salt) <= FIELD_BYTES_MAX:
         raise UnusableRecord(
             f"a salt of {len(salt)} bytes; allowed: {SALT_BYTES_MIN} to {FIELD_BYTES_MAX}"
         )
-    if not HASH_BYTES <= len(made) <= FIELD_BYTES_MAX:
+    if not HASH_BYTES <= len(derived) <= FIELD_BYTES_MAX:
         raise UnusableRecord(
-            f"a hash of {len(made)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
+            f"a hash of {len(derived)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
         )
     if found["digest"]:
-        return _pbkdf2(found["digest"], int(found["iterations"]), salt, made)
-    return _scrypt(int(found["ln"]), int(found["r"]), int(found["p"]), salt, made)
+        return _pbkdf2(found["digest"], int(found["iterations"]), salt, derived)
+    return _scrypt(int(found["ln"]), int(found["r"]), int(found["p"]), salt, derived)
 
 
-def _pbkdf2(digest: str, iterations: int, salt: bytes, made: bytes) -> PasswordRecord:
+def _pbkdf2(digest: str, iterations: int, salt: bytes, derived: bytes) -> PasswordRecord:
     if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
         raise UnusableRecord(
             f"{iterations} iterations; allowed: {ITERATIONS_MIN} to {ITERATIONS_MAX}"
         )
-    return PasswordRecord(digest, iterations, 0, 0, salt, made)
+    return PasswordRecord(digest, iterations, 0, 0, salt, derived)
 
 
-def _scrypt(ln: int, block: int, parallel: int, salt: bytes, made: bytes) -> PasswordRecord:
+def _scrypt(ln: int, block: int, parallel: int, salt: bytes, derived: bytes) -> PasswordRecord:
     memory = 128 * block << min(ln, 40)
     if ln < COST_LOGARITHM_MIN or block < 1 or memory > MEMORY_BYTES_MAX:
         raise UnusableRecord(
@@ -144,14 +143,14 @@ def _scrypt(ln: int, block: int, parallel: int, salt: bytes, made: bytes) -> Pas
         )
     if not 1 <= parallel <= PARALLELISM_MAX:
         raise UnusableRecord(f"scrypt with p={parallel}; allowed: 1 to {PARALLELISM_MAX}")
-    return PasswordRecord("", 1 << ln, block, parallel, salt, made)
+    return PasswordRecord("", 1 << ln, block, parallel, salt, derived)
 
 
-def _written(data: bytes) -> str:
+def _base64(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).rstrip(b"=").decode()
 
 
-def _read(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     padded = text.replace(".", "+") + "=" * (-len(text) % 4)
     try:
         return binascii.a2b_base64(padded)

@@ -1,11 +1,11 @@
-"""Who knows the passwords of PLAIN.
+"""Sources of passwords for PLAIN.
 
     PlainUsers         the options ``user_NAME`` of the JAAS configuration; answers at once
-    FilePasswords      a users file, and those options beside it
+    FilePasswords      a users file, and those options too
     HandlerPasswords   a callback handler, alone
 
-A check that takes its time is awaited, and lets others pass: hashing happens in threads of a low
-priority, few at once, and whoever is waiting stands in one row per client address.
+Slow checks are awaited. Hashing runs in a few threads of low priority; waiting checks take turns
+by client address.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
+from doorkeeper.authn.fair_semaphore import FairSemaphore
 from doorkeeper.authn.guarded_handler import GuardedHandler, HandlerFault
 from doorkeeper.authn.password_records import as_bytes
-from doorkeeper.authn.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,42 +29,39 @@ if TYPE_CHECKING:
     from doorkeeper.authn.handlers_contract import PlainPasswords
     from doorkeeper.authn.users_file import HashedUsers, UsersFile
 
+# Each check needs 16 MiB or more, and every thread may run one.
 HASHING_THREADS_MAX: Final = 4
-"""More would take the memory of a check, 16 MiB and more, once more for each."""
-
+# The event loop takes precedence on a busy machine.
 HASHING_NICENESS: Final = 10
-"""The loop goes first on a busy machine."""
 
 
 class NotVerified(Exception):
-    """Nobody can say whether a password is right. The text is for the log, and holds none."""
+    """The password could not be checked. The text is for the log, and contains no password."""
 
 
 class Passwords(Protocol):
-    """Whoever knows."""
+    """A source of passwords."""
 
     def accepts(
         self, name: str, password: str, context: AuthenticationContext
     ) -> bool | Awaitable[bool]:
-        """Say whether it is the user's password; an awaitable may raise ``NotVerified``."""
+        """Return whether it is the user's password; an awaitable may raise ``NotVerified``."""
         ...
 
 
 class PlainUsers:
     """The users of a login module.
 
-    Passwords are kept as digests under a key of this process: what is compared has always the same
-    length, a name that nobody has costs the same as one that exists, and neither a dump nor a repr
-    shows a password.
+    Passwords are kept as digests under a key of this process: comparisons have a fixed length, an
+    unknown name costs the same as a known one, and neither a core dump nor a repr shows a password.
     """
 
-    __slots__ = ("_digests", "_key", "_nobody")
+    __slots__ = ("_digests", "_key", "_unknown")
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
-        """Keep a digest for each password."""
         self._key = os.urandom(32)
         self._digests = {name: self._digest(text) for name, text in passwords.items()}
-        self._nobody = os.urandom(32)
+        self._unknown = os.urandom(32)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._digests)} users)"
@@ -75,27 +72,28 @@ class PlainUsers:
         password: str,
         context: AuthenticationContext | None = None,  # noqa: ARG002  all are asked alike
     ) -> bool:
-        """Say whether this is the user's password; in the same time for every answer."""
-        return hmac.compare_digest(self._digests.get(name, self._nobody), self._digest(password))
+        """Return whether this is the user's password, in constant time."""
+        return hmac.compare_digest(self._digests.get(name, self._unknown), self._digest(password))
 
     def _digest(self, password: str) -> bytes:
         return hmac.digest(self._key, as_bytes(password), "sha256")
 
 
 class FilePasswords:
-    """The users of a file, and of a login module beside it: either password lets in.
+    """The users of a file, and those of a login module; either password is accepted.
 
-    A wrong password costs the same for every name: also one of the login module is looked for in
-    the file.
+    A wrong password costs the same for every name: users of the login module are looked up in the
+    file too.
     """
 
     def __init__(self, file: UsersFile, jaas: PlainUsers, *, timeout_s: float) -> None:
-        """Prepare; threads begin with the first check."""
+        """Create the check; the thread pool starts its threads on first use."""
         self.file = file
         self._jaas = jaas
         self._timeout_s = timeout_s
+        # One processor is left to the event loop.
         threads = min(HASHING_THREADS_MAX, max(1, (os.cpu_count() or 1) - 1))
-        self._turns = Turns(threads)
+        self._slots = FairSemaphore(threads)
         self._threads = ThreadPoolExecutor(
             threads, "doorkeeper-passwords", initializer=_lower_priority
         )
@@ -103,46 +101,46 @@ class FilePasswords:
     def accepts(
         self, name: str, password: str, context: AuthenticationContext
     ) -> bool | Awaitable[bool]:
-        """Answer at once for the login module, and for a password that was right before."""
+        """Answer at once for the login module, and for a password that was verified before."""
         users = self.file.users
-        if self._jaas.accepts(name, password) or users.remembers(name, password):
+        if self._jaas.accepts(name, password) or users.was_verified(name, password):
             return True
-        return self._checked(users, name, password, context.client_address)
+        return self._check(users, name, password, context.client_address)
 
-    async def _checked(self, users: HashedUsers, name: str, password: str, address: str) -> bool:
+    async def _check(self, users: HashedUsers, name: str, password: str, address: str) -> bool:
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._timeout_s), self._turns.turn(address):
+            # An address that sends many wrong passwords waits behind its own checks only.
+            async with asyncio.timeout(self._timeout_s), self._slots.slot(address):
                 right = await loop.run_in_executor(self._threads, users.check, name, password)
         except TimeoutError:
-            raise NotVerified(f"no turn to check a password in {self._timeout_s:g} s") from None
+            raise NotVerified(
+                f"no free thread to hash a password in {self._timeout_s:g} s"
+            ) from None
         if right:
-            users.remember(name, password)
+            users.cache_verified(name, password)
         return right
 
     def close(self) -> None:
-        """End the threads; a check under way is the last."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _lower_priority() -> None:
-    """Let others go first. Linux has a priority for each thread, other systems for the process."""
+    """Yield to other threads. Only Linux has a priority for each thread."""
     if os.uname().sysname == "Linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASHING_NICENESS)
 
 
 class HandlerPasswords:
-    """A callback handler of others."""
+    """Passwords that a callback handler checks."""
 
     def __init__(self, handler: GuardedHandler[PlainPasswords]) -> None:
-        """Ask this handler."""
         self.handler = handler
 
     async def accepts(self, name: str, password: str, context: AuthenticationContext) -> bool:
-        """Say what it says."""
         ask = self.handler.handler.check
         try:
-            return await self.handler.asked(
+            return await self.handler.call_handler(
                 lambda: ask(name, password, context), bool, context, secret=password
             )
         except HandlerFault as fault:

@@ -29,22 +29,21 @@ USERS_FILE_KEY: Final = "doorkeeper.sasl.plain.users.file"
 
 _USER_PREFIX = "user_"
 
+# Kafka counts no further, so its error text never names more parts.
 PARTS_MAX = 4
-"""Kafka stops to count the parts of a token here, so that its text never says more."""
 
 
-class Plain:
-    """One authentication: a single token decides."""
+class PlainMechanism:
+    """One authentication; a single token decides."""
 
     __slots__ = ("_context", "_passwords")
 
     def __init__(self, passwords: Passwords, context: AuthenticationContext) -> None:
-        """Check against these passwords."""
         self._passwords = passwords
         self._context = context
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
-        """Decide. The texts, and the order of the checks, are Kafka's."""
+        """Check the token. The error texts, and the order of the checks, are Kafka's."""
         parts = token.decode("utf-8", JAVA).split("\0", PARTS_MAX)[:PARTS_MAX]
         if len(parts) != 3:
             return refusal(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
@@ -55,18 +54,18 @@ class Plain:
             return refusal("Authentication failed: password not specified")
         accepted = self._passwords.accepts(name, password, self._context)
         if isinstance(accepted, bool):
-            return _decided(authorization_id, name, accepted=accepted)
+            return _outcome(authorization_id, name, accepted=accepted)
         return self._later(accepted, authorization_id, name)
 
     async def _later(self, accepted: Awaitable[bool], authorization_id: str, name: str) -> Step:
         try:
-            return _decided(authorization_id, name, accepted=await accepted)
+            return _outcome(authorization_id, name, accepted=await accepted)
         except NotVerified as error:
             text = "Authentication failed: credentials for user could not be verified"
             return Failure(text, f"{text}: {error}")
 
 
-def _decided(authorization_id: str, name: str, *, accepted: bool) -> Step:
+def _outcome(authorization_id: str, name: str, *, accepted: bool) -> Step:
     if not accepted:
         return refusal("Authentication failed: Invalid username or password")
     if authorization_id not in ("", name):
@@ -78,7 +77,7 @@ def _decided(authorization_id: str, name: str, *, accepted: bool) -> Step:
 
 
 def refusal(text: str) -> Failure:
-    """Return a failure whose text is for the client and for the log."""
+    """Return a failure whose text goes to both the client and the log."""
     return Failure(text, text)
 
 
@@ -86,73 +85,63 @@ class PlainProvider(Provider):
     """PLAIN on one listener, with passwords that are at hand."""
 
     def __init__(self, passwords: Passwords) -> None:
-        """Let these users in."""
         self._passwords = passwords
 
-    def begin(self, context: AuthenticationContext) -> Plain:
-        """Return a mechanism for one authentication."""
-        return Plain(self._passwords, context)
+    def begin(self, context: AuthenticationContext) -> PlainMechanism:
+        return PlainMechanism(self._passwords, context)
 
 
 class FileProvider(PlainProvider):
     """PLAIN with a users file."""
 
     def __init__(self, passwords: FilePasswords, sources: Sources) -> None:
-        """Let the users of the file in."""
         super().__init__(passwords)
         self._own = passwords
         self._logger = sources.logger
 
     async def check(self) -> None:
-        """Say where others could read the file."""
         await self.start()
 
     async def start(self) -> None:
-        """Say where others could read the file."""
+        """Warn if other users of the system can access the file."""
         path = self._own.file.path
         if path.stat().st_mode & 0o077:
-            self._logger.warning("a users file is open to others than its owner", file=str(path))
+            self._logger.warning("a users file is accessible to other users", file=str(path))
 
     def refresh(self) -> Sequence[str]:
-        """Read the file again where it has changed."""
         return self._own.file.refresh()
 
     async def close(self) -> None:
-        """End the threads."""
         self._own.close()
 
 
-class HandlerProvider(PlainProvider):
+class PlainHandlerProvider(PlainProvider):
     """PLAIN with a callback handler."""
 
     def __init__(self, passwords: HandlerPasswords) -> None:
-        """Let in whom the handler lets in."""
         super().__init__(passwords)
         self._handler = passwords.handler
 
     async def start(self) -> None:
-        """Let the handler get ready."""
         await self._handler.start()
 
     async def close(self) -> None:
-        """Let the handler go."""
         await self._handler.close()
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return PLAIN as a listener is to offer it.
+    """Return PLAIN as configured on a listener.
 
     Raises:
-        ValueError: file or handler cannot be used.
-
+        ValueError: the file or the handler cannot be used.
     """
     file = settings.values.get(USERS_FILE_KEY, "").strip()
     if settings.callback_handler:
         handled = _with_handler(settings, sources)
         if handled is not None and file:
             raise ValueError(
-                f"{settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)}: found a file beside a"
-                " callback handler, which is asked alone; allowed: one of them"
+                f"{settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)}: found a users file and"
+                " a callback handler; allowed: one of them"
             )
         if handled is not None:
             return handled
@@ -161,7 +150,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
 
 
 def jaas_users(settings: MechanismSettings) -> dict[str, str]:
-    """Return the passwords of the users of the listener's login module."""
+    """Return the passwords of the login module's users (its options ``user_NAME``)."""
     module = settings.login_module
     options = {} if module is None else module.options
     return {
@@ -173,7 +162,7 @@ def jaas_users(settings: MechanismSettings) -> dict[str, str]:
 
 def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | None:
     handler = handler_of(settings, PlainPasswords, sources.logger)  # type: ignore[type-abstract]
-    return None if handler is None else HandlerProvider(HandlerPasswords(handler))
+    return None if handler is None else PlainHandlerProvider(HandlerPasswords(handler))
 
 
 def _with_file(settings: MechanismSettings, jaas: PlainUsers, sources: Sources) -> Provider:

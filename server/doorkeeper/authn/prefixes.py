@@ -1,7 +1,7 @@
-"""The configuration as a plug-in gets it: all keys, those of its place without their prefix.
+"""The configuration of a plug-in: all keys, and those of its listener also without their prefix.
 
     listener.name.clients.ldap.url          ldap.url, for everything on the listener CLIENTS
-    listener.name.clients.plain.ldap.url    ldap.url, for PLAIN on it: it counts more
+    listener.name.clients.plain.ldap.url    ldap.url, for PLAIN on it: takes precedence
 
 Source: ``valuesWithPrefixOverride`` of Kafka's ``AbstractConfig``.
 """
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def configs_of(
     originals: Mapping[str, str], listener_name: str, mechanism: str = ""
 ) -> dict[str, str]:
-    """Return all keys as given; those of a listener, and of a mechanism on it, unprefixed too."""
+    """Return all keys; those of a listener, and of a mechanism on it, without the prefix too."""
     of_listener = f"listener.name.{listener_name.lower()}."
+    # The prefix of the mechanism comes last, and overrides that of the listener.
     prefixes = [of_listener]
     if mechanism:
         prefixes.append(f"{of_listener}{mechanism.lower()}.")

@@ -1,11 +1,11 @@
-"""Who a connection speaks for, from what it has proved.
+"""Builds the principal of an authenticated connection.
 
-    GSSAPI                                     User:<name that the rules of Kerberos make>
+    GSSAPI                                     User:<name given by the rules of Kerberos>
     every other mechanism                      User:<authorization id>
-    SSL with a certificate                     User:<name that ssl.principal.mapping.rules make>
+    SSL with a certificate                     User:<name given by ssl.principal.mapping.rules>
     PLAINTEXT, and SSL without a certificate   User:ANONYMOUS
 
-``principal.builder.class`` may name a class of Python that has other rules.
+``principal.builder.class`` may name a Python class with other rules.
 
 Source: ``DefaultKafkaPrincipalBuilder`` of kafka-clients 4.3.1.
 """
@@ -35,33 +35,31 @@ KAFKA_NAME: Final = "org.apache.kafka.common.security.authenticator.DefaultKafka
 
 
 class BuilderFault(Exception):
-    """A principal builder of others gave no principal; the text says which one, and why."""
+    """A custom principal builder failed; the text names it and the cause."""
 
 
 class NoName(Exception):
-    """A mechanism let somebody in and did not say whom."""
+    """A mechanism accepted a client without naming it."""
 
 
 class DefaultPrincipalBuilder:
-    """Kafka's own rules. A class of yours may inherit them."""
+    """Kafka's own rules. Custom builders may inherit them."""
 
     def __init__(self) -> None:
-        """Begin with the rules DEFAULT."""
         self._configs: Mapping[str, str] = {}
         self._ssl_rules: SslRules | None = None
         self._short_namer: ShortNamer | None = None
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Take the keys of the rules, which are read when they are first needed."""
+        """Set the keys of the rules, which are parsed on first use."""
         self._configs = configs
         self._ssl_rules = self._short_namer = None
 
     def prepare(self, security_protocol: str, mechanisms: Iterable[str]) -> None:
-        """Read the rules that a listener needs.
+        """Parse the rules that a listener needs.
 
         Raises:
-            ValueError: some are wrong; the text begins with the key.
-
+            ValueError: a rule is wrong; the text begins with the key.
         """
         if security_protocol == "SSL" and SSL_RULES_KEY in self._configs:
             self._rules_of_certificates()
@@ -72,8 +70,7 @@ class DefaultPrincipalBuilder:
         """Return a principal of the type User.
 
         Raises:
-            Exception: no rule describes the name.
-
+            Exception: no rule applies to the name.
         """
         if context.sasl_mechanism is not None and not context.authorization_id:
             raise NoName(f"{context.sasl_mechanism} gave no name")
@@ -86,7 +83,7 @@ class DefaultPrincipalBuilder:
             return Principal("User", self._name_in(context.peer_certificates[0]))
         return ANONYMOUS
 
-    # What follows is imported where it is needed: most servers have no use for it.
+    # Imported where needed: most servers use neither certificates nor Kerberos for names.
 
     def _name_in(self, certificate: bytes) -> str:
         from doorkeeper.authn.distinguished_name import subject_of  # noqa: PLC0415
@@ -111,22 +108,21 @@ class DefaultPrincipalBuilder:
         return self._short_namer
 
 
-class OtherBuilder:
-    """A builder of others. What it does wrong is a ``BuilderFault`` with its name."""
+class GuardedPrincipalBuilder:
+    """A custom builder. Any error of it becomes a ``BuilderFault`` with its name."""
 
     __slots__ = ("_builder", "name")
 
     def __init__(self, builder: PrincipalBuilder, name: str) -> None:
-        """Stand before it; ``name`` is what the configuration calls it."""
+        """Wrap a builder; ``name`` is its name in the configuration."""
         self._builder = builder
         self.name = name
 
     def build(self, context: AuthenticationContext) -> Principal:
-        """Return its principal.
+        """Return the builder's principal.
 
         Raises:
-            BuilderFault: it raised, or gave something else.
-
+            BuilderFault: it raised, or returned something else.
         """
         try:
             principal: object = self._builder.build(context)
@@ -137,12 +133,12 @@ class OtherBuilder:
             raise BuilderFault(
                 f"{self.name}: found {found}; allowed: a Principal of two texts, none of them empty"
             )
-        # A subclass may compare or print itself in ways of its own.
+        # A subclass may override comparison and repr.
         return Principal(principal.principal_type, principal.name)
 
 
 def is_principal(found: object) -> TypeGuard[Principal]:
-    """Say whether it is a principal that can be kept and compared."""
+    """Return whether it is a principal of two non-empty strings."""
     parts: tuple[object, ...] = found if isinstance(found, Principal) else ()
     return bool(parts) and all(isinstance(part, str) and bool(part) for part in parts)
 
@@ -153,12 +149,11 @@ def principal_builder_of(
     security_protocol: str,
     mechanisms: Iterable[str] = (),
 ) -> PrincipalBuilder:
-    """Return what makes the principals of a listener, configured.
+    """Return the principal builder of a listener, configured.
 
     Raises:
-        ValueError: there is no such class, or its configuration is wrong; the text begins with
-            the key.
-
+        ValueError: the class is missing, or its configuration is wrong; the text begins with the
+            key.
     """
     configs = configs_of(originals, listener_name)
     name = configs.get(KEY, "").strip() or KAFKA_NAME
@@ -174,20 +169,20 @@ def principal_builder_of(
         )
     if isabstract(found):
         raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")
-    return OtherBuilder(_configured(found, configs, f"{KEY}={name}"), name)
+    return GuardedPrincipalBuilder(_create(found, configs, f"{KEY}={name}"), name)
 
 
-def _configured(
+def _create(
     found: type[PrincipalBuilder], configs: Mapping[str, str], said: str
 ) -> PrincipalBuilder:
-    """Make a builder of others; one that has a method ``configure`` gets the keys."""
+    """Instantiate a custom builder, and call its method ``configure`` if it has one."""
     try:
         builder = found()
         configure = getattr(builder, "configure", None)
         if configure is not None:
             configure(configs)
     except ValueError as error:
-        # Such a text begins with the key that is wrong.
+        # By the contract such a text begins with the key.
         raise ValueError(" ".join(str(error).split())) from error
     except (Exception, SystemExit) as error:
         raise ValueError(f"{said}: {one_line(error)}") from error

@@ -1,7 +1,7 @@
-"""One mechanism of one listener, alive: what it is made from, and what it may ask while it runs.
+"""One mechanism of one listener, and the data sources of mechanisms.
 
-A mechanism's module has a function ``provider(settings, sources)``; ``mechanisms`` knows which
-module it is. What is wrong with the configuration is a ValueError whose text begins with the key.
+Each mechanism's module has a function ``provider(settings, sources)``. A configuration error is a
+ValueError whose text begins with the key.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Sources(NamedTuple):
-    """What mechanisms ask while the server runs.
+    """Functions that mechanisms call while the server runs.
 
-    ``scram_credential`` is asked with a mechanism's name and a user's, ``scram_iterations`` with a
-    mechanism's: what its credentials mostly have. ``token_login`` is asked with the id of a
-    delegation token. ``salt_key`` is a secret that outlives this process. ``now_ms`` is the wall
-    clock.
+    ``scram_credential`` takes a mechanism's name and a user's, ``scram_iterations`` a mechanism's;
+    it returns the most frequent number among the mechanism's credentials. ``token_login`` takes the
+    id of a delegation token. ``salt_key`` is a secret that survives restarts. ``now_ms`` is the
+    wall clock.
     """
 
     scram_credential: Callable[[str, str], ScramCredential | None]
@@ -36,40 +36,38 @@ class Sources(NamedTuple):
     logger: Logger
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
+        # It holds ``salt_key``.
         return "Sources()"
 
 
 class Provider(ABC):
-    """One mechanism of one listener. Where nothing must be started or watched, ``begin`` is all."""
+    """One mechanism of one listener. Only ``begin`` is required."""
 
     @abstractmethod
     def begin(self, context: AuthenticationContext) -> Mechanism:
-        """Return a mechanism for one authentication of a connection."""
+        """Return a new mechanism for one authentication."""
 
     async def start(self) -> None:  # noqa: B027  most have nothing to start
-        """Get ready, before the listener opens.
+        """Prepare for logins; the listener opens afterwards.
 
         Raises:
-            ValueError: it cannot; the text begins with the key that is wrong.
-
+            ValueError: it cannot; the text begins with the wrong key.
         """
 
     async def check(self) -> None:  # noqa: B027  as for start
-        """Look at the files that ``start`` would read; nothing is started, nobody is asked.
+        """Check the files that ``start`` would read, without starting threads or using the network.
 
         Raises:
-            ValueError: one cannot be used; the text begins with the key.
-
+            ValueError: a file cannot be used; the text begins with the key.
         """
 
     def refresh(self) -> Sequence[str]:
-        """Look whether files have changed, and use them; return one line for each problem.
+        """Reload changed files; return one line for each problem.
 
-        What was used before stays in use where there is a problem. Called every few seconds, in a
-        thread, and never twice at once.
+        A file with a problem leaves the previous data in use. Called every few seconds in a thread,
+        never concurrently.
         """
         return ()
 
     async def close(self) -> None:  # noqa: B027  as for start
-        """Stop what runs."""
+        """Release threads and connections."""

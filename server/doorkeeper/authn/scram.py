@@ -1,15 +1,15 @@
 """SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802), in Kafka's dialect, for users and delegation tokens.
 
-A login takes two tokens: the client says who it is and gets salt and iterations; it proves that it
-knows the password, and gets our proof that we know it too. No password is ever sent or kept.
+A login takes two tokens: the client sends its name and receives salt and iterations; it proves that
+it knows the password, and receives the server's proof. Passwords are neither sent nor stored.
 
-Whoever the client says it is gets the same first answer: a user that does not exist has a salt too,
-an HMAC of the name, and is refused like a wrong password, in the same round, with the same words
-and after the same work. A broker refuses such a name in the first round, and so tells who exists.
+Unknown names are not revealed: an unknown name gets a salt too, an HMAC of the name, and is refused
+in the second round, with the text and the amount of work of a wrong password. A broker refuses it
+in the first round, which reveals the existing users.
 
-A client with the extension ``tokenauth=true`` logs in with a delegation token: the name is its
-id, the password its HMAC, and the client becomes the token's owner until the token expires. What a
-token needs is computed when it first logs in, in a thread, and kept.
+A client with the extension ``tokenauth=true`` logs in with a delegation token: the name is its id,
+the password its HMAC, and the client becomes the token's owner until the token expires. A token's
+credential is computed in a thread when it first logs in, and cached.
 
 Source: ``ScramSaslServer``, ``ScramServerCallbackHandler`` and ``DelegationTokenManager`` of Kafka
 4.3.1.
@@ -51,18 +51,17 @@ if TYPE_CHECKING:
     from doorkeeper.authn.provider import Sources
 
     Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
-    """Gives the credential of a user, at once or later; None for nobody."""
+    """Returns the credential of a user, at once or later; None for an unknown one."""
 
+# Half a kilobyte for each token; computing one again takes 4 ms of a thread.
 TOKENS_KEPT_MAX: Final = 4096
-"""The credentials of so many tokens are kept: half a kilobyte each, 4 ms to compute one again."""
-
 _OTHER_ID = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
 
 
 class Account(NamedTuple):
-    """Whom a name stands for, and what proves it. ``expiry_ms`` and ``owner`` are a token's."""
+    """The credential and identity behind a name. ``expiry_ms`` and ``owner`` are a token's."""
 
     credential: ScramCredential
     authorization_id: str
@@ -71,32 +70,31 @@ class Account(NamedTuple):
 
 
 class Decoys:
-    """Credentials of those who do not exist: always the same for a name, and no proof fits.
+    """Credentials of unknown names: constant for each name, and valid for no proof.
 
-    Salts are the digits of a number, as Kafka's own tools make them.
+    Salts have the form of those that Kafka's own tools make.
     """
 
     __slots__ = ("_key", "_keys", "_mechanism")
 
     def __init__(self, mechanism: str, key: bytes) -> None:
-        """Make them under a key that nobody else knows, and that outlives this process."""
+        """Derive salts from a secret key that survives restarts, so that salts do too."""
         self._mechanism = mechanism
         self._key = key
         size = hashlib.new(DIGESTS[mechanism]).digest_size
+        # Random keys: no proof can match them, and they need not survive a restart.
         self._keys = (os.urandom(size), os.urandom(size))
 
     def salt(self, name: str) -> bytes:
-        """Return the salt of a name."""
-        drawn = hmac.digest(self._key, f"{self._mechanism}\0{name}".encode(), "sha512")
-        return base_36(drawn)
+        digest = hmac.digest(self._key, f"{self._mechanism}\0{name}".encode(), "sha512")
+        return base_36(digest)
 
     def credential(self, name: str, iterations: int) -> ScramCredential:
-        """Return a credential that no password has."""
         stored_key, server_key = self._keys
         return ScramCredential(self.salt(name), stored_key, server_key, iterations)
 
 
-class Tokens:
+class TokenAccounts:
     """The accounts of delegation tokens, for one mechanism."""
 
     __slots__ = ("_decoys", "_kept", "_login", "_mechanism")
@@ -104,28 +102,28 @@ class Tokens:
     def __init__(
         self, mechanism: str, decoys: Decoys, login: Callable[[str], TokenLogin | None]
     ) -> None:
-        """Begin with none computed."""
         self._mechanism = mechanism
         self._decoys = decoys
         self._login = login
         self._kept: OrderedDict[str, tuple[bytes, asyncio.Future[ScramCredential]]] = OrderedDict()
 
     def account(self, token_id: str) -> Account | Awaitable[Account | None] | None:
-        """Return the account of a token that may log in."""
+        """Return the account of a valid token; the credential may have to be computed first."""
         found = self._login(token_id)
         if found is None:
             self._kept.pop(token_id, None)
             return None
         kept = self._kept.get(token_id)
+        # The HMAC changes if the token's secret does; a credential of the old one must not stay.
         if kept is None or not hmac.compare_digest(kept[0], found.hmac):
-            return self._computed(token_id, found, self._compute(token_id, found))
+            return self._await_account(token_id, found, self._compute(token_id, found))
         self._kept.move_to_end(token_id)
         if not kept[1].done():
-            return self._computed(token_id, found, kept[1])
+            return self._await_account(token_id, found, kept[1])
         return _account_of(found, kept[1].result())
 
     def _compute(self, token_id: str, found: TokenLogin) -> asyncio.Future[ScramCredential]:
-        # Many clients begin with the same token at once: it is computed for all of them.
+        # Clients that log in with the same token at once share one computation.
         computing = asyncio.ensure_future(
             asyncio.to_thread(
                 credential_of,
@@ -140,11 +138,11 @@ class Tokens:
             self._kept.popitem(last=False)
         return computing
 
-    async def _computed(
+    async def _await_account(
         self, token_id: str, found: TokenLogin, computing: asyncio.Future[ScramCredential]
     ) -> Account:
         try:
-            # A client that leaves must not take it from the others.
+            # A client that disconnects must not cancel the computation for the others.
             return _account_of(found, await asyncio.shield(computing))
         except BaseException:
             if computing.done() and self._kept.get(token_id, (b"", None))[1] is computing:
@@ -157,21 +155,21 @@ def _account_of(found: TokenLogin, credential: ScramCredential) -> Account:
 
 
 class Accounts(NamedTuple):
-    """Who may log in with one mechanism of one listener.
+    """The accounts of one mechanism of one listener.
 
-    ``iterations`` gives what those who do not exist are said to have; ``now_ms`` is the wall clock.
+    ``iterations`` returns the number that unknown names are told; ``now_ms`` is the wall clock.
     """
 
     mechanism: str
     users: Users
-    tokens: Tokens
+    tokens: TokenAccounts
     decoys: Decoys
     iterations: Callable[[], int]
     now_ms: Callable[[], int]
 
 
 class _Exchange(NamedTuple):
-    """What the first round settled; ``refusal`` says why no proof will do, or is empty."""
+    """The result of the first round; a ``refusal`` makes every proof fail, and is its reason."""
 
     account: Account
     by_token: bool
@@ -180,19 +178,19 @@ class _Exchange(NamedTuple):
     refusal: str
 
 
-class Scram:
-    """One authentication: two tokens."""
+class ScramMechanism:
+    """One authentication of two tokens."""
 
     __slots__ = ("_accounts", "_exchange", "_nonce")
 
     def __init__(self, accounts: Accounts, nonce: str) -> None:
-        """Wait for the first token; ``nonce`` is our part, and never used before."""
+        """Expect the first message; ``nonce`` is the server's part, and must be unique."""
         self._accounts = accounts
         self._nonce = nonce
         self._exchange: _Exchange | None = None
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
-        """Take the first or the final message."""
+        """Process the first or the final message."""
         try:
             if self._exchange is not None:
                 return self._end(self._exchange, token)
@@ -201,28 +199,33 @@ class Scram:
             return Failure(None, str(error))
 
     def _begin(self, first: ClientFirst) -> Step | Awaitable[Step]:
-        # Looked at before the name is: the text must not tell that somebody has it.
+        # Checked before the lookup: this distinct error text must not reveal that the name exists.
         if first.authorization_id not in ("", first.name):
             return Failure(_OTHER_ID, _OTHER_ID)
         if first.by_token:
             account = self._accounts.tokens.account(first.name)
-            return self._later(first, account) if isawaitable(account) else self._go(first, account)
+            return (
+                self._later(first, account)
+                if isawaitable(account)
+                else self._challenge(first, account)
+            )
         found = self._accounts.users(first.name)
         if isawaitable(found):
             return self._later_user(first, found)
-        return self._go(first, found and Account(found, first.name))
+        return self._challenge(first, found and Account(found, first.name))
 
     async def _later(self, first: ClientFirst, account: Awaitable[Account | None]) -> Step:
-        return self._go(first, await account)
+        return self._challenge(first, await account)
 
     async def _later_user(
         self, first: ClientFirst, found: Awaitable[ScramCredential | None]
     ) -> Step:
         credential = await found
-        return self._go(first, credential and Account(credential, first.name))
+        return self._challenge(first, credential and Account(credential, first.name))
 
-    def _go(self, first: ClientFirst, account: Account | None) -> Step:
-        """Answer with what the account has; whoever is refused in the end gets a decoy's."""
+    def _challenge(self, first: ClientFirst, account: Account | None) -> Step:
+        """Send the challenge for an account, or a decoy's if the login will be refused."""
+        # Computed for known names too, so that both take the same time.
         decoy = self._accounts.decoys.credential(first.name, self._decoy_iterations(first))
         refusal = self._refusal(first, account)
         if account is None or refusal:
@@ -241,6 +244,7 @@ class Scram:
         if account is None:
             if first.by_token:
                 return "there is no such delegation token, or its secret has changed"
+            # A credential below Kafka's minimum is refused as in ScramSaslServer.
             return f"there is no such user with {self._accounts.mechanism}"
         iterations = account.credential.iterations
         if iterations < ITERATIONS_MIN:
@@ -258,8 +262,10 @@ class Scram:
         ours = hmac.digest(server_key, signed, digest)
         if len(final.proof) != len(signature):
             return Failure(None, exchange.refusal or "the proof has another length than a digest")
+        # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
         client_key = bytes(map(int.__xor__, signature, final.proof))
         proved = hmac.compare_digest(hashlib.new(digest, client_key).digest(), stored_key)
+        # Refused only now, after the same work as for a valid account.
         if exchange.refusal or not proved:
             return Failure(None, exchange.refusal or "the password is wrong")
         lifetime_ms = None
@@ -275,12 +281,12 @@ class Scram:
 
 
 def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
-    """Return who may log in: these users, and the delegation tokens."""
+    """Return the accounts of these users, and those of delegation tokens."""
     decoys = Decoys(mechanism, sources.salt_key)
     return Accounts(
         mechanism=mechanism,
         users=users,
-        tokens=Tokens(mechanism, decoys, sources.token_login),
+        tokens=TokenAccounts(mechanism, decoys, sources.token_login),
         decoys=decoys,
         iterations=lambda: sources.scram_iterations(mechanism),
         now_ms=sources.now_ms,

@@ -1,14 +1,14 @@
 r"""The messages of SCRAM (RFC 5802), as Kafka reads and writes them.
 
     client first   n,,n=alice,r=<nonce>[,tokenauth=true]
-    server first   r=<nonce><more of ours>,s=<salt>,i=<iterations>
+    server first   r=<nonce><server's part>,s=<salt>,i=<iterations>
     client final   c=biws,r=<both nonces>,p=<proof>
     server final   v=<signature>
 
-Kafka's dialect: names are ASCII, with ``,`` and ``=`` escaped; channel binding is never used, and
-what the final message says of it is not looked at; a mandatory extension ``m=`` is read over; there
-is no ``e=``. Both sides sign the three first messages as Kafka puts them together again, which is
-not always as they came.
+Kafka's dialect: names are ASCII, with ``,`` and ``=`` escaped; channel binding is not supported,
+and its value in the final message is not checked; a mandatory extension ``m=`` is ignored; there is
+no ``e=``. Both sides sign the first three messages as Kafka reassembles them, which may differ from
+the bytes received.
 
 Source: ``ScramMessages`` and ``ScramFormatter`` of kafka-clients 4.3.1.
 """
@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Kafka parses half a megabyte, which would cost the loop 0.1 s and more before authentication.
 BYTES_MAX: Final = 65_536
-"""A longer message is malformed. Kafka reads half a megabyte, which costs the loop 0.1 s and more,
-before anybody has proved anything; nobody's name is that long."""
-
-# What is repeated gives nothing back: no character could be matched in two ways.
+# Possessive quantifiers rule out backtracking: no character can match in two ways.
 _NAME = rb"(?:[\x01-\x2B\x2D-\x3C\x3E-\x7F]++|=2C|=3D)++"
 _VALUE = rb"[\x01-\x2B\x2D-\x7F]++"
 _PRINTABLE = rb"[\x21-\x2B\x2D-\x7E]++"
@@ -45,14 +43,14 @@ _CLIENT_FINAL: Final = re.compile(
 
 
 class Malformed(ValueError):
-    """What came is no message of SCRAM."""
+    """The bytes are not a valid message of SCRAM."""
 
 
 class ClientFirst(NamedTuple):
-    """Who the client says it is.
+    """The client's first message.
 
-    ``authorization_id`` is as it came, escaped, and empty where it is left out. ``name`` is a
-    user's or, with ``by_token``, the id of a delegation token. ``bare`` is what is signed.
+    ``authorization_id`` is as received, escaped, and empty if absent. ``name`` is a user's or, with
+    ``by_token``, the id of a delegation token. ``bare`` is the part that is signed.
     """
 
     authorization_id: str
@@ -63,7 +61,7 @@ class ClientFirst(NamedTuple):
 
 
 class ClientFinal(NamedTuple):
-    """The client's proof. ``unproved`` is the part of the message that is signed."""
+    """The client's final message. ``unproved`` is the part that is signed."""
 
     nonce: str
     proof: bytes
@@ -71,11 +69,10 @@ class ClientFinal(NamedTuple):
 
 
 def client_first(token: bytes) -> ClientFirst:
-    """Read the first message.
+    """Parse the first message.
 
     Raises:
-        Malformed: it is none; the text holds nothing of it.
-
+        Malformed: it is invalid; the error text contains no part of it.
     """
     found = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
     if found is None:
@@ -92,11 +89,10 @@ def client_first(token: bytes) -> ClientFirst:
 
 
 def client_final(token: bytes) -> ClientFinal:
-    """Read the final message. Its extensions are not signed.
+    """Parse the final message. Its extensions are not signed.
 
     Raises:
-        Malformed: it is none; the text holds nothing of it.
-
+        Malformed: it is invalid; the error text contains no part of it.
     """
     found = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
     if found is None:
@@ -110,20 +106,19 @@ def client_final(token: bytes) -> ClientFinal:
 
 
 def server_first(nonce: str, salt: bytes, iterations: int) -> str:
-    """Return our first message; ``nonce`` is the client's, continued by ours."""
+    """Return the server's first message; ``nonce`` is the client's followed by the server's."""
     return f"r={nonce},s={_base64(salt)},i={iterations}"
 
 
 def server_final(signature: bytes) -> bytes:
-    """Return our last message."""
     return b"v=" + b64encode(signature)
 
 
 def _extensions(text: str) -> Mapping[str, str]:
-    """Return extensions by name: of one that comes twice, the last value.
+    """Return extensions by name; the last value of a duplicate counts.
 
-    Kafka signs several of them in an order that differs from one start of a broker to the next;
-    here it is the order in which they came. Its own clients send one at most.
+    Kafka signs several of them in an order that may change when a broker restarts; here it is the
+    order of arrival. Kafka's own clients send at most one.
     """
     return {
         name: value for name, _, value in (each.partition("=") for each in text.split(",") if each)

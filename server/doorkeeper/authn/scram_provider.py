@@ -1,4 +1,4 @@
-"""SCRAM on one listener: its users are in the server's store, or a callback handler knows them."""
+"""SCRAM on one listener, with users from the server's store or from a callback handler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential, base_3
 from doorkeeper.authn.handler_loading import handler_of
 from doorkeeper.authn.handlers_contract import ScramCredentials
 from doorkeeper.authn.provider import Provider
-from doorkeeper.authn.scram import Scram, accounts_of
+from doorkeeper.authn.scram import ScramMechanism, accounts_of
 
 if TYPE_CHECKING:
     from doorkeeper.authn.contract import AuthenticationContext
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return SCRAM for the users whose credentials the store has, or a callback handler.
+    """Return SCRAM as configured on a listener.
 
     Raises:
-        ValueError: the handler cannot be used.
-
+        ValueError: the callback handler cannot be used.
     """
     mechanism = settings.name
     if settings.callback_handler:
         handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
         if handler is not None:
-            return HandlerProvider(handler, mechanism, sources)
+            return ScramHandlerProvider(handler, mechanism, sources)
     return ScramProvider(
         accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
     )
@@ -40,24 +39,22 @@ class ScramProvider(Provider):
     """SCRAM with the same accounts for every connection."""
 
     def __init__(self, accounts: Accounts) -> None:
-        """Let these in."""
         self._accounts = accounts
 
-    def begin(self, context: AuthenticationContext) -> Scram:  # noqa: ARG002  all are alike
-        """Return a mechanism for one authentication."""
-        return Scram(self._accounts, base_36(os.urandom(17)).decode())
+    def begin(self, context: AuthenticationContext) -> ScramMechanism:  # noqa: ARG002  all are alike
+        # 17 random bytes give the 130 bits of a nonce of Kafka's.
+        return ScramMechanism(self._accounts, base_36(os.urandom(17)).decode())
 
 
-class HandlerProvider(Provider):
-    """SCRAM whose users a callback handler knows. Delegation tokens are the server's own, as ever.
+class ScramHandlerProvider(Provider):
+    """SCRAM with users from a callback handler, and the server's own delegation tokens.
 
-    A name that the handler does not know is told the iterations of the last that it did.
+    An unknown name is told the iterations of the last known one.
     """
 
     def __init__(
         self, guarded: GuardedHandler[ScramCredentials], mechanism: str, sources: Sources
     ) -> None:
-        """Let in whom the handler knows."""
         self._guarded = guarded
         self._mechanism = mechanism
         self._iterations = ITERATIONS_MIN
@@ -65,16 +62,15 @@ class HandlerProvider(Provider):
             iterations=lambda: self._iterations
         )
 
-    def begin(self, context: AuthenticationContext) -> Scram:
-        """Return a mechanism for one authentication."""
+    def begin(self, context: AuthenticationContext) -> ScramMechanism:
         accounts = self._accounts._replace(users=lambda name: self._credential(name, context))
-        return Scram(accounts, base_36(os.urandom(17)).decode())
+        return ScramMechanism(accounts, base_36(os.urandom(17)).decode())
 
     async def _credential(
         self, name: str, context: AuthenticationContext
     ) -> ScramCredential | None:
         ask = self._guarded.handler.credential
-        found: ScramCredential | None = await self._guarded.asked(
+        found: ScramCredential | None = await self._guarded.call_handler(
             lambda: ask(self._mechanism, name, context), (ScramCredential, NoneType), context
         )
         if found is not None:
@@ -82,9 +78,7 @@ class HandlerProvider(Provider):
         return found
 
     async def start(self) -> None:
-        """Let the handler get ready."""
         await self._guarded.start()
 
     async def close(self) -> None:
-        """Let the handler go."""
         await self._guarded.close()

@@ -1,12 +1,13 @@
-"""``ssl.principal.mapping.rules``: the name that a certificate's distinguished name gives.
+"""``ssl.principal.mapping.rules``: maps a certificate's distinguished name to a user name.
 
     RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/, RULE:^CN=(.*?),.*$/$1@example/L, DEFAULT
 
-The first rule whose pattern describes the whole name counts; ``/L`` and ``/U`` at the end change
-the case of the result; DEFAULT is the name as it is. Where no rule counts, nobody is let in.
+The first rule whose pattern matches the whole name applies; ``/L`` and ``/U`` at the end change the
+case of the result; DEFAULT returns the name unchanged. Without a matching rule the client is
+refused.
 
-Source: Kafka's ``SslPrincipalMapper`` (4.3.1), with what it does to back references that name no
-group.
+Source: Kafka's ``SslPrincipalMapper`` (4.3.1), including its treatment of back references to groups
+that do not exist.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SPACE: Final = "".join(map(chr, range(33)))
 
 
 class NoMatchingRule(Exception):
-    """No rule describes the name; who has it is refused."""
+    """No rule matches the name; the client is refused."""
 
 
 class Rule(NamedTuple):
@@ -44,12 +45,11 @@ class Rule(NamedTuple):
         return f"RULE:{self.pattern.text}/{self.replacement}{case}"
 
     def name(self, distinguished_name: str) -> str | None:
-        """Return the name that the rule makes, or None where it says nothing.
+        """Return the user name, or None if the rule does not match.
 
         Raises:
             TimeoutError: the pattern takes too long on this name.
-            ValueError: the replacement is none of Java's.
-
+            ValueError: the replacement is invalid in Java.
         """
         if self.pattern is None:
             return distinguished_name
@@ -63,16 +63,15 @@ class Rule(NamedTuple):
 
 
 class SslRules:
-    """The rules of a listener."""
+    """The rules of a listener, in order."""
 
     __slots__ = ("_rules",)
 
     def __init__(self, text: str) -> None:
-        """Read the rules.
+        """Parse the rules.
 
         Raises:
-            ValueError: they are not well-formed; says which.
-
+            ValueError: a rule is malformed; the text quotes it.
         """
         self._rules = tuple(_rules_of(text))
 
@@ -80,12 +79,11 @@ class SslRules:
         return f"[{', '.join(map(str, self._rules))}]"
 
     def name(self, distinguished_name: str) -> str:
-        """Return the name that the first fitting rule makes.
+        """Return the user name that the first matching rule gives.
 
         Raises:
-            NoMatchingRule: there is none.
+            NoMatchingRule: no rule matches.
             TimeoutError, ValueError: see Rule.name.
-
         """
         for rule in self._rules:
             name = rule.name(distinguished_name)
@@ -115,10 +113,10 @@ def _rules_of(text: str) -> Iterator[Rule]:
 
 
 def _with_literal_references(replacement: str, groups: int) -> str:
-    """Return a replacement in which references to groups that are not there are plain text.
+    """Return a replacement in which references to missing groups are escaped.
 
-    As Kafka does it: with several of them, places are counted in the text before the first change.
-    A pattern without groups leaves the replacement as it is.
+    As in Kafka, with several of them the offsets are those in the text before the first change. A
+    pattern without groups leaves the replacement unchanged.
     """
     if not groups:
         return replacement
@@ -129,6 +127,7 @@ def _with_literal_references(replacement: str, groups: int) -> str:
         group = int(found[1])
         if group > _JAVA_INT_MAX:
             raise ValueError("the replacement names a group beyond Java's numbers")
+        # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
         while group > groups and group >= 10:
             group //= 10
         if group > groups:

@@ -1,11 +1,11 @@
-"""The users of PLAIN in a file: ``name:record``, one a line; ``#`` begins a comment.
+"""The users file of PLAIN: ``name:record`` on each line; ``#`` begins a comment line.
 
     # written by: doorkeeper users-file set users.txt alice
     alice:$scrypt$ln=14,r=8,p=1$JyDDJf7Gqn7wQrYXlwHEaw$kXxIsbq3CPYbW...
 
-Checking a record takes tens of milliseconds by intent. A password that was right is remembered as
-a digest under a key of this process, until the file changes: who logs in again costs nothing, and
-does not stand behind those who try passwords.
+Checking a record takes tens of milliseconds by design. A correct password is cached as a digest
+under a key of this process, until the file changes: later logins cost nothing, and do not queue
+behind attempts with wrong passwords.
 """
 
 from __future__ import annotations
@@ -30,20 +30,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROBLEMS_MAX = 10
-"""How many wrong lines of a file are told."""
+"""The number of faulty lines that an error text lists."""
 
 
 class HashedUsers:
     """The users of one version of a file."""
 
-    __slots__ = ("_key", "_nobody", "_records", "_right")
+    __slots__ = ("_key", "_records", "_unknown", "_verified")
 
     def __init__(self, records: Mapping[str, PasswordRecord]) -> None:
-        """Begin with nobody remembered."""
         self._records = records
-        self._nobody = _record_of_nobody(records.values())
+        self._unknown = _record_for_unknown(records.values())
         self._key = os.urandom(32)
-        self._right: dict[str, bytes] = {}
+        self._verified: dict[str, bytes] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._records)} users)"
@@ -51,41 +50,43 @@ class HashedUsers:
     def __len__(self) -> int:
         return len(self._records)
 
-    def remembers(self, name: str, password: str) -> bool:
-        """Say whether this password was right before; False says nothing yet."""
-        known = self._right.get(name)
+    def was_verified(self, name: str, password: str) -> bool:
+        """Return whether this password was verified before; False is no verdict."""
+        known = self._verified.get(name)
         return known is not None and hmac.compare_digest(known, self._digest(password))
 
     def check(self, name: str, password: str) -> bool:
-        """Say whether it is the user's password. Slow, as slow for a name that nobody has."""
-        return self._records.get(name, self._nobody).is_of(as_bytes(password))
+        """Return whether it is the user's password. Slow, and equally slow for an unknown name."""
+        return self._records.get(name, self._unknown).matches(as_bytes(password))
 
-    def remember(self, name: str, password: str) -> None:
-        """Note that a password was right."""
-        self._right[name] = self._digest(password)
+    def cache_verified(self, name: str, password: str) -> None:
+        """Cache a verified password.
+
+        Wrong ones are not cached: attackers have any number of them.
+        """
+        self._verified[name] = self._digest(password)
 
     def _digest(self, password: str) -> bytes:
         return hmac.digest(self._key, as_bytes(password), "sha256")
 
 
 class UsersFile:
-    """A file of users, as it was when it was last right."""
+    """A users file, in its last valid version."""
 
     __slots__ = ("_seen", "path", "users")
 
     def __init__(self, path: Path) -> None:
-        """Read it.
+        """Read the file.
 
         Raises:
-            ValueError: it cannot be read, or lines of it are wrong; one text for all.
-
+            ValueError: it is unreadable, or has faulty lines; the text lists them.
         """
         self.path = path
         self._seen = _version_of(path)
         self.users = HashedUsers(read(path))
 
     def refresh(self) -> Sequence[str]:
-        """Read it again where it has changed; return what is wrong with it, the users then stay."""
+        """Reload the file if it has changed; on a problem return it, and keep the users."""
         version = _version_of(self.path)
         if version == self._seen:
             return ()
@@ -93,7 +94,7 @@ class UsersFile:
         try:
             self.users = HashedUsers(read(self.path))
         except ValueError as error:
-            return (f"the users stay as they were: {error}",)
+            return (f"the previous users remain in effect: {error}",)
         return ()
 
 
@@ -101,14 +102,14 @@ def read(path: Path) -> dict[str, PasswordRecord]:
     """Return the records of a file by name.
 
     Raises:
-        ValueError: it cannot be read, or lines of it are wrong; the text holds none of them.
-
+        ValueError: it is unreadable, or has faulty lines; the text quotes none of them.
     """
     records: dict[str, PasswordRecord] = {}
     problems = []
     for number, line in enumerate(lines_of(path), 1):
         if not line.strip() or line.startswith("#"):
             continue
+        # The last colon: a name may contain one, a record cannot.
         name, _, text = line.rpartition(":")
         try:
             records[_new(name, records)] = parse(text.strip())
@@ -116,8 +117,8 @@ def read(path: Path) -> dict[str, PasswordRecord]:
             problems.append(f"{path} line {number}: {error}")
     if problems:
         more = len(problems) - PROBLEMS_MAX
-        told = problems[:PROBLEMS_MAX] + ([f"and {more} more"] if more > 0 else [])
-        raise ValueError("; ".join(told))
+        listed = problems[:PROBLEMS_MAX] + ([f"and {more} more"] if more > 0 else [])
+        raise ValueError("; ".join(listed))
     return records
 
 
@@ -126,7 +127,6 @@ def lines_of(path: Path) -> list[str]:
 
     Raises:
         ValueError: it cannot be read.
-
     """
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
@@ -137,7 +137,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def is_user_name(name: str) -> bool:
-    """Say whether a file can hold a user of this name."""
+    """Return whether a file can hold a user of this name."""
     return name.isprintable() and name == name.strip() and name[:1] not in ("", "#")
 
 
@@ -149,8 +149,8 @@ def _new(name: str, records: Mapping[str, PasswordRecord]) -> str:
     return name
 
 
-def _record_of_nobody(records: Iterable[PasswordRecord]) -> PasswordRecord:
-    """Return what is checked for an unknown name: as dear as most of the others."""
+def _record_for_unknown(records: Iterable[PasswordRecord]) -> PasswordRecord:
+    """Return the record checked for an unknown name: of the most frequent cost in the file."""
     costs = Counter(record._replace(salt=b"", hash=b"") for record in records)
     if not costs:
         return PasswordRecord("", 1 << COST_LOGARITHM, BLOCK_SIZE, 1, bytes(SALT_BYTES), b"")

@@ -1,7 +1,6 @@
-"""Changes of a users file: a user is set or deleted, every other line stays as it is.
+"""Edits a users file: sets or deletes a user, and leaves every other line unchanged.
 
-The new file takes the old one's place at once, complete and durable: a server that reads it again
-sees one of them.
+The new file replaces the old one atomically and durably: a server that reloads it sees one of them.
 """
 
 from __future__ import annotations
@@ -24,17 +23,15 @@ def user_names(path: Path) -> list[str]:
 
     Raises:
         ValueError: it cannot be read.
-
     """
     return [name for line in lines_of(path) if (name := _name_in(line)) is not None]
 
 
 def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
-    """Give a user a password; return whether it is a new user. A file that is missing is made.
+    """Set a user's password; return whether the user is new. Creates a missing file.
 
     Raises:
-        ValueError: no file can hold the name or the password, or this one cannot be written.
-
+        ValueError: the name or password is invalid, or the file cannot be written.
     """
     if not is_user_name(name):
         raise ValueError(
@@ -54,11 +51,10 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
 
 
 def delete_user(path: Path, name: str) -> None:
-    """Take a user out of a file.
+    """Delete a user.
 
     Raises:
         ValueError: there is no such user, or the file cannot be read or written.
-
     """
     lines = lines_of(path)
     kept = [line for line in lines if _name_in(line) != name]
@@ -74,7 +70,8 @@ def _name_in(line: str) -> str | None:
 
 
 def _write(path: Path, lines: list[str]) -> None:
-    """Put a file in the place of another, with the same mode; a new one is its owner's alone."""
+    """Replace a file and keep its mode; a new one is accessible to its owner only."""
+    # In the same directory: a rename is atomic within one file system only.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE

@@ -173,7 +173,7 @@ def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
 
     (warning,) = checked(file, ()).warnings
 
-    assert warning.startswith("tokens without a signature are taken: anybody can be anybody (")
+    assert warning.startswith("unsigned tokens are accepted: any client can use any name (")
 
 
 def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:

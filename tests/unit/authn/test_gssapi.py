@@ -18,7 +18,7 @@ from doorkeeper.authn.gssapi import (
     OFFERED_LAYERS,
     RETRIABLE,
     STEPS_MAX,
-    Gssapi,
+    GssapiMechanism,
     KerberosLogin,
     full_name,
     is_retriable,
@@ -77,7 +77,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) -> None:
     """Proof, our proof, an empty token, our layers, theirs: then the whole name is known."""
-    mechanism = Gssapi(Security(), LibraryError, threads)
+    mechanism = GssapiMechanism(Security(), LibraryError, threads)
 
     assert await mechanism.step(b"ticket") == Challenge(b"proof")
     assert await mechanism.step(b"") == Challenge(b"wrapped " + OFFERED_LAYERS)
@@ -86,7 +86,7 @@ async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) ->
 
 async def test_no_proof_of_ours_saves_a_round(threads: ThreadPoolExecutor) -> None:
     """A client that asks for no proof gets the layers at once."""
-    mechanism = Gssapi(Security(proof=None), LibraryError, threads)
+    mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
 
     assert await mechanism.step(b"ticket") == Challenge(b"wrapped " + OFFERED_LAYERS)
     assert await mechanism.step(b"wrapped \1\0\0\0") == Success("alice/host@EXAMPLE.COM")
@@ -97,7 +97,7 @@ async def test_no_proof_of_ours_saves_a_round(threads: ThreadPoolExecutor) -> No
 )
 def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPoolExecutor) -> None:
     """Kafka authorizes every name and takes the ticket's; kafka-python sends the service's."""
-    mechanism = Gssapi(Security(proof=None), LibraryError, threads)
+    mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
     mechanism.decide(b"ticket")
 
     outcome = mechanism.decide(b"wrapped \1\0\0\0" + name)
@@ -109,7 +109,7 @@ def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPool
     ("tokens", "reason"),
     [
         ([b"bad"], "what the library says"),
-        ([b"ticket", b"more"], "a token is empty where the client has proved who it is"),
+        ([b"ticket", b"more"], "a token after the authentication; allowed: an empty one"),
         ([b"ticket", b"", b"unwrapped"], "what the library says"),
         (
             [b"ticket", b"", b"wrapped "],
@@ -125,7 +125,7 @@ def test_a_wrong_token_is_refused(
     tokens: list[bytes], reason: str, threads: ThreadPoolExecutor
 ) -> None:
     """The client gets the general text, and our log the reason."""
-    mechanism = Gssapi(Security(), LibraryError, threads)
+    mechanism = GssapiMechanism(Security(), LibraryError, threads)
 
     outcomes = [mechanism.decide(token) for token in tokens]
 
@@ -135,7 +135,7 @@ def test_a_wrong_token_is_refused(
 
 def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
     """A client that is never done is refused after some tokens."""
-    mechanism = Gssapi(Security(tokens=100), LibraryError, threads)
+    mechanism = GssapiMechanism(Security(tokens=100), LibraryError, threads)
 
     outcomes = [mechanism.decide(b"more") for _ in range(STEPS_MAX + 1)]
 
@@ -148,7 +148,7 @@ def test_what_may_work_a_moment_later_gets_no_answer(
     code: int, threads: ThreadPoolExecutor
 ) -> None:
     """Replay, and tickets and clients that are not valid yet: the connection is only closed."""
-    outcome = Gssapi(Security(code=code), LibraryError, threads).decide(b"bad")
+    outcome = GssapiMechanism(Security(code=code), LibraryError, threads).decide(b"bad")
 
     assert outcome == Failure(GENERAL, "what the library says", answered=False)
     assert code in RETRIABLE

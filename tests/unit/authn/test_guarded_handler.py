@@ -36,7 +36,7 @@ class Guarded:
 
     async def check(self, name: str, password: str) -> bool:
         check = self.handler.check
-        return await self.guard.asked(
+        return await self.guard.call_handler(
             lambda: check(name, password, CONTEXT), bool, CONTEXT, secret=password
         )
 
@@ -54,7 +54,7 @@ async def test_an_answer_is_passed_on() -> None:
     ("name", "cause"),
     [
         ("raise", "ConnectionError: no connection for raise"),
-        ("tell", "ValueError, whose text holds what was to be checked"),
+        ("tell", "ValueError, whose text contains the secret"),
         ("exit", "RuntimeError: it raised SystemExit"),
         ("none", "found NoneType as its answer; allowed: bool"),
     ],
@@ -103,12 +103,12 @@ async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> Non
     async def refuse() -> bool:
         raise TokenRefused(text)
 
-    with pytest.raises(HandlerFault, match="ValueError, whose text holds what was to be checked"):
-        await guarded.guard.asked(fail, bool, CONTEXT, secret)
+    with pytest.raises(HandlerFault, match="ValueError, whose text contains the secret"):
+        await guarded.guard.call_handler(fail, bool, CONTEXT, secret)
     with pytest.raises(TokenRefused) as refused:
-        await guarded.guard.asked(refuse, bool, CONTEXT, secret)
+        await guarded.guard.call_handler(refuse, bool, CONTEXT, secret)
 
-    assert str(refused.value) == "TokenRefused, whose text holds what was to be checked"
+    assert str(refused.value) == "TokenRefused, whose text contains the secret"
 
 
 async def test_what_is_late_is_a_fault() -> None:
@@ -141,7 +141,7 @@ async def test_waiting_for_a_turn_takes_of_the_time() -> None:
 
     assert [str(outcome) for outcome in outcomes] == [
         "a.Class: no answer in 5 s",
-        "a.Class: all its calls are taken",
+        "a.Class: all its slots are in use",
     ]
     assert guarded.handler.asked == ["slow@10.0.0.7"]
 
@@ -167,7 +167,7 @@ async def test_a_refusal_of_a_token_is_no_fault() -> None:
         raise TokenRefused("expired")
 
     with pytest.raises(TokenRefused, match="expired"):
-        await guarded.guard.asked(refuse, str, CONTEXT)
+        await guarded.guard.call_handler(refuse, str, CONTEXT)
     assert guarded.logger.lines == []
 
 
@@ -219,5 +219,5 @@ def test_causes_are_one_short_line() -> None:
     """Class and text; a secret in it takes the text away."""
     assert cause_of(ValueError("a\nb"), "hush") == "ValueError: a b"
     assert cause_of(ValueError("with hush"), "hush") == (
-        "ValueError, whose text holds what was to be checked"
+        "ValueError, whose text contains the secret"
     )

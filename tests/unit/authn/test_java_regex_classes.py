@@ -6,10 +6,10 @@ import pytest
 
 from doorkeeper.authn.java_regex_classes import (
     PatternError,
-    Source,
-    class_of,
-    escaped,
-    letter_of,
+    PatternReader,
+    literal,
+    parse_class,
+    parse_escape,
 )
 
 
@@ -32,7 +32,7 @@ from doorkeeper.authn.java_regex_classes import (
 def test_classes_that_are_refused(inner: str, said: str) -> None:
     """Each refusal says what was found."""
     with pytest.raises(PatternError) as refused:
-        class_of(Source(inner), ignore_case=False)
+        parse_class(PatternReader(inner), ignore_case=False)
 
     assert said in str(refused.value)
 
@@ -40,11 +40,11 @@ def test_classes_that_are_refused(inner: str, said: str) -> None:
 def test_a_case_cannot_be_ignored_and_asked_for() -> None:
     """Java is of two minds about upper case letters of any case; we are not."""
     with pytest.raises(PatternError, match=r"Upper under \(\?i\) is not supported"):
-        escaped(Source(r"p{Upper}"), ignore_case=True)
+        parse_escape(PatternReader(r"p{Upper}"), ignore_case=True)
 
 
 def test_letters_are_numbers() -> None:
     """No letter has a meaning of its own in what is written; case is worked into a class."""
-    assert letter_of("*", ignore_case=True) == "\\U0000002a"
-    assert letter_of("k", ignore_case=True) == "[kK]"
-    assert letter_of("é", ignore_case=True) == "\\U000000e9"
+    assert literal("*", ignore_case=True) == "\\U0000002a"
+    assert literal("k", ignore_case=True) == "[kK]"
+    assert literal("é", ignore_case=True) == "\\U000000e9"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.authn.java_regex_parsing import PatternError, translated
+from doorkeeper.authn.java_regex_parsing import PatternError, translate
 
 
 def test_groups_keep_their_numbers() -> None:
     """What does not capture has no number; names are kept with theirs."""
-    found = translated("(a)(?:b)(?<c>d)(?=e)(?>f)")
+    found = translate("(a)(?:b)(?<c>d)(?=e)(?>f)")
 
     assert (found.groups, found.names) == (2, {"c": 2})
 
@@ -37,6 +37,6 @@ def test_groups_keep_their_numbers() -> None:
 def test_what_is_refused(pattern: str, said: str) -> None:
     """What Java refuses, or what nothing here means exactly, is refused with its place."""
     with pytest.raises(PatternError) as refused:
-        translated(pattern)
+        translate(pattern)
 
     assert said in str(refused.value)

@@ -25,8 +25,8 @@ def test_a_new_record_fits_its_password() -> None:
 
     assert record.text().startswith(f"$scrypt$ln=14,r=8,p=1${B64}$")
     assert parse(record.text()) == record
-    assert record.is_of(as_bytes("hush ä"))
-    assert not record.is_of(as_bytes("hush"))
+    assert record.matches(as_bytes("hush ä"))
+    assert not record.matches(as_bytes("hush"))
 
 
 def test_its_hash_is_that_of_the_standard() -> None:
@@ -45,15 +45,15 @@ def test_records_of_others_are_taken(digest: str) -> None:
 
     assert text.startswith(f"$pbkdf2-{digest}$10000${B64}$")
     assert parse(text) == record
-    assert parse(text).is_of(b"hush")
-    assert not parse(text).is_of(b"hus")
+    assert parse(text).matches(b"hush")
+    assert not parse(text).matches(b"hus")
 
 
 def test_the_record_of_nobody_fits_nothing() -> None:
     """Without a hash no password is right, not even an empty one."""
     nobody = record_of("", SALT)._replace(hash=b"")
 
-    assert not nobody.is_of(b"")
+    assert not nobody.matches(b"")
 
 
 @pytest.mark.parametrize(

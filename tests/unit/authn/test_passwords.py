@@ -25,7 +25,7 @@ CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
 
 def line(name: str, password: str) -> str:
     empty = PasswordRecord("sha256", 10_000, 0, 0, bytes(16), bytes(32))
-    return f"{name}:{empty._replace(hash=empty.made(password.encode())).text()}\n"
+    return f"{name}:{empty._replace(hash=empty.derive(password.encode())).text()}\n"
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ async def test_a_password_of_a_replaced_file_is_not_remembered(passwords: FilePa
     assert passwords.file.refresh() == ()
 
     assert await checking
-    assert before.remembers("alice", "hush")
-    assert not passwords.file.users.remembers("alice", "hush")
+    assert before.was_verified("alice", "hush")
+    assert not passwords.file.users.was_verified("alice", "hush")
 
 
 async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
     path.write_text(line("alice", "hush"))
     passwords = FilePasswords(UsersFile(path), PlainUsers({}), timeout_s=0)
 
-    with pytest.raises(NotVerified, match="no turn to check a password in 0 s"):
+    with pytest.raises(NotVerified, match="no free thread to hash a password in 0 s"):
         await accepted(passwords, "alice", "hush")
     passwords.close()
 

@@ -10,7 +10,13 @@ import pytest
 from doorkeeper.authn.contract import AuthenticationContext, Failure, Step, Success
 from doorkeeper.authn.password_records import record_of
 from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import USERS_FILE_KEY, FileProvider, Plain, PlainProvider, provider
+from doorkeeper.authn.plain import (
+    USERS_FILE_KEY,
+    FileProvider,
+    PlainMechanism,
+    PlainProvider,
+    provider,
+)
 from doorkeeper.authn.provider import MechanismSettings, Provider
 from doorkeeper.config.jaas import LoginModule
 from testkit.plain import NO_SOURCES
@@ -24,7 +30,7 @@ USERS = PlainUsers({"alice": "alice-secret", "ä=,b": "pass wörd", "empty": ""}
 
 
 def step(token: bytes) -> Success | Failure:
-    decided = Plain(USERS, CONTEXT).step(token)
+    decided = PlainMechanism(USERS, CONTEXT).step(token)
     assert isinstance(decided, (Success, Failure))
     return decided
 
@@ -76,7 +82,7 @@ def test_a_refusal_has_the_words_of_kafka(token: bytes, text: str) -> None:
 
 def test_no_secret_shows() -> None:
     """Neither users nor a mechanism show a password, or any trace of it, when printed."""
-    shown = f"{USERS!r} {Plain(USERS, CONTEXT)!r} {USERS!s}"
+    shown = f"{USERS!r} {PlainMechanism(USERS, CONTEXT)!r} {USERS!s}"
 
     assert "secret" not in shown
     assert "3 users" in shown
@@ -134,7 +140,7 @@ async def test_a_file_that_others_can_read_is_told(tmp_path: Path) -> None:
 
     await made.start()
 
-    event = "a users file is open to others than its owner"
+    event = "a users file is accessible to other users"
     assert logger.lines == [("warning", event, {"file": str(file)})]
     await made.close()
 
@@ -174,7 +180,7 @@ def test_a_handler_and_a_file_are_one_too_many(tmp_path: Path) -> None:
     file = str(users_file(tmp_path))
     kafkas = "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler"
 
-    with pytest.raises(ValueError, match="found a file beside a callback handler"):
+    with pytest.raises(ValueError, match="found a users file and a callback handler"):
         provider(settings(handler="testkit.callback_handlers.Recorded", file=file), NO_SOURCES)
     assert isinstance(provider(settings(handler=kafkas, file=file), NO_SOURCES), FileProvider)
     assert type(provider(settings(handler=kafkas), NO_SOURCES)) is PlainProvider

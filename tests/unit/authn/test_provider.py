@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Success
 from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import Plain
+from doorkeeper.authn.plain import PlainMechanism
 from doorkeeper.authn.provider import Provider
 
 
@@ -13,7 +13,7 @@ class Least(Provider):
 
     def begin(self, context: AuthenticationContext) -> Mechanism:
         """Let alice in."""
-        return Plain(PlainUsers({"alice": context.listener_name}), context)
+        return PlainMechanism(PlainUsers({"alice": context.listener_name}), context)
 
 
 async def test_most_providers_have_nothing_to_start() -> None:

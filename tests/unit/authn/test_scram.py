@@ -14,7 +14,7 @@ from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure,
 from doorkeeper.authn.credentials import DIGESTS, ScramCredential, TokenLogin
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, Tokens, accounts_of
+from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts, accounts_of
 from doorkeeper.authn.scram_provider import ScramProvider
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored
@@ -246,7 +246,7 @@ def test_the_salt_of_a_token_does_not_tell_that_it_exists() -> None:
 def test_a_token_is_computed_once() -> None:
     """Twenty logins at once wait for one computation; later ones wait for none."""
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
-    tokens = Tokens(SHA_256, Decoys(SHA_256, b"k"), {"id": token}.get)
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), {"id": token}.get)
 
     async def logins() -> list[object]:
         waits = [tokens.account("id") for _ in range(20)]
@@ -262,7 +262,7 @@ def test_a_token_is_computed_once() -> None:
 def test_a_token_with_another_hmac_is_another() -> None:
     """A secret that changed, and a token that went, leave nothing behind."""
     live = {"id": TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)}
-    tokens = Tokens(SHA_256, Decoys(SHA_256, b"k"), live.get)
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), live.get)
 
     async def credential() -> object:
         account = tokens.account("id")
@@ -281,7 +281,7 @@ def test_the_computed_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go first."""
     monkeypatch.setattr("doorkeeper.authn.scram.TOKENS_KEPT_MAX", 2)
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
-    tokens = Tokens(SHA_256, Decoys(SHA_256, b"k"), lambda _token_id: token)
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), lambda _token_id: token)
 
     async def computed() -> list[bool]:
         for name in ("a", "b", "a", "c"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def record(password: str) -> PasswordRecord:
     """Return a record that is cheap to check."""
     empty = PasswordRecord("sha256", 10_000, 0, 0, bytes(16), bytes(32))
-    return empty._replace(hash=empty.made(password.encode()))
+    return empty._replace(hash=empty.derive(password.encode()))
 
 
 def written(path: Path, **users: str) -> Path:
@@ -58,14 +58,14 @@ def test_a_name_may_hold_colons_and_blanks(tmp_path: Path) -> None:
 
 def test_what_was_right_is_remembered(file: UsersFile) -> None:
     """For this name and password; the file's next version remembers nothing."""
-    file.users.remember("alice", "hush")
+    file.users.cache_verified("alice", "hush")
 
-    assert file.users.remembers("alice", "hush")
-    assert not file.users.remembers("alice", "other")
-    assert not file.users.remembers("bob", "hush")
+    assert file.users.was_verified("alice", "hush")
+    assert not file.users.was_verified("alice", "other")
+    assert not file.users.was_verified("bob", "hush")
     changed(file, alice="new")
     assert file.refresh() == ()
-    assert not file.users.remembers("alice", "hush")
+    assert not file.users.was_verified("alice", "hush")
     assert file.users.check("alice", "new")
 
 
@@ -85,7 +85,7 @@ def test_a_wrong_version_changes_nothing(file: UsersFile) -> None:
     (problem,) = file.refresh()
 
     assert problem.startswith(
-        f"the users stay as they were: {file.path} line 1: no password record"
+        f"the previous users remain in effect: {file.path} line 1: no password record"
     )
     assert "secret" not in problem
     assert file.users is before
@@ -140,13 +140,13 @@ def test_nobody_costs_what_most_cost() -> None:
     dear = PasswordRecord("sha256", 20_000, 0, 0, bytes(16), bytes(32))
     users = HashedUsers({"a": dear, "b": record("x"), "c": dear})
 
-    assert users._nobody[:4] == dear[:4]
-    assert HashedUsers({})._nobody[:4] == ("", 16384, 8, 1)
+    assert users._unknown[:4] == dear[:4]
+    assert HashedUsers({})._unknown[:4] == ("", 16384, 8, 1)
     assert not users.check("nobody", "")
 
 
 def test_nothing_shows_in_print(file: UsersFile) -> None:
     """Neither names nor records."""
-    file.users.remember("alice", "hush")
+    file.users.cache_verified("alice", "hush")
 
     assert repr(file.users) == "HashedUsers(1 users)"

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, Step, Success
 from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import Plain
+from doorkeeper.authn.plain import PlainMechanism
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.connection.session import (
     ADMISSIONS,
@@ -27,7 +27,7 @@ ALICE = Principal("User", "alice")
 CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
 
 
-class Expiring(Plain):
+class Expiring(PlainMechanism):
     """PLAIN whose credential has expired already."""
 
     def step(self, token: bytes) -> Step:
@@ -48,8 +48,12 @@ class Deciding:
 def session_with(max_reauth_ms: int = 0) -> Session:
     users = PlainUsers({"alice": "alice-secret", "bob": "bob-secret"})
     offers = {
-        "PLAIN": OfferedMechanism("PLAIN", lambda context: Plain(users, context), max_reauth_ms),
-        "OTHER": OfferedMechanism("OTHER", lambda context: Plain(users, context), max_reauth_ms),
+        "PLAIN": OfferedMechanism(
+            "PLAIN", lambda context: PlainMechanism(users, context), max_reauth_ms
+        ),
+        "OTHER": OfferedMechanism(
+            "OTHER", lambda context: PlainMechanism(users, context), max_reauth_ms
+        ),
         "EXPIRING": OfferedMechanism(
             "EXPIRING", lambda context: Expiring(users, context), max_reauth_ms
         ),

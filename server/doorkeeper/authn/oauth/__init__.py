@@ -1,12 +1,12 @@
-"""OAUTHBEARER (RFC 7628): a client shows a token, and what says who it is stands in the token.
+"""OAUTHBEARER (RFC 7628): authentication with a token of an identity provider.
 
 message      the client's first message
 mechanism    the exchange, with its refusal in two steps
-json_text    JSON that others wrote
-unsecured    tokens that nobody has signed: for development
-signed       tokens with a signature, and their claims
-jwks         the keys that signatures are checked with
-jwks_file    ... kept in a file
-jwks_url     ... fetched from an identity provider; https_trust says which one
-provider     which of these a listener uses, from its configuration
+json_text    strict and lenient JSON parsing for untrusted texts
+unsecured    unsigned tokens, for development
+signed       signed tokens and their claims
+jwks         the keys that verify signatures
+jwks_file    ... from a file
+jwks_url     ... from an identity provider; https_trust: its certificates
+provider     selects these for a listener, from its configuration
 """

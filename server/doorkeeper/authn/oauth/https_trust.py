@@ -1,8 +1,7 @@
-"""Which identity provider is the right one, when its keys are fetched by HTTPS.
+"""The trusted certificates for fetching keys by HTTPS.
 
-Without options it is one that the machine trusts. As on a broker, options of the login module name
-others: ``ssl.truststore.type=PEM``, and ``ssl.truststore.location`` or
-``ssl.truststore.certificates``.
+By default those of the system. As on a broker, options of the login module replace them:
+``ssl.truststore.type=PEM``, and ``ssl.truststore.location`` or ``ssl.truststore.certificates``.
 
 Source: ``JaasOptionsUtils.createSSLSocketFactory`` of kafka-clients 4.3.1.
 """
@@ -22,12 +21,11 @@ CERTIFICATES: Final = "ssl.truststore.certificates"
 _JAAS: Final = "sasl.jaas.config"
 
 
-def trusted(settings: MechanismSettings) -> SSLContext:
-    """Return the context for fetching keys; without options, authorities of the machine count.
+def trust_context(settings: MechanismSettings) -> SSLContext:
+    """Return the TLS context for fetching keys; without options, that of the system's CAs.
 
     Raises:
         ValueError: an option cannot be used.
-
     """
     module = settings.login_module
     given = {
@@ -47,12 +45,13 @@ def trusted(settings: MechanismSettings) -> SSLContext:
         raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
     if (LOCATION in given) == (CERTIFICATES in given):
         raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
-    import ssl  # noqa: PLC0415  slow to import
+    # Imported here: ssl is slow to import, and few servers fetch keys.
+    import ssl  # noqa: PLC0415
 
     try:
         return _client_context(given.get(LOCATION), given.get(CERTIFICATES))
     except (ssl.SSLError, TypeError):
-        # Of a text that is not ASCII it says that its type is wrong.
+        # Non-ASCII PEM raises TypeError.
         raise ValueError(f"{key}: {given.get(LOCATION, CERTIFICATES)}: no PEM") from None
     except OSError as error:
         raise ValueError(f"{key}: {given[LOCATION]}: {error.strerror}") from None

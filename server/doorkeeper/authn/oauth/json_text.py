@@ -1,8 +1,7 @@
-"""JSON that others wrote: the parts of a token, and sets of keys.
+"""JSON from untrusted sources: the parts of a token, and key sets.
 
-Python's parser takes more than JSON (``NaN``), and gives up on deep nesting and long numbers with
-errors of its own; here everything that is not taken is one ValueError, which shows nothing of the
-text.
+Python's parser accepts more than JSON (``NaN``), and fails on deep nesting and long numbers with
+various errors. Here every rejection is an InvalidJson, whose text contains nothing of the input.
 """
 
 from __future__ import annotations
@@ -12,24 +11,22 @@ import json
 import re
 from typing import Final, NoReturn
 
+# Jackson's bound, and therefore Kafka's.
 NUMBER_CHARACTERS_MAX: Final = 1000
-"""As long a number may be: Jackson's bound, which Kafka has too."""
-
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*")
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _WHITE_SPACE: Final = " \t\r\n"
 
 
 class InvalidJson(ValueError):
-    """The text is no JSON object, or not encoded as it must be."""
+    """The text is not a JSON object, or not encoded correctly."""
 
 
-def decoded(part: str) -> bytes:
-    """Return the bytes of base64 for URLs, without padding.
+def decode_base64url(part: str) -> bytes:
+    """Decode base64url without padding.
 
     Raises:
-        InvalidJson: it is something else.
-
+        InvalidJson: it is malformed.
     """
     if _BASE64URL.fullmatch(part) is None or len(part) % 4 == 1:
         raise InvalidJson("malformed Base64 URL encoded value")
@@ -37,33 +34,31 @@ def decoded(part: str) -> bytes:
 
 
 def json_object(data: bytes) -> dict[str, object]:
-    """Return an object, whose members must have names of their own, and nothing may follow.
+    """Parse an object; duplicate names and trailing text are errors.
 
     Raises:
         InvalidJson: it is something else.
-
     """
     text = _text(data)
-    found, end = _scanned(_STRICT, text)
+    found, end = _scan(_STRICT, text)
     if text[end:].strip(_WHITE_SPACE):
         raise InvalidJson("something follows the JSON object")
     return found
 
 
 def lenient_json_object(data: bytes) -> dict[str, object]:
-    """Return an object as Jackson reads it for Kafka: the last of members with one name counts.
+    """Parse an object as Kafka's Jackson does: of duplicate names the last counts.
 
-    What follows the object is not looked at.
+    Trailing text is ignored.
 
     Raises:
-        InvalidJson: it does not begin with an object.
-
+        InvalidJson: the text does not begin with an object.
     """
-    return _scanned(_LENIENT, _text(data).removeprefix(_BYTE_ORDER_MARK))[0]
+    return _scan(_LENIENT, _text(data).removeprefix(_BYTE_ORDER_MARK))[0]
 
 
 def is_unicode(text: str) -> bool:
-    """Say whether a text has no half of a pair of surrogates, which JSON can write."""
+    """Return whether a text is free of lone surrogates, which JSON can express."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -74,14 +69,14 @@ def _text(data: bytes) -> str:
         raise InvalidJson("malformed UTF-8") from error
 
 
-def _scanned(decoder: json.JSONDecoder, text: str) -> tuple[dict[str, object], int]:
+def _scan(decoder: json.JSONDecoder, text: str) -> tuple[dict[str, object], int]:
     start = len(text) - len(text.lstrip(_WHITE_SPACE))
     try:
         found, end = decoder.raw_decode(text, start)
     except InvalidJson:
         raise
     except (ValueError, RecursionError):
-        # The error of the parser holds the whole text.
+        # No cause: the parser's error contains the whole text.
         raise InvalidJson("malformed JSON") from None
     if not isinstance(found, dict):
         raise InvalidJson("the JSON value is no object")

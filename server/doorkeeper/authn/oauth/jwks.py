@@ -1,8 +1,8 @@
-"""The keys that signatures of tokens are checked with: a JSON Web Key Set (RFC 7517).
+"""JSON Web Key Sets (RFC 7517): the keys that verify tokens.
 
-Only public keys are taken, each for the algorithms of its own kind: a token cannot choose to be
-checked with a public key as if it were a shared secret. Keys of other kinds are left out, as
-``JsonWebKeySet`` of Kafka's jose4j does; a set without any key that is left is an error.
+Only public keys are accepted, each for the algorithms of its own type: a token cannot make a public
+key serve as a shared secret. Keys of other types are skipped, as in ``JsonWebKeySet`` of Kafka's
+jose4j; a set without any usable key is an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, json_object
+from doorkeeper.authn.oauth.json_text import InvalidJson, decode_base64url, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,20 +25,16 @@ EC_ALGORITHMS: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 EDWARDS_CURVES: Final = ("Ed25519", "Ed448")
 EDWARDS_ALGORITHM: Final = "EdDSA"
 ALGORITHMS: Final = frozenset({*RSA_ALGORITHMS, *EC_ALGORITHMS.values(), EDWARDS_ALGORITHM})
-"""What a token may be signed with. No ``none``, and no HMAC: a secret has no place in a key set."""
+"""The accepted signature algorithms: no ``none``, and no HMAC, as a key set holds no secrets."""
 
+# RFC 7518, section 3.3; Kafka's jose4j rejects smaller keys too.
 RSA_BITS_MIN: Final = 2048
-"""RFC 7518, section 3.3; Kafka's jose4j refuses smaller keys too."""
-
+# A larger key costs milliseconds for each login.
 RSA_BITS_MAX: Final = 16384
-"""A larger key costs milliseconds a login."""
-
+# Identity providers publish two or three.
 KEYS_MAX: Final = 100
-"""An identity provider has two or three."""
-
+# The bound of Kafka's jose4j.
 JWKS_BYTES_MAX: Final = 524_288
-"""The bound of Kafka's jose4j."""
-
 _PUBLIC_MEMBERS: Final = {
     "RSA": frozenset({"kty", "n", "e"}),
     "EC": frozenset({"kty", "crv", "x", "y"}),
@@ -55,24 +51,23 @@ class VerificationKey(NamedTuple):
 
 
 class KeySet(NamedTuple):
-    """The keys of a set. ``left_out`` says of the others why they are not used."""
+    """The usable keys of a set. ``left_out`` has the reason for each of the others."""
 
     keys: tuple[VerificationKey, ...]
     left_out: tuple[str, ...] = ()
 
-    def fitting(self, kid: str | None, algorithm: str) -> Iterator[VerificationKey]:
-        """Yield the keys of this id that may be used with the algorithm; None stands for any id."""
+    def candidates(self, kid: str | None, algorithm: str) -> Iterator[VerificationKey]:
+        """Yield the keys with this id that may be used with the algorithm; None matches any id."""
         for each in self.keys:
             if (kid is None or kid == each.kid) and algorithm in each.algorithms:
                 yield each
 
 
 def parse(data: bytes) -> KeySet:
-    """Return the keys of a set.
+    """Parse a key set.
 
     Raises:
-        ValueError: it is none, or has no key that can be used.
-
+        ValueError: it is malformed, or has no usable key.
     """
     if len(data) > JWKS_BYTES_MAX:
         raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
@@ -103,7 +98,7 @@ def _key(member: object) -> VerificationKey:
         raise ValueError("its key_ops do not have verify")
     if kid is not None and not isinstance(kid, str):
         raise ValueError("its kid is no text")
-    algorithms, key = _typed(member)
+    algorithms, key = _key_of_type(member)
     wanted = member.get("alg")
     if wanted is not None:
         algorithms = frozenset(name for name in algorithms if name == wanted)
@@ -112,7 +107,7 @@ def _key(member: object) -> VerificationKey:
     return VerificationKey(kid, algorithms, key)
 
 
-def _typed(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+def _key_of_type(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
     kind = member.get("kty")
     names = _PUBLIC_MEMBERS.get(kind) if isinstance(kind, str) else None
     if names is None:
@@ -129,12 +124,12 @@ def _typed(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
             case _:
                 return _edwards(public)
     except (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
-        # The errors of the libraries hold pieces of the key.
+        # No cause: the errors of the libraries contain parts of the key.
         raise ValueError(f"it is no {kind} key that can be used") from None
 
 
 def _rsa(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
-    bits = int.from_bytes(decoded(str(public["n"])), "big").bit_length()
+    bits = int.from_bytes(decode_base64url(str(public["n"])), "big").bit_length()
     if not RSA_BITS_MIN <= bits <= RSA_BITS_MAX:
         raise ValueError("size")
     return frozenset(RSA_ALGORITHMS), RSAKey.import_key(dict(public))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Keys in a file: loaded at the start, and again when the file changes.
+"""Keys from a file, loaded at the start and whenever the file changes.
 
 Source: ``JwksFileVerificationKeyResolver`` of kafka-clients 4.3.1.
 """
@@ -13,44 +13,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Stamp = tuple[int, int, int]
-"""What changes with a file: its inode, its size and its time."""
+"""Inode, size and modification time of a file."""
 
 
 class FileKeys:
-    """The keys of a file. ``start`` comes first."""
+    """The keys of a file. Call ``start`` first."""
 
-    __slots__ = ("_path", "_problem", "_stamp", "_told", "keys")
+    __slots__ = ("_path", "_problem", "_reported", "_stamp", "keys")
 
     def __init__(self, path: Path) -> None:
-        """Look at this file."""
         self._path = path
         self._stamp: Stamp | None = None
         self._problem: str | None = None
-        self._told: str | None = None
+        self._reported: str | None = None
         self.keys = KeySet(())
 
     async def start(self) -> None:
-        """Take the keys of the file.
+        """Load the keys.
 
         Raises:
-            ValueError: it cannot be read, or is no set of keys.
-
+            ValueError: the file is unreadable, or not a key set.
         """
         self._load()
 
     async def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing: there is no task to stop."""
 
     def refresh(self) -> str | None:
-        """Take the keys of a file that has changed; return what is wrong, but not twice."""
-        self.look_again()
-        told, self._told = self._told, self._problem
-        return None if self._problem == told else self._problem
+        """Reload a changed file; return a problem, but not the same one twice in a row."""
+        self.fetch_newer()
+        reported, self._reported = self._reported, self._problem
+        return None if self._problem == reported else self._problem
 
-    def look_again(self) -> None:
-        """Take a file that has just changed; there is nothing to wait for.
+    def fetch_newer(self) -> None:
+        """Reload a changed file at once.
 
-        One that has not is not read again, however wrong it is: strangers can ask for this.
+        An unchanged file is not read again, even a faulty one: unauthenticated clients can trigger
+        this.
         """
         try:
             if self._stamp_now() != self._stamp:
@@ -63,7 +62,7 @@ class FileKeys:
 
     def _load(self) -> None:
         try:
-            # First, so that what is written meanwhile is seen as a change.
+            # Before the read, so that a concurrent write counts as a change.
             stamp = self._stamp_now()
             with self._path.open("rb") as file:
                 data = file.read(JWKS_BYTES_MAX + 1)

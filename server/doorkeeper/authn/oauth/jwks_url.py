@@ -1,7 +1,7 @@
-"""Keys of an identity provider: fetched at the start, by a timer, and when a token names a new one.
+"""Keys of an identity provider: fetched at start, by a timer, and for tokens with unknown keys.
 
-A fetch that fails leaves the keys as they are, and is tried again after a wait that doubles. A
-stranger can name keys that nobody has: fetches that tokens ask for have a pause between them.
+A failed fetch leaves the keys unchanged, and is retried after a wait that doubles. Unauthenticated
+clients can name keys that do not exist: fetches triggered by tokens have a minimum interval.
 
 Source: ``RefreshingHttpsJwks`` of kafka-clients 4.3.1, which refuses the first token of a new key
 while it fetches; here the client waits for the fetch.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from doorkeeper.logger import Logger
 
 FETCH_S: Final = 10.0
-"""What a fetch may take: a client of a new key waits as long."""
+"""The timeout of a fetch, for which a client with a new key may have to wait."""
 
 PAUSE_S: Final = 10.0
-"""Between two fetches because of a key that is not here."""
+"""The minimum interval of fetches that tokens trigger."""
 
 
-class Endpoint(Value):
-    """Where keys are fetched, how often, and the waits after a fetch that failed."""
+class KeyEndpoint(Value):
+    """The URL of the keys, the refresh interval, and the backoff after failures."""
 
     url: str = hidden()
     refresh_s: float
@@ -44,32 +44,30 @@ class Endpoint(Value):
 
 
 class UrlKeys:
-    """The keys of an endpoint. ``start`` comes first, ``close`` last."""
+    """The keys of an endpoint. Call ``start`` first and ``close`` last."""
 
-    def __init__(self, endpoint: Endpoint, logger: Logger) -> None:
-        """Fetch there; tell the log what goes wrong."""
+    def __init__(self, endpoint: KeyEndpoint, logger: Logger) -> None:
         self._endpoint = endpoint
         self._logger = logger
-        self._shown = shown(endpoint.url)
+        self._shown = redact_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
         self._timer: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[str | None] | None = None
-        self._asked_s = -PAUSE_S
+        self._requested_s = -PAUSE_S
         self.keys = KeySet(())
 
     async def start(self) -> None:
-        """Fetch the keys, trying for as long as the longest wait, and start the timer.
+        """Fetch the keys, with retries up to the longest backoff, and start the timer.
 
         Raises:
-            ValueError: they cannot be had.
-
+            ValueError: they could not be fetched.
         """
         self._session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=FETCH_S), auto_decompress=False, trust_env=False
         )
         loop = asyncio.get_running_loop()
         end_s, wait_s = loop.time() + self._endpoint.backoff_max_s, self._endpoint.backoff_s
-        while (problem := await self._fetched()) is not None:
+        while (problem := await self._join_fetch()) is not None:
             if loop.time() + wait_s > end_s:
                 await self.close()
                 raise ValueError(problem)
@@ -78,7 +76,6 @@ class UrlKeys:
         self._timer = loop.create_task(self._run())
 
     async def close(self) -> None:
-        """Stop fetching."""
         for task in (self._timer, self._fetching):
             if task is not None:
                 task.cancel()
@@ -87,21 +84,21 @@ class UrlKeys:
         if self._session is not None:
             await self._session.close()
 
-    def look_again(self) -> Awaitable[None] | None:
-        """Fetch, or wait for the fetch under way; None in the pause after the last one."""
+    def fetch_newer(self) -> Awaitable[None] | None:
+        """Fetch, or join the fetch in progress; None within ``PAUSE_S`` of the last one."""
         if self._fetching is None or self._fetching.done():
             now_s = asyncio.get_running_loop().time()
-            if now_s - self._asked_s < PAUSE_S:
+            if now_s - self._requested_s < PAUSE_S:
                 return None
-            self._asked_s = now_s
-        return self._looked()
+            self._requested_s = now_s
+        return self._fetch_and_log()
 
     def refresh(self) -> str | None:
-        """Do nothing: the timer does it."""
+        """Do nothing: the timer refreshes the keys."""
         return None
 
-    async def _looked(self) -> None:
-        problem = await self._fetched()
+    async def _fetch_and_log(self) -> None:
+        problem = await self._join_fetch()
         if problem is not None:
             self._logger.warning("keys for tokens not fetched", url=self._shown, problem=problem)
 
@@ -109,7 +106,7 @@ class UrlKeys:
         wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
         while True:
             await asyncio.sleep(wait_s)
-            problem = await self._fetched()
+            problem = await self._join_fetch()
             if problem is None:
                 wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
                 continue
@@ -119,11 +116,11 @@ class UrlKeys:
     def _longer(self, wait_s: float) -> float:
         return min(wait_s * 2, self._endpoint.backoff_max_s)
 
-    async def _fetched(self) -> str | None:
-        """Join the fetch under way, or begin one; return what was wrong."""
+    async def _join_fetch(self) -> str | None:
+        """Join the fetch in progress, or start one; return its problem."""
         if self._fetching is None or self._fetching.done():
             self._fetching = asyncio.get_running_loop().create_task(self._fetch())
-        # Who waits may be gone before the others are served.
+        # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
         return await asyncio.shield(self._fetching)
 
     async def _fetch(self) -> str | None:
@@ -132,11 +129,11 @@ class UrlKeys:
         except TimeoutError:
             return f"{self._shown}: no answer in {FETCH_S:g} s"
         except (aiohttp.ClientError, OSError) as error:
-            # First: some of them are ValueErrors too.
+            # Before ValueError: some of aiohttp's errors are of both kinds.
             return f"{self._shown}: {_cause(error)}"
         except ValueError as error:
             return f"{self._shown}: {error}"
-        except Exception as error:  # noqa: BLE001  whatever it is, the timer goes on
+        except Exception as error:  # noqa: BLE001  the timer must survive any error
             return f"{self._shown}: {type(error).__name__}"
         return None
 
@@ -147,6 +144,7 @@ class UrlKeys:
         async with self._session.get(
             self._endpoint.url,
             headers=headers,
+            # A redirect could lead from HTTPS to HTTP, or to an internal host.
             allow_redirects=False,
             ssl=True if tls is None else tls,
         ) as response:
@@ -160,18 +158,18 @@ class UrlKeys:
             return bytes(data)
 
 
-def shown(url: str) -> str:
-    """Return a URL as logs may show it: without a password, and without what it is asked."""
+def redact_url(url: str) -> str:
+    """Return a URL for logs: without user, password, query and fragment."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def _cause(error: Exception) -> str:
-    """Return what went wrong below; the text of some errors holds the whole URL."""
+    """Return the cause of a network error; the text of some errors contains the whole URL."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        told = getattr(error.certificate_error, "verify_message", "unknown reason")
-        return f"its certificate is not trusted: {told}"
+        reason = getattr(error.certificate_error, "verify_message", "unknown reason")
+        return f"its certificate is not trusted: {reason}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__

@@ -1,11 +1,11 @@
 """The exchange of OAUTHBEARER: one message with a token, and a refusal in two steps.
 
-A token that is not good gets a challenge: a JSON text that says why, in general words. The client
-acknowledges it with one byte, and only then it is refused, with the same text.
+An invalid token gets a challenge, a JSON text with the general reason. The client acknowledges it
+with one byte, and only then is refused, with the same text.
 
-Source: ``OAuthBearerSaslServer`` of kafka-clients 4.3.1; RFC 7628, section 3.2.2. Kafka takes
-anything but that one byte as a new first message, so that a client could try tokens one after the
-other without the delay of a failed login; here it ends the exchange.
+Source: ``OAuthBearerSaslServer`` of kafka-clients 4.3.1; RFC 7628, section 3.2.2. Kafka treats
+anything but that byte as a new first message, so that a client can try tokens without the delay of
+a failed login; here it ends the exchange.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Final
 
 from doorkeeper.authn.contract import Challenge, Failure, Step, Success
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.message import ClientFirst, InvalidMessage, parse
+from doorkeeper.authn.oauth.message import InitialResponse, InvalidMessage, parse
 
 Validate = Callable[[str], ValidatedToken | Awaitable[ValidatedToken]]
-"""Tells whose a token is; raises TokenRefused. It waits only where it cannot say at once."""
+"""Validates a token, at once if possible; raises TokenRefused."""
 
 ACKNOWLEDGED: Final = b"\x01"
 
 
-class OAuthBearer:
+class OAuthBearerMechanism:
     """One authentication."""
 
     __slots__ = ("_now_ms", "_refusal", "_validate")
@@ -35,7 +35,7 @@ class OAuthBearer:
         self._refusal: Failure | None = None
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
-        """Take the message with the token, or the acknowledgement of a refusal."""
+        """Process the message with the token, or the acknowledgement of a refusal."""
         if self._refusal is not None:
             if token == ACKNOWLEDGED:
                 return self._refusal
@@ -46,18 +46,18 @@ class OAuthBearer:
         except InvalidMessage as error:
             return Failure(None, str(error))
         except TokenRefused as refused:
-            return self._refused(refused)
+            return self._challenge(refused)
         if isinstance(found, ValidatedToken):
-            return self._accepted(first, found)
+            return self._success(first, found)
         return self._later(first, found)
 
-    async def _later(self, first: ClientFirst, found: Awaitable[ValidatedToken]) -> Step:
+    async def _later(self, first: InitialResponse, found: Awaitable[ValidatedToken]) -> Step:
         try:
-            return self._accepted(first, await found)
+            return self._success(first, await found)
         except TokenRefused as refused:
-            return self._refused(refused)
+            return self._challenge(refused)
 
-    def _accepted(self, first: ClientFirst, token: ValidatedToken) -> Step:
+    def _success(self, first: InitialResponse, token: ValidatedToken) -> Step:
         wanted, name = first.authorization_id, token.principal_name
         if wanted not in ("", name):
             text = (
@@ -68,14 +68,15 @@ class OAuthBearer:
         lifetime_ms = token.expiry_ms - self._now_ms()
         return Success(name, lifetime_ms=lifetime_ms, claims=token.claims)
 
-    def _refused(self, refused: TokenRefused) -> Challenge:
+    def _challenge(self, refused: TokenRefused) -> Challenge:
         text = refusal_text(refused)
         self._refusal = Failure(text, f"{text}: {refused}")
         return Challenge(text.encode())
 
 
 def refusal_text(refused: TokenRefused) -> str:
-    """Return what the client is told of a token that is not good, as Kafka writes it."""
+    """Return the JSON text of a refusal, as Kafka writes it."""
+    # Built by hand: Kafka's text is not escaped, and has its own spacing.
     members = [f'"status":"{refused.status}"']
     if refused.scope is not None:
         members.append(f'"scope":"{refused.scope}"')

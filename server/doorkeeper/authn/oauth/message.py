@@ -1,7 +1,7 @@
-"""The first message of a client: ``n,a=<authzid>,^Aauth=Bearer <token>^A<name>=<value>^A^A``.
+"""The client's first message: ``n,a=<authzid>,^Aauth=Bearer <token>^A<name>=<value>^A^A``.
 
 Source: ``OAuthBearerClientInitialResponse`` of kafka-clients 4.3.1; RFC 7628, section 3.1. A second
-``auth`` is refused here, where Kafka takes the last one: its own client may not send one.
+``auth`` is refused here, where Kafka uses the last one: Kafka's own client may not send one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 AUTH: Final = "auth"
-"""The pair that holds the token; no extension may have its name."""
+"""The pair that holds the token; extensions must not have this name."""
 
-# No more than a thousand pairs: Kafka takes as many as half a megabyte has room for, which costs
-# the loop a tenth of a second, before anybody has proved anything.
+# At most a thousand pairs: Kafka parses as many as fit in half a megabyte, which would cost
+# the loop a tenth of a second before authentication.
 _MESSAGE: Final = re.compile(
     rb"n,(?:a=((?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++))?,\x01"
     rb"((?:[A-Za-z]++=[\x21-\x7e \t\r\n]++\x01){0,1000}+)\x01"
@@ -25,29 +25,28 @@ _AUTH_VALUE: Final = re.compile(r"(\w+) +([-_~+/.a-zA-Z0-9]+=*)")
 
 
 class InvalidMessage(ValueError):
-    """The message is not as it must be; the text holds nothing of it."""
+    """The message is malformed; the error text contains no part of it."""
 
 
-class ClientFirst(NamedTuple):
-    """What the client said. ``authorization_id`` is empty where it asks for none."""
+class InitialResponse(NamedTuple):
+    """The client's first message. ``authorization_id`` is empty if absent."""
 
     token: str
     authorization_id: str
     extensions: Mapping[str, str]
 
     def __repr__(self) -> str:
-        """Leave out what is secret."""
-        return f"ClientFirst({len(self.token)} characters, {len(self.extensions)} extensions)"
+        # The token is a secret.
+        return f"InitialResponse({len(self.token)} characters, {len(self.extensions)} extensions)"
 
 
-def parse(data: bytes) -> ClientFirst:
-    """Return what a message says.
+def parse(data: bytes) -> InitialResponse:
+    """Parse the first message.
 
-    An authorization id stays as it is written: Kafka does not resolve its ``=2C`` and ``=3D``.
+    The authorization id stays escaped: Kafka does not resolve ``=2C`` and ``=3D`` in it.
 
     Raises:
-        InvalidMessage: it is not well-formed.
-
+        InvalidMessage: it is malformed.
     """
     found = _MESSAGE.fullmatch(data)
     if found is None:
@@ -65,4 +64,4 @@ def parse(data: bytes) -> ClientFirst:
     scheme, token = parts.groups()
     if scheme.lower() != "bearer":
         raise InvalidMessage("Invalid scheme in OAUTHBEARER client first message")
-    return ClientFirst(token, authorization_id, {k: v for k, v in pairs if k != AUTH})
+    return InitialResponse(token, authorization_id, {k: v for k, v in pairs if k != AUTH})

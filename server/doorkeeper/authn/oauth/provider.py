@@ -1,8 +1,8 @@
-"""Which tokens a listener takes, from its configuration.
+"""OAUTHBEARER on one listener, as configured.
 
-Without a handler that says otherwise, tokens must be signed with a key of
-``sasl.oauthbearer.jwks.endpoint.url``; without that the server does not start. Kafka takes tokens
-that nobody has signed where no handler is named; here that handler must be named.
+By default tokens must be signed with a key of ``sasl.oauthbearer.jwks.endpoint.url``, without which
+the server does not start. Kafka accepts unsigned tokens if no handler is configured; here that
+handler must be named.
 
 Source: ``SaslChannelBuilder``, ``OAuthBearerValidatorCallbackHandler``, ``DefaultJwtValidator`` and
 ``VerificationKeyResolverFactory`` of kafka-clients 4.3.1.
@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from doorkeeper.authn.handler_loading import KEY as HANDLER
 from doorkeeper.authn.handler_loading import handler_of
 from doorkeeper.authn.handlers_contract import TokenValidator, ValidatedToken
-from doorkeeper.authn.oauth.https_trust import trusted
-from doorkeeper.authn.oauth.mechanism import OAuthBearer
+from doorkeeper.authn.oauth.https_trust import trust_context
+from doorkeeper.authn.oauth.mechanism import OAuthBearerMechanism
 from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
 from doorkeeper.authn.provider import Provider
 
@@ -52,7 +52,7 @@ UNSECURED_HANDLERS: Final = (
     UNSECURED_HANDLER,
     f"{UnsecuredTokens.__module__}.{UnsecuredTokens.__qualname__}",
 )
-"""Who names one of these takes tokens that nobody has signed: Kafka's class, and ours."""
+"""Handlers that accept unsigned tokens: Kafka's class, and the one here."""
 
 VALIDATORS: Final = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtValidator")
 _DEFAULTS: Final = {
@@ -67,25 +67,23 @@ _DEFAULTS: Final = {
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return OAUTHBEARER as a listener has it.
+    """Return OAUTHBEARER as configured on a listener.
 
     Raises:
-        ValueError: a key is wrong, or nothing says which tokens are good.
-
+        ValueError: a key is wrong, or the configuration does not say how to verify tokens.
     """
     if settings.callback_handler.strip() in UNSECURED_HANDLERS:
         return UnsecuredProvider(settings, sources)
     handler = handler_of(settings, TokenValidator, sources.logger)  # type: ignore[type-abstract]
     if handler is not None:
-        return HandlerProvider(handler, sources)
+        return OAuthHandlerProvider(handler, sources)
     return SignedProvider(settings, sources)
 
 
 class UnsecuredProvider(Provider):
-    """Takes tokens that nobody has signed."""
+    """Accepts unsigned tokens."""
 
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
-        """Take the options of the login module."""
         module = settings.login_module
         try:
             tokens = UnsecuredTokens({} if module is None else module.options, sources.now_ms)
@@ -97,34 +95,32 @@ class UnsecuredProvider(Provider):
         self._sources = sources
 
     def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
-        """Return a mechanism for one authentication."""
-        return OAuthBearer(self._tokens, self._sources.now_ms)
+        return OAuthBearerMechanism(self._tokens, self._sources.now_ms)
 
     async def check(self) -> None:
-        """Say so."""
         await self.start()
 
     async def start(self) -> None:
-        """Say so: who can connect can be anybody."""
+        """Warn that any client can log in under any name."""
         self._sources.logger.warning(
-            "tokens without a signature are taken: anybody can be anybody",
+            "unsigned tokens are accepted: any client can use any name",
             listener=self._settings.listener_name,
             handler=self._settings.callback_handler,
         )
 
 
 class SignedProvider(Provider):
-    """Takes tokens that an identity provider has signed."""
+    """Accepts tokens signed by an identity provider."""
 
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
-        """Take the keys ``sasl.oauthbearer...``; nothing is read yet."""
-        # The library of signatures is slow to import, and not needed by who does without.
+        """Read the keys ``sasl.oauthbearer...``; files and URLs are read by ``start``."""
+        # Imported here: the signature library is slow to import, and few servers need it.
         from doorkeeper.authn.oauth.signed import SignedTokens  # noqa: PLC0415
 
         validator = _value(settings, VALIDATOR)
         if validator not in VALIDATORS:
             raise ValueError(
-                f"{_given(settings, VALIDATOR)}: found {validator}; allowed:"
+                f"{_key_name(settings, VALIDATOR)}: found {validator}; allowed:"
                 f" {', '.join(VALIDATORS)}; a check of your own is named by {HANDLER}"
             )
         self._settings = settings
@@ -135,76 +131,67 @@ class SignedProvider(Provider):
 
     @property
     def keys(self) -> KeySet:
-        """The keys as they are now."""
         return self._keys.keys
 
     def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
-        """Return a mechanism for one authentication."""
-        return OAuthBearer(self._tokens, self._sources.now_ms)
+        return OAuthBearerMechanism(self._tokens, self._sources.now_ms)
 
     async def start(self) -> None:
-        """Get the keys.
+        """Load the keys, and warn about a weak configuration.
 
         Raises:
-            ValueError: they cannot be had.
-
+            ValueError: the keys cannot be loaded.
         """
         try:
             await self._keys.start()
         except ValueError as error:
-            raise ValueError(f"{_given(self._settings, URL)}: {error}") from None
+            raise ValueError(f"{_key_name(self._settings, URL)}: {error}") from None
         for text in self._keys.keys.left_out:
             self._warn("a key of the key set is not used", why=text)
         for key, given in ((AUDIENCE, self._rules.audiences), (ISSUER, self._rules.issuer)):
             if not given:
-                self._warn("tokens that do not say this are taken: give the key", key=key)
+                self._warn("tokens without this claim are accepted: set the key", key=key)
         if _value(self._settings, URL).lower().startswith("http:"):
-            self._warn("keys are fetched without TLS: who is in between can give others", key=URL)
+            self._warn("keys fetched without TLS can be replaced on the network", key=URL)
 
     def _warn(self, event: str, **fields: object) -> None:
         listener = self._settings.listener_name
         self._sources.logger.warning(event, listener=listener, **fields)
 
     async def check(self) -> None:
-        """Get the keys of a file; who serves a URL is not asked."""
+        """Load the keys if they are in a file; a URL is not fetched."""
         if urlsplit(_value(self._settings, URL)).scheme == "file":
             await self.start()
 
     def refresh(self) -> Sequence[str]:
-        """Take the keys of a file that has changed."""
         problem = self._keys.refresh()
-        return () if problem is None else (f"{_given(self._settings, URL)}: {problem}",)
+        return () if problem is None else (f"{_key_name(self._settings, URL)}: {problem}",)
 
     async def close(self) -> None:
-        """Stop fetching."""
         await self._keys.close()
 
 
-class HandlerProvider(Provider):
-    """Takes the tokens that a class of others takes."""
+class OAuthHandlerProvider(Provider):
+    """Accepts the tokens that a callback handler validates."""
 
     def __init__(self, handler: GuardedHandler[TokenValidator], sources: Sources) -> None:
-        """Ask this handler."""
         self._handler = handler
         self._now_ms = sources.now_ms
 
     def begin(self, context: AuthenticationContext) -> Mechanism:
-        """Return a mechanism for one authentication."""
         guarded = self._handler
 
         def validate(token: str) -> Awaitable[ValidatedToken]:
-            return guarded.asked(
+            return guarded.call_handler(
                 lambda: guarded.handler.validate(token, context), ValidatedToken, context, token
             )
 
-        return OAuthBearer(validate, self._now_ms)
+        return OAuthBearerMechanism(validate, self._now_ms)
 
     async def start(self) -> None:
-        """Let the handler get ready."""
         await self._handler.start()
 
     async def close(self) -> None:
-        """Let the handler go."""
         await self._handler.close()
 
 
@@ -226,11 +213,11 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
     if not url:
         listener = settings.listener_name
         raise ValueError(
-            f"{URL}: listener {listener} offers OAUTHBEARER, and nothing says which tokens are"
-            " good: give the URL of the identity provider's keys, or, to take any token of"
-            f" anybody, listener.name.{listener.lower()}.oauthbearer.{HANDLER}={UNSECURED_HANDLER}"
+            f"{URL}: listener {listener} offers OAUTHBEARER, and no key says how to verify its"
+            " tokens: set the URL of the identity provider's keys, or, to accept unsigned tokens,"
+            f" listener.name.{listener.lower()}.oauthbearer.{HANDLER}={UNSECURED_HANDLER}"
         )
-    key = _given(settings, URL)
+    key = _key_name(settings, URL)
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -248,23 +235,23 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
 
 
 def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKeys:
-    from doorkeeper.authn.oauth.jwks_url import Endpoint, UrlKeys  # noqa: PLC0415  as above
+    from doorkeeper.authn.oauth.jwks_url import KeyEndpoint, UrlKeys  # noqa: PLC0415  as above
 
     refresh_ms = _number(settings, REFRESH_MS)
     if refresh_ms < 1:
-        raise ValueError(f"{_given(settings, REFRESH_MS)}: found {refresh_ms}; at least 1")
-    endpoint = Endpoint(
+        raise ValueError(f"{_key_name(settings, REFRESH_MS)}: found {refresh_ms}; at least 1")
+    endpoint = KeyEndpoint(
         url=url,
         refresh_s=refresh_ms / 1000,
         backoff_s=_number(settings, BACKOFF_MS) / 1000,
         backoff_max_s=_number(settings, BACKOFF_MAX_MS) / 1000,
-        tls=trusted(settings) if url.lower().startswith("https:") else None,
+        tls=trust_context(settings) if url.lower().startswith("https:") else None,
     )
     return UrlKeys(endpoint, sources.logger)
 
 
-def _given(settings: MechanismSettings, name: str) -> str:
-    """Return the key as the configuration has it, for an error."""
+def _key_name(settings: MechanismSettings, name: str) -> str:
+    """Return the key as written in the configuration, for error texts."""
     return settings.given_as.get(name, name)
 
 
@@ -277,7 +264,9 @@ def _number(settings: MechanismSettings, name: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise ValueError(f"{_given(settings, name)}: found {text!r}; allowed: a number") from None
+        raise ValueError(
+            f"{_key_name(settings, name)}: found {text!r}; allowed: a number"
+        ) from None
     if number < 0:
-        raise ValueError(f"{_given(settings, name)}: found {number}; at least 0")
+        raise ValueError(f"{_key_name(settings, name)}: found {number}; at least 0")
     return number

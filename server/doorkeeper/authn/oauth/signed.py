@@ -1,8 +1,8 @@
-"""Tokens that an identity provider has signed: the signature, then the claims.
+"""Signed tokens: verifies the signature, then the claims.
 
 Source: ``BrokerJwtValidator`` and ``ClaimValidationUtils`` of kafka-clients 4.3.1, with the rules
-of the jose4j release that it comes with. Refused here and taken there: HMAC, a critical header
-(``crit``), base64 that is not for URLs.
+of the jose4j release that it uses. Refused here and accepted there: HMAC, a critical header
+(``crit``), standard base64 instead of base64url.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, is_unicode, json_object
+from doorkeeper.authn.oauth.json_text import InvalidJson, decode_base64url, is_unicode, json_object
 from doorkeeper.authn.oauth.jwks import ALGORITHMS
 from doorkeeper.authn.oauth.unsecured import JAVA_WHITE_SPACE
 from doorkeeper.value import Value
@@ -29,31 +29,35 @@ if TYPE_CHECKING:
     from doorkeeper.authn.oauth.jwks import KeySet, VerificationKey
 
 KEYS_TRIED_MAX: Final = 4
-"""Of a token that names no key, each key that fits is tried, up to here: a check costs 0.1 ms."""
+"""The number of keys tried for a token that names none; a verification costs 0.1 ms."""
 
 _LONG_MAX: Final = (1 << 63) - 1
+# Above the default frame limit before authentication, which is the effective bound.
 _TOKEN_BYTES_MAX: Final = 1 << 20
-"""More than a frame before authentication may have by default: what counts is its limit."""
 
 
 class KeySource(Protocol):
-    """Where the keys are from."""
+    """A source of verification keys."""
 
     @property
     def keys(self) -> KeySet:
-        """The keys as they are now."""
+        """Return the present keys."""
         ...
 
-    def look_again(self) -> Awaitable[None] | None:
-        """Get newer keys, since a token names one that is not here.
+    def fetch_newer(self) -> Awaitable[None] | None:
+        """Fetch newer keys, since a token names an unknown one.
 
-        None where there is nothing to wait for: they are here, or it is too soon to look again.
+        Return None if there is nothing to wait for: loading is complete, or it is too soon to try
+        again.
         """
         ...
 
 
 class ClaimRules(Value):
-    """What the claims must be. Without audiences, a token must not name any; no issuer is any."""
+    """The required claims.
+
+    Without audiences a token must not have one; without issuer any is accepted.
+    """
 
     audiences: frozenset[str] = frozenset()
     issuer: str | None = None
@@ -63,22 +67,21 @@ class ClaimRules(Value):
 
 
 class SignedTokens:
-    """What a listener takes for a good token."""
+    """Validates signed tokens."""
 
     __slots__ = ("_now_ms", "_rules", "_source")
 
     def __init__(self, source: KeySource, rules: ClaimRules, now_ms: Callable[[], int]) -> None:
-        """Check with the keys of the source; ``now_ms`` is the wall clock."""
+        """Use the keys of the source; ``now_ms`` is the wall clock."""
         self._source = source
         self._rules = rules
         self._now_ms = now_ms
 
     def __call__(self, token: str) -> ValidatedToken | Awaitable[ValidatedToken]:
-        """Return whose the token is; later, where its key must be fetched.
+        """Return the principal of a valid token; asynchronously if its key must be fetched first.
 
         Raises:
-            TokenRefused: it is not good.
-
+            TokenRefused: the token is invalid.
         """
         parts = token.split(".")
         if len(parts) != 3 or not all(parts):
@@ -86,35 +89,34 @@ class SignedTokens:
         kid, algorithm = _header(parts[0])
         keys = self._keys(kid, algorithm)
         if not keys and kid is not None:
-            newer = self._source.look_again()
+            newer = self._source.fetch_newer()
             if newer is not None:
                 return self._later(token, newer)
             keys = self._keys(kid, algorithm)
-        return self._checked(token, keys)
+        return self._validate(token, keys)
 
     async def _later(self, token: str, newer: Awaitable[None]) -> ValidatedToken:
         await newer
-        return self._checked(token, self._keys(*_header(token.partition(".")[0])))
+        return self._validate(token, self._keys(*_header(token.partition(".")[0])))
 
     def _keys(self, kid: str | None, algorithm: str) -> list[VerificationKey]:
-        return list(islice(self._source.keys.fitting(kid, algorithm), KEYS_TRIED_MAX))
+        return list(islice(self._source.keys.candidates(kid, algorithm), KEYS_TRIED_MAX))
 
-    def _checked(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
+    def _validate(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
         if not keys:
             raise TokenRefused("there is no key for the token")
         for each in keys:
-            payload = _verified(token, each)
+            payload = _verify(token, each)
             if payload is not None:
-                return accepted(payload, self._rules, self._now_ms())
+                return validate_claims(payload, self._rules, self._now_ms())
         raise TokenRefused("the signature is wrong")
 
 
-def accepted(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
-    """Return whose a token with these claims is, its signature being good.
+def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
+    """Validate the claims of a token whose signature is verified.
 
     Raises:
-        TokenRefused: a claim is not as it must be.
-
+        TokenRefused: a claim is missing or wrong.
     """
     try:
         claims = json_object(payload)
@@ -135,9 +137,9 @@ def accepted(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
 
 
 def _header(part: str) -> tuple[str | None, str]:
-    """Return the id of the key, if there is one, and the algorithm."""
+    """Return the key id, if any, and the algorithm."""
     try:
-        header = json_object(decoded(part))
+        header = json_object(decode_base64url(part))
     except InvalidJson as error:
         raise TokenRefused(str(error)) from None
     kid, algorithm = header.get("kid"), header.get("alg")
@@ -150,23 +152,22 @@ def _header(part: str) -> tuple[str | None, str]:
     return kid, algorithm
 
 
-class _Registry(jws.JWSRegistry):
-    """Our choice of algorithms, without warnings about the age of their names."""
+class _AlgorithmRegistry(jws.JWSRegistry):
+    """Allows our choice of algorithms, without joserfc's warnings about deprecated names."""
 
     max_header_length = max_payload_length = max_signature_length = _TOKEN_BYTES_MAX
 
     def get_alg(self, name: str) -> JWSAlgModel:
-        """Return how an algorithm checks."""
         if name not in ALGORITHMS:
             raise UnsupportedAlgorithmError
         return self.algorithms[name]
 
 
-_REGISTRY: Final = _Registry(strict_check_header=False)
+_REGISTRY: Final = _AlgorithmRegistry(strict_check_header=False)
 
 
-def _verified(token: str, key: VerificationKey) -> bytes | None:
-    """Return the payload of a token, or None where its signature is wrong."""
+def _verify(token: str, key: VerificationKey) -> bytes | None:
+    """Return the payload of a token, or None if its signature is wrong."""
     try:
         return jws.deserialize_compact(token, key.key, registry=_REGISTRY).payload
     except (JoseError, UnsupportedAlgorithm, ValueError, TypeError):
@@ -174,7 +175,7 @@ def _verified(token: str, key: VerificationKey) -> bytes | None:
 
 
 def _check_times(claims: Mapping[str, object], skew_s: int, now_s: int) -> int:
-    """Return when the token expires, in seconds."""
+    """Return the expiry in seconds."""
     expiry_s, issued_s, not_before_s = (_seconds(claims, name) for name in ("exp", "iat", "nbf"))
     if expiry_s is None or issued_s is None:
         raise TokenRefused(f"no claim {'exp' if expiry_s is None else 'iat'}")
@@ -190,7 +191,7 @@ def _check_times(claims: Mapping[str, object], skew_s: int, now_s: int) -> int:
 
 
 def _seconds(claims: Mapping[str, object], name: str) -> int | None:
-    """Return a time in whole seconds, as Java's ``longValue`` makes them."""
+    """Return a claim in whole seconds, truncated like Java's ``longValue``."""
     value = claims.get(name)
     if value is None:
         return None
@@ -216,7 +217,7 @@ def _check_audience(value: object, expected: frozenset[str]) -> None:
 
 
 def _check_scope(value: object) -> None:
-    """Refuse a scope that Kafka cannot read; no scope is required of a signed token."""
+    """Reject a scope that Kafka cannot parse; signed tokens need no particular scope."""
     if value is None or not isinstance(value, (str, list)):
         return
     items = [value] if isinstance(value, str) else value

@@ -1,12 +1,12 @@
-"""Tokens without a signature, for development: anybody can make one with any name in it.
+"""Unsigned tokens, for development: any client can create one with any name.
 
-They are taken only where a listener's configuration names the handler for them. What is taken is
-what Kafka's takes, claim by claim: the principal ``null`` of a claim that is null included.
+They are accepted only if a listener's configuration names the handler for them. Claims are checked
+as in Kafka, including the principal ``null`` of a claim that is null.
 
 Source: ``OAuthBearerUnsecuredValidatorCallbackHandler``, ``OAuthBearerUnsecuredJws`` and
-``OAuthBearerValidationUtils`` of kafka-clients 4.3.1. A header without ``alg``, which makes Kafka
-close the connection with an error of its own, is an invalid token here; so is a principal with
-half a pair of surrogates, in place of which Kafka writes a question mark.
+``OAuthBearerValidationUtils`` of kafka-clients 4.3.1. A header without ``alg``, for which Kafka
+closes the connection with an internal error, makes the token invalid here; so does a principal with
+a lone surrogate, which Kafka replaces by a question mark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.json_text import InvalidJson, decoded, is_unicode, lenient_json_object
+from doorkeeper.authn.oauth.json_text import (
+    InvalidJson,
+    decode_base64url,
+    is_unicode,
+    lenient_json_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +32,7 @@ REQUIRED_SCOPE: Final = "unsecuredValidatorRequiredScope"
 ALLOWABLE_CLOCK_SKEW_MS: Final = "unsecuredValidatorAllowableClockSkewMs"
 
 JAVA_WHITE_SPACE: Final = "".join(map(chr, range(33)))
-"""What Java's ``String.trim`` takes away."""
+"""The characters that Java's ``String.trim`` removes."""
 
 _LONG_MAX: Final = (1 << 63) - 1
 _INT_MAX: Final = (1 << 31) - 1
@@ -36,29 +41,27 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 class UnsecuredTokens:
-    """What a listener takes for a good token, from the options of its login module."""
+    """Validates unsigned tokens, with the options of the login module."""
 
     __slots__ = ("_now_ms", "_principal_claim", "_required", "_scope_claim", "_skew_ms")
 
     def __init__(self, options: Mapping[str, str], now_ms: Callable[[], int]) -> None:
-        """Take the options ``unsecuredValidator...``, and the wall clock.
+        """Read the options ``unsecuredValidator...``; ``now_ms`` is the wall clock.
 
         Raises:
-            ValueError: one is wrong. Kafka finds that when a client logs in.
-
+            ValueError: an option is wrong. Kafka detects that when a client logs in.
         """
         self._now_ms = now_ms
-        self._principal_claim = _trimmed(options, PRINCIPAL_CLAIM_NAME) or "sub"
-        self._scope_claim = _trimmed(options, SCOPE_CLAIM_NAME) or "scope"
-        self._required = _scope(_trimmed(options, REQUIRED_SCOPE))
-        self._skew_ms = _skew(_trimmed(options, ALLOWABLE_CLOCK_SKEW_MS))
+        self._principal_claim = _option(options, PRINCIPAL_CLAIM_NAME) or "sub"
+        self._scope_claim = _option(options, SCOPE_CLAIM_NAME) or "scope"
+        self._required = _scope(_option(options, REQUIRED_SCOPE))
+        self._skew_ms = _skew(_option(options, ALLOWABLE_CLOCK_SKEW_MS))
 
     def __call__(self, token: str) -> ValidatedToken:
-        """Return whose the token is.
+        """Return the principal of a valid token.
 
         Raises:
-            TokenRefused: it is not good.
-
+            TokenRefused: the token is invalid.
         """
         claims = _claims(token)
         name = claims.get(self._principal_claim)
@@ -77,7 +80,7 @@ class UnsecuredTokens:
             )
         if not is_unicode(name):
             raise TokenRefused("the claim for the principal is not Unicode")
-        return ValidatedToken(name, _rounded(expiry_s * 1000), claims)
+        return ValidatedToken(name, _round(expiry_s * 1000), claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
         now_ms = self._now_ms()
@@ -90,20 +93,20 @@ class UnsecuredTokens:
 
 
 def _claims(token: str) -> dict[str, object]:
-    """Return the claims of a token whose header says that nobody has signed it."""
+    """Return the claims of a token whose header declares it unsigned."""
     parts = token.split(".")
     if len(parts) != 3 or ".." in token:
-        raise TokenRefused("a token without a signature has two parts with a dot behind each")
+        raise TokenRefused("an unsigned token has two parts, each followed by a dot")
     try:
-        header, claims = (lenient_json_object(decoded(part)) for part in parts[:2])
+        header, claims = (lenient_json_object(decode_base64url(part)) for part in parts[:2])
     except InvalidJson as error:
         raise TokenRefused(str(error)) from None
-    if _converted(header.get("alg")) != "none" or parts[2]:
-        raise TokenRefused("the token has a signature, and no signatures are checked here")
-    return {name: _converted(value) for name, value in claims.items()}
+    if _convert(header.get("alg")) != "none" or parts[2]:
+        raise TokenRefused("the token has a signature; allowed here: none")
+    return {name: _convert(value) for name, value in claims.items()}
 
 
-def _converted(value: object) -> object:
+def _convert(value: object) -> object:
     """Return a claim as Kafka keeps it: a text, a number, or a list of texts."""
     if isinstance(value, list):
         return [_text(item) for item in value]
@@ -111,7 +114,7 @@ def _converted(value: object) -> object:
 
 
 def _text(value: object) -> str:
-    """Return what Jackson's ``asText`` does: nothing for an object or a list."""
+    """Convert a value like Jackson's ``asText``: objects and lists become empty."""
     match value:
         case str():
             return value
@@ -141,8 +144,8 @@ def _seconds(claims: Mapping[str, object], name: str) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def _rounded(ms: float) -> int:
-    """Return a time as Java's ``Math.round`` does."""
+def _round(ms: float) -> int:
+    """Round half up, like Java's ``Math.round``."""
     return _LONG_MAX if ms >= _LONG_MAX else math.floor(ms + 0.5)
 
 
@@ -158,7 +161,7 @@ def _scope_of(value: object) -> frozenset[str]:
     return frozenset(filter(None, (item.strip(JAVA_WHITE_SPACE) for item in items)))
 
 
-def _trimmed(options: Mapping[str, str], name: str) -> str:
+def _option(options: Mapping[str, str], name: str) -> str:
     return options.get(name, "").strip(JAVA_WHITE_SPACE)
 
 

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from doorkeeper.authn.contract import AuthenticationContext, Success
-from doorkeeper.authn.oauth.https_trust import trusted
+from doorkeeper.authn.oauth.https_trust import trust_context
 from doorkeeper.authn.oauth.provider import provider
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
@@ -41,7 +41,7 @@ def settings(url: str = "", **options: str) -> MechanismSettings:
 def test_without_options_the_authorities_of_the_machine_count() -> None:
     """The host name is checked; options that are not of TLS do not count."""
     for given in (settings(), MechanismSettings(name="OAUTHBEARER", listener_name="A")):
-        context = trusted(given)
+        context = trust_context(given)
 
         assert context.check_hostname
         assert context.verify_mode is ssl.CERT_REQUIRED
@@ -54,10 +54,10 @@ def test_an_authority_without_key_identifiers_is_trusted(tmp_path: Path) -> None
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
 
-    context = trusted(settings(truststore_type="PEM", truststore_location=str(tmp_path / "ca.pem")))
+    context = trust_context(settings(truststore_type="PEM", truststore_location=str(tmp_path / "ca.pem")))
 
     assert shaken(served, context)[1].getpeercert()
-    assert not trusted(settings()).verify_flags & ssl.VERIFY_X509_STRICT
+    assert not trust_context(settings()).verify_flags & ssl.VERIFY_X509_STRICT
 
 
 async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
 
 def test_certificates_may_stand_in_the_option() -> None:
     """As a broker takes them."""
-    context = trusted(
+    context = trust_context(
         settings(truststore_type="pem", truststore_certificates=world().authority.pem)
     )
 
@@ -126,6 +126,6 @@ WRONG = {
 def test_other_options_are_refused(options: dict[str, str], text: str) -> None:
     """The error begins with the key, and shows no secret."""
     with pytest.raises(ValueError, match=rf"^sasl\.jaas\.config: .*{text}") as error:
-        trusted(settings(**options))
+        trust_context(settings(**options))
 
     assert "hush" not in str(error.value)

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.authn.oauth.json_text import (
     InvalidJson,
-    decoded,
+    decode_base64url,
     is_unicode,
     json_object,
     lenient_json_object,
@@ -67,8 +67,8 @@ def test_half_a_pair_of_surrogates_is_not_unicode() -> None:
 
 def test_base64_is_for_urls() -> None:
     """No padding, no other signs, no single character at the end."""
-    assert decoded("") == b""
-    assert decoded("_-8") == b"\xff\xef"
+    assert decode_base64url("") == b""
+    assert decode_base64url("_-8") == b"\xff\xef"
     for text in ("a", "aaaaa", "YQ==", "a+b/", "a b", "ä"):
         with pytest.raises(InvalidJson):
-            decoded(text)
+            decode_base64url(text)

@@ -40,10 +40,10 @@ def test_keys_are_found_by_id_and_algorithm() -> None:
     """Of a token without a key's id, each key of the kind fits."""
     keys = parse(key_set(key_of("EC", "a"), key_of("EC", "b"), key_of("RSA", "c"), key_of("EC")))
 
-    assert [each.kid for each in keys.fitting("b", "ES256")] == ["b"]
-    assert [each.kid for each in keys.fitting(None, "ES256")] == ["a", "b", None]
-    assert [each.kid for each in keys.fitting("a", "RS256")] == []
-    assert [each.kid for each in keys.fitting("A", "ES256")] == []
+    assert [each.kid for each in keys.candidates("b", "ES256")] == ["b"]
+    assert [each.kid for each in keys.candidates(None, "ES256")] == ["a", "b", None]
+    assert [each.kid for each in keys.candidates("a", "RS256")] == []
+    assert [each.kid for each in keys.candidates("A", "ES256")] == []
 
 
 def test_an_algorithm_in_the_key_restricts_it() -> None:

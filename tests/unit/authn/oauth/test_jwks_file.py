@@ -72,7 +72,7 @@ async def test_an_unknown_key_finds_a_file_that_has_just_changed(tmp_path: Path)
     keys = await started(tmp_path / "keys.json")
     (tmp_path / "keys.json").write_bytes(SECOND)
 
-    keys.look_again()
+    keys.fetch_newer()
 
     assert ids(keys) == ["second", "third"]
 
@@ -83,7 +83,7 @@ async def test_who_names_unknown_keys_hides_no_fault(tmp_path: Path) -> None:
     keys = await started(path)
     path.write_bytes(b"{")
 
-    keys.look_again()
+    keys.fetch_newer()
 
     told = keys.refresh()
     assert told is not None
@@ -104,7 +104,7 @@ async def test_a_broken_file_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("doorkeeper.authn.oauth.jwks_file.parse", counted)
     path.write_bytes(b"{")
     for _ in range(5):
-        keys.look_again()
+        keys.fetch_newer()
         keys.refresh()
 
     assert read == [b"{"]

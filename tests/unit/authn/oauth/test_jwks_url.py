@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from doorkeeper.authn.oauth import jwks_url
-from doorkeeper.authn.oauth.jwks_url import Endpoint, UrlKeys, shown
+from doorkeeper.authn.oauth.jwks_url import KeyEndpoint, UrlKeys, redact_url
 from testkit.recording_logger import RecordingLogger
 from testkit.tokens import key_of, key_set
 
@@ -56,7 +56,9 @@ async def provider() -> AsyncIterator[Provider]:
 def keys_at(
     url: str, log: RecordingLogger, *, refresh_s: float = 60.0, backoff_max_s: float = 0.05
 ) -> UrlKeys:
-    endpoint = Endpoint(url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=backoff_max_s)
+    endpoint = KeyEndpoint(
+        url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=backoff_max_s
+    )
     return UrlKeys(endpoint, log)
 
 
@@ -74,7 +76,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def looked(keys: UrlKeys) -> bool:
     """Look again; say whether there was something to wait for."""
-    newer: Awaitable[None] | None = keys.look_again()
+    newer: Awaitable[None] | None = keys.fetch_newer()
     if newer is None:
         return False
     await newer
@@ -221,7 +223,7 @@ async def test_closing_ends_a_fetch() -> None:
 
 def test_a_url_is_shown_without_secrets() -> None:
     """Neither a password nor a query is shown."""
-    endpoint = Endpoint(url="https://u:hush@idp", refresh_s=1, backoff_s=1, backoff_max_s=1)
+    endpoint = KeyEndpoint(url="https://u:hush@idp", refresh_s=1, backoff_s=1, backoff_max_s=1)
 
     assert "hush" not in repr(endpoint)
-    assert shown("https://u:hush@idp:8443/keys?a=hush#hush") == "https://idp:8443/keys"
+    assert redact_url("https://u:hush@idp:8443/keys?a=hush#hush") == "https://idp:8443/keys"

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.authn.contract import Challenge, Failure, Success
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth.mechanism import OAuthBearer, refusal_text
+from doorkeeper.authn.oauth.mechanism import OAuthBearerMechanism, refusal_text
 from testkit.tokens import NOW_MS, first_message
 
 GOOD = ValidatedToken("alice", NOW_MS + 5000, {"sub": "alice"})
@@ -22,8 +22,8 @@ def taking(token: str) -> ValidatedToken:
     raise TokenRefused("it is not good")
 
 
-def exchange() -> OAuthBearer:
-    return OAuthBearer(taking, lambda: NOW_MS)
+def exchange() -> OAuthBearerMechanism:
+    return OAuthBearerMechanism(taking, lambda: NOW_MS)
 
 
 def test_a_good_token_is_enough() -> None:
@@ -35,7 +35,7 @@ def test_a_good_token_is_enough() -> None:
 
 def test_an_expired_token_has_no_time_left() -> None:
     """Where the clocks may differ, a token may be accepted that is over: its lifetime says so."""
-    mechanism = OAuthBearer(taking, lambda: NOW_MS + 6000)
+    mechanism = OAuthBearerMechanism(taking, lambda: NOW_MS + 6000)
 
     assert mechanism.step(first_message("good")) == Success(
         "alice", lifetime_ms=-1000, claims={"sub": "alice"}
@@ -106,7 +106,7 @@ async def test_who_checks_may_take_time(token: str) -> None:
     async def later(token: str) -> ValidatedToken:
         return taking(token)
 
-    mechanism = OAuthBearer(later, lambda: NOW_MS)
+    mechanism = OAuthBearerMechanism(later, lambda: NOW_MS)
 
     step = await cast("Awaitable[object]", mechanism.step(first_message(token)))
 
@@ -121,7 +121,7 @@ async def test_what_a_check_raises_goes_to_the_session() -> None:
     async def broken(token: str) -> ValidatedToken:
         raise OSError("the provider is away")
 
-    mechanism = OAuthBearer(broken, lambda: NOW_MS)
+    mechanism = OAuthBearerMechanism(broken, lambda: NOW_MS)
 
     with pytest.raises(OSError, match="away"):
         await cast("Awaitable[object]", mechanism.step(first_message("any")))

@@ -34,7 +34,7 @@ class Keys:
         self._newer = newer
         self.asked = 0
 
-    def look_again(self) -> Awaitable[None] | None:
+    def fetch_newer(self) -> Awaitable[None] | None:
         self.asked += 1
         return None if self._newer is None else self._look(self._newer)
 

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from doorkeeper.authn.turns import Turns
+from doorkeeper.authn.fair_semaphore import FairSemaphore
 
 
-async def begun(turns: Turns, key: str, name: str, order: list[str]) -> None:
-    await turns.begin(key)
+async def begun(turns: FairSemaphore, key: str, name: str, order: list[str]) -> None:
+    await turns.acquire(key)
     order.append(name)
 
 
-async def waiting(turns: Turns, names: str, order: list[str]) -> list[asyncio.Task[None]]:
+async def waiting(turns: FairSemaphore, names: str, order: list[str]) -> list[asyncio.Task[None]]:
     """Let each name wait in the row of its first letter."""
     tasks = [asyncio.create_task(begun(turns, name[0], name, order)) for name in names.split()]
     await asyncio.sleep(0)
@@ -23,22 +23,22 @@ async def waiting(turns: Turns, names: str, order: list[str]) -> list[asyncio.Ta
 
 async def test_no_more_than_the_limit() -> None:
     """Who comes later waits until somebody ends."""
-    turns, order = Turns(2), list[str]()
+    turns, order = FairSemaphore(2), list[str]()
     tasks = await waiting(turns, "a1 a2 a3", order)
 
     assert (order, turns.waiting) == (["a1", "a2"], 1)
-    turns.end()
+    turns.release()
     await tasks[2]
     assert (order, turns.waiting) == (["a1", "a2", "a3"], 0)
 
 
 async def test_rows_take_turns() -> None:
     """Who comes alone is next, however many wait in another row."""
-    turns, order = Turns(1), list[str]()
+    turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 a2 a3 a4 b1 c1", order)
 
     for _ in tasks:
-        turns.end()
+        turns.release()
         await asyncio.sleep(0)
 
     assert order == ["a1", "a2", "b1", "c1", "a3", "a4"]
@@ -46,26 +46,26 @@ async def test_rows_take_turns() -> None:
 
 async def test_who_gives_up_is_passed_over() -> None:
     """Neither the row nor the turn is lost."""
-    turns, order = Turns(1), list[str]()
+    turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 a2 a3 b1", order)
 
     for gone in (tasks[1], tasks[3]):
         gone.cancel()
         await asyncio.sleep(0)
-    turns.end()
+    turns.release()
     await tasks[2]
 
     assert (order, turns.waiting) == (["a1", "a3"], 0)
-    turns.end()
-    await turns.begin("d")
+    turns.release()
+    await turns.acquire("d")
 
 
 async def test_a_turn_that_comes_too_late_goes_on() -> None:
     """Who is cancelled in the moment of its turn passes it to the next."""
-    turns, order = Turns(1), list[str]()
+    turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 b1 c1", order)
 
-    turns.end()
+    turns.release()
     tasks[1].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -74,11 +74,11 @@ async def test_a_turn_that_comes_too_late_goes_on() -> None:
 
 async def test_a_block_ends_its_turn() -> None:
     """Also one that raises."""
-    turns = Turns(1)
+    turns = FairSemaphore(1)
 
     for _ in range(3):
         with pytest.raises(LookupError):
-            async with turns.turn("a"):
+            async with turns.slot("a"):
                 raise LookupError
-    async with asyncio.timeout(1), turns.turn("a"):
+    async with asyncio.timeout(1), turns.slot("a"):
         assert turns.waiting == 0
