@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import asyncpg
 
 from doorkeeper.client.config import ClientConfig, address_of
-from doorkeeper.client.connection import Connection
+from doorkeeper.client.connection import ClientConnection
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
     CreateAclsRequest,
@@ -78,14 +78,14 @@ def question(number: int) -> DescribeAclsRequest:
     )
 
 
-async def dial(port: int) -> Connection:
+async def dial(port: int) -> ClientConnection:
     """Connect to a node, and stay with it."""
     address = f"127.0.0.1:{port}"
     config = ClientConfig(bootstrap=address, request_timeout_ms=10_000)
-    return await Connection.connect(address_of(address), config)
+    return await ClientConnection.connect(address_of(address), config)
 
 
-async def make(connection: Connection, number: int) -> None:
+async def make(connection: ClientConnection, number: int) -> None:
     """Make an ACL; it is durable when this returns."""
     answer = await connection.call(creation(number), CreateAclsResponse)
     assert answer.results[0].error_code == 0, answer
@@ -106,7 +106,7 @@ async def visibility(ports: Sequence[int], numbers: Iterator[int], rounds: int) 
     return waits
 
 
-async def _first_seen(connection: Connection, number: int) -> float:
+async def _first_seen(connection: ClientConnection, number: int) -> float:
     while True:
         answer = await connection.call(question(number), DescribeAclsResponse)
         if answer.resources:
@@ -138,7 +138,7 @@ async def rate(
     connections = [await dial(port) for port in ports for _ in range(in_flight)]
     until_s = time.perf_counter() + seconds
 
-    async def go_on(connection: Connection) -> int:
+    async def go_on(connection: ClientConnection) -> int:
         for done in itertools.count():
             if time.perf_counter() >= until_s:
                 return done

@@ -105,7 +105,7 @@ def everything() -> Call:
         "DescribeAcls, everything",
         (frames.describe(),),
         DescribeAclsResponse,
-        frames.described,
+        frames.bindings_of,
         shapes=(ONE,),
     )
 
@@ -116,7 +116,7 @@ def reads(world: list[AclBinding]) -> list[Call]:
     literals = [each.pattern.name for each in world if each.pattern.pattern_type is LITERAL]
     names = chance.sample(literals, min(SOME, len(literals)))
     users = chance.sample(world, min(SOME, len(world)))
-    described = (DescribeAclsResponse, frames.described)
+    described = (DescribeAclsResponse, frames.bindings_of)
     return [
         Call(
             "ApiVersions",

@@ -110,10 +110,10 @@ def describe(
     )
 
 
-def described(answer: Any) -> set[AclBinding]:
+def bindings_of(answer: Any) -> set[AclBinding]:
     """Return the ACLs of an answer to DescribeAcls."""
     assert answer.error_code == 0, answer.error_message
-    return set(bindings.described(answer))
+    return set(bindings.bindings_of(answer))
 
 
 # --- changes
@@ -124,7 +124,7 @@ def create(world: Iterable[AclBinding], per_request: int = PER_REQUEST) -> list[
     left = iter(world)
     made = []
     while some := tuple(islice(left, per_request)):
-        made.append(frame(bindings.creating(some)))
+        made.append(frame(bindings.creation_request(some)))
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.client.bindings import describing
+from doorkeeper.client.bindings import description_request
 from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.create_topics import (
@@ -35,7 +35,7 @@ CONFIG = ("--config", "server.properties")
 
 def described(conversation: Conversation) -> list[str]:
     """Return the names of all ACLs that a server describes."""
-    answer = conversation.call(describing(ANY_BINDING), DescribeAclsResponse, 3)
+    answer = conversation.call(description_request(ANY_BINDING), DescribeAclsResponse, 3)
     return [row.resource_name for row in answer.resources]
 
 

@@ -162,7 +162,7 @@ def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
             line = server.line("a changed file is not used")
             assert line["problem"] == (
                 "ssl.keystore.location: server.pem: found no PEM at all; allowed: PEM with a block"
-                " PRIVATE KEY; what was read before stays in use"
+                " PRIVATE KEY; the previous certificates remain in use"
             )
             with Talk(port, alice) as other:
                 other.ask()

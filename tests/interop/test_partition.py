@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.client.config import ClientConfig, address_of
-from doorkeeper.client.connection import Connection
+from doorkeeper.client.connection import ClientConnection
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterRequest,
@@ -24,7 +24,7 @@ TIMED_OUT = 7
 async def call(cluster: Cluster, node: int, request: Any, response: Any) -> Any:
     address = f"127.0.0.1:{cluster.ports[node]}"
     config = ClientConfig(bootstrap=address, request_timeout_ms=UPDATE_TIMEOUT_MS + 5_000)
-    connection = await Connection.connect(address_of(address), config)
+    connection = await ClientConnection.connect(address_of(address), config)
     try:
         return await connection.call(request, response)
     finally:

@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, Principal
 from doorkeeper.authn.credentials import TokenLogin
-from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.tokens.model import Expiration, NewToken, SignedToken
 from doorkeeper.updates.topics import change_topics

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, AclBinding, exactly
-from doorkeeper.client.bindings import creating, deleting, described, describing
+from doorkeeper.client.bindings import (
+    bindings_of,
+    creation_request,
+    deletion_request,
+    description_request,
+)
 from doorkeeper.client.config import ClientConfig, address_of
-from doorkeeper.client.connection import Connection
+from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Password
 from doorkeeper_wire.messages import (
@@ -108,12 +113,12 @@ class TwoVersions:
     @asynccontextmanager
     async def client(
         self, node: int, user: str = "admin", login: Password | None = None
-    ) -> AsyncIterator[Connection]:
+    ) -> AsyncIterator[ClientConnection]:
         """Connect to one of the nodes as a user."""
         address = f"127.0.0.1:{self.ports[node]}"
         login = login or Password("PLAIN", user, PASSWORDS[user])
         config = ClientConfig(bootstrap=address, login=login)
-        connection = await Connection.connect(address_of(address), config)
+        connection = await ClientConnection.connect(address_of(address), config)
         try:
             yield connection
         finally:
@@ -154,23 +159,25 @@ async def becomes(read: Callable[[], Awaitable[object]], expected: object) -> No
     assert found == expected
 
 
-async def create(connection: Connection, *bindings: AclBinding) -> None:
-    answer = await connection.call(creating(bindings), CreateAclsResponse)
+async def create(connection: ClientConnection, *bindings: AclBinding) -> None:
+    answer = await connection.call(creation_request(bindings), CreateAclsResponse)
     assert {each.error_code for each in answer.results} == {0}
 
 
-async def delete(connection: Connection, binding: AclBinding) -> int:
-    answer = await connection.call(deleting([exactly(binding)]), DeleteAclsResponse)
+async def delete(connection: ClientConnection, binding: AclBinding) -> int:
+    answer = await connection.call(deletion_request([exactly(binding)]), DeleteAclsResponse)
     (result,) = answer.filter_results
     assert result.error_code == 0
     return len(result.matching_acls)
 
 
-async def acls(connection: Connection) -> list[AclBinding]:
-    return described(await connection.call(describing(ANY_BINDING), DescribeAclsResponse))
+async def acls(connection: ClientConnection) -> list[AclBinding]:
+    return bindings_of(
+        await connection.call(description_request(ANY_BINDING), DescribeAclsResponse)
+    )
 
 
-async def topic_code(connection: Connection, name: str) -> int:
+async def topic_code(connection: ClientConnection, name: str) -> int:
     """Return what Metadata says of a topic: 0, or why it is not shown."""
     wanted = (metadata.MetadataRequestTopic(name=name),)
     request = metadata.MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
@@ -179,7 +186,7 @@ async def topic_code(connection: Connection, name: str) -> int:
     return code
 
 
-async def create_topic(connection: Connection, name: str) -> None:
+async def create_topic(connection: ClientConnection, name: str) -> None:
     wanted = create_topics.CreatableTopic(name=name, num_partitions=3, replication_factor=1)
     request = create_topics.CreateTopicsRequest(topics=(wanted,), timeout_ms=9_000)
     (found,) = (await connection.call(request, create_topics.CreateTopicsResponse)).topics
@@ -223,7 +230,7 @@ async def test_a_tool_goes_on_with_the_older_node(nodes: TwoVersions) -> None:
         await becomes(lambda: count(new), 0)
 
 
-async def count(connection: Connection) -> int:
+async def count(connection: ClientConnection) -> int:
     return len([each for each in await acls(connection) if each.entry.principal == "User:bob"])
 
 
@@ -266,7 +273,7 @@ async def test_values_of_keys_cross(nodes: TwoVersions, here: int, there: int) -
             await becomes(lambda: value_of(observer, "max.connections"), expected)
 
 
-async def value_of(connection: Connection, name: str) -> str | None:
+async def value_of(connection: ClientConnection, name: str) -> str | None:
     """Return the value of a key for all nodes; None where there is none."""
     resource = describe_configs.DescribeConfigsResource(
         resource_type=4, resource_name="", configuration_keys=(name,)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.authorizer.audit import AuditSink
+    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.kinds.change import Change
     from doorkeeper.state.store import LogEntry, Store
 
@@ -140,7 +140,7 @@ def decide_from(authorizer: StandardAuthorizer, snapshot: Snapshot) -> None:
 async def started(
     *bindings: AclBinding,
     store: Store | None = None,
-    audit: AuditSink | None = None,
+    audit: DecisionSink | None = None,
     **configs: str,
 ) -> StandardAuthorizer:
     """Return an authorizer that holds the bindings; dots in keys are written ``__``."""

@@ -13,9 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from doorkeeper.acl.model import ANY_BINDING, exactly
-from doorkeeper.client.bindings import creating, deleting, described, describing
+from doorkeeper.client.bindings import (
+    bindings_of,
+    creation_request,
+    deletion_request,
+    description_request,
+)
 from doorkeeper.client.config import ClientConfig, address_of
-from doorkeeper.client.connection import Connection
+from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import ClientError
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
@@ -107,9 +112,9 @@ class Cluster:
         """
         address = f"127.0.0.1:{self.ports[number]}"
         config = ClientConfig(bootstrap=address, request_timeout_ms=5_000)
-        connection = await Connection.connect(address_of(address), config)
+        connection = await ClientConnection.connect(address_of(address), config)
         try:
-            return await connection.call(describing(ANY_BINDING), DescribeAclsResponse)
+            return await connection.call(description_request(ANY_BINDING), DescribeAclsResponse)
         finally:
             await connection.close()
 
@@ -121,7 +126,7 @@ class Cluster:
 
         """
         answer = await self.described_by(number)
-        return frozenset((entry.principal, pattern.name) for pattern, entry in described(answer))
+        return frozenset((entry.principal, pattern.name) for pattern, entry in bindings_of(answer))
 
     def of_the_log(self) -> tuple[frozenset[Held], int]:
         """Replay the log; return principal and name of each binding, and how many the table has."""
@@ -181,7 +186,7 @@ class Writer:
         self._number = number
         self._made = 0
         self._mine: list[AclBinding] = []
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, ClientConnection] = {}
         self.stopping = False
 
     async def run(self) -> None:
@@ -199,18 +204,18 @@ class Writer:
             await connection.close()
         self._connections.clear()
 
-    async def _connection(self, node: int) -> Connection:
+    async def _connection(self, node: int) -> ClientConnection:
         found = self._connections.get(node)
         if found is None or not found.alive:
             if found is not None:
                 await found.close()
             address = f"127.0.0.1:{self._cluster.ports[node]}"
             config = ClientConfig(bootstrap=address, request_timeout_ms=UPDATE_TIMEOUT_MS + 3_000)
-            found = await Connection.connect(address_of(address), config)
+            found = await ClientConnection.connect(address_of(address), config)
             self._connections[node] = found
         return found
 
-    async def _one(self, connection: Connection) -> None:
+    async def _one(self, connection: ClientConnection) -> None:
         if self._mine and self._random.random() < 0.45:
             binding = self._mine.pop(self._random.randrange(len(self._mine)))
             await self._delete(connection, binding)
@@ -220,16 +225,16 @@ class Writer:
                 connection, allow(f"w{self._number}", READ, topic(f"w{self._number}-{self._made}"))
             )
 
-    async def _create(self, connection: Connection, binding: AclBinding) -> None:
+    async def _create(self, connection: ClientConnection, binding: AclBinding) -> None:
         self._books.settle(binding, is_there=None)
-        answer = await connection.call(creating([binding]), CreateAclsResponse)
+        answer = await connection.call(creation_request([binding]), CreateAclsResponse)
         (result,) = answer.results
         if self._noted(binding, result.error_code, result.error_message, done=True):
             self._mine.append(binding)
 
-    async def _delete(self, connection: Connection, binding: AclBinding) -> None:
+    async def _delete(self, connection: ClientConnection, binding: AclBinding) -> None:
         self._books.settle(binding, is_there=None)
-        answer = await connection.call(deleting([exactly(binding)]), DeleteAclsResponse)
+        answer = await connection.call(deletion_request([exactly(binding)]), DeleteAclsResponse)
         (result,) = answer.filter_results
         if not self._noted(binding, result.error_code, result.error_message, done=False):
             return

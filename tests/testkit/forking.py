@@ -1,4 +1,4 @@
-"""Processes that ``doorkeeper.testing.forking`` forks."""
+"""Processes that ``doorkeeper.testing.fork_client`` forks."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.testing.fork_server import Wanted
-from doorkeeper.testing.forking import environment
+from doorkeeper.testing.fork_client import environment
+from doorkeeper.testing.fork_server import ServeRequest
 
 if TYPE_CHECKING:
-    from doorkeeper.testing.forked import Forked
+    from doorkeeper.testing.forked_process import ForkedProcess
 
 WAIT_S = 30.0
 
 
-def wanted(folder: Path, **keys: str) -> Wanted:
+def wanted(folder: Path, **keys: str) -> ServeRequest:
     """Return a server in clear, with these keys of its own, by names with ``_`` for points."""
     needed = {
         "listeners": "PLAINTEXT://127.0.0.1:0",
         "doorkeeper.log.format": "json",
         "doorkeeper.data.dir": "data",
     }
-    return Wanted(
+    return ServeRequest(
         keys=needed | {name.replace("_", "."): value for name, value in keys.items()},
         environment={**environment(), "OF_THIS_MOMENT": "now"},
         module_path=[str(folder), *sys.path],
@@ -32,7 +32,7 @@ def wanted(folder: Path, **keys: str) -> Wanted:
     )
 
 
-def started(server: Forked) -> list[bytes]:
+def started(server: ForkedProcess) -> list[bytes]:
     """Return the lines of a server until it has started."""
     lines = []
     for line in server.stdout:
@@ -42,7 +42,7 @@ def started(server: Forked) -> list[bytes]:
     return lines
 
 
-def ended(server: Forked) -> int:
+def ended(server: ForkedProcess) -> int:
     """Return the status of a server that ends."""
     status = server.wait(WAIT_S)
     server.stdout.close()

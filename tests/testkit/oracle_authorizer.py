@@ -28,10 +28,10 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.snapshot import Snapshot
-from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import Action
-from doorkeeper.authorizer.keys import LOG_FORMAT
+from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.authorizer.standard_keys import LOG_FORMAT
 from doorkeeper.request_context import AuthorizableRequestContext
 from testkit.authorizers import CollectedAudit, decide_from
 from testkit.java_lines import JavaLines

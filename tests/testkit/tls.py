@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
-from doorkeeper.tls.context import made_of
+from doorkeeper.tls.context import build_context
 from doorkeeper.tls.settings import TlsSettings
 from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
@@ -91,7 +91,7 @@ def offers(folder: Path, **values: str | Path) -> ConnectionSecurity:
     """Return what the usual server offers, with its context made of these settings."""
     found = in_pem(folder, **values)
     return ConnectionSecurity(
-        None, DefaultPrincipalBuilder(), made_of(found, files_of(found)).context
+        None, DefaultPrincipalBuilder(), build_context(found, files_of(found)).context
     )
 
 

@@ -40,7 +40,7 @@ from doorkeeper.app.reconfiguration import Reconfiguring
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.stores import opened_store, utc_ms
 from doorkeeper.authn.provider import Sources
-from doorkeeper.authorizer.awaiting import forget
+from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.loading import with_kept
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from doorkeeper.app.operations_port import Operating
     from doorkeeper.audit.trail import Trail
     from doorkeeper.authn.credentials import ScramCredential
-    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
@@ -352,7 +352,7 @@ class Assembly:
             host=author.host,
         )
 
-    def _audit_sink(self, settings: Settings) -> AuditSink:
+    def _audit_sink(self, settings: Settings) -> DecisionSink:
         def opened(file: AuthorizerFile) -> None:
             self._opened.callback(file.close, CLOSE_TIMEOUT_S)
 

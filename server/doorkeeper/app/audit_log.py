@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.audit.trail import Meter, Trail
-    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.logger import Logger
@@ -66,10 +66,10 @@ def trail_of(
 
 def audit_sink(
     path: Path | None,
-    usual: AuditSink,
+    usual: DecisionSink,
     logger: Logger,
     opened: Callable[[AuthorizerFile], object],
-) -> AuditSink:
+) -> DecisionSink:
     """Return the sink of Kafka's audit lines: the log, or the configured file.
 
     Raises:

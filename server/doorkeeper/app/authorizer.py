@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import FrameType
 
-    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
@@ -45,7 +45,7 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
 
 
 def authorizer_of(
-    entries: Sequence[Entry], log: StateLog | None = None, audit: AuditSink | None = None
+    entries: Sequence[Entry], log: StateLog | None = None, audit: DecisionSink | None = None
 ) -> Authorizer | None:
     """Return the configured authorizer, not started; None if none is configured.
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.listeners import limits_of
 from doorkeeper.authorizer.guard import name_of
-from doorkeeper.authorizer.keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.config.key import Applies
 from doorkeeper.config.loading import settled
 from doorkeeper.config.naming import is_for_plug_ins, named

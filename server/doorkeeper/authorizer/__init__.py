@@ -1,8 +1,8 @@
-"""The authorizer contract (KIP-504), for whoever decides in the server's place.
+"""The authorizer contract (KIP-504), for plug-ins.
 
-Everything that a plug-in may rely on is exported here; the modules behind it may change at any
-time. ``docs/authorizer-contract.md`` says what stays and for how long,
-``docs/writing-an-authorizer.md`` begins at the beginning.
+Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
+``docs/authorizer-contract.md`` states the compatibility guarantee; start with
+``docs/writing-an-authorizer.md``.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ __all__ = [
     "matches",
 ]
 
+# Imported on first use, so that plug-ins which need only the values start fast.
 _LATER = {
     "KeepsInStore": "standard",
     "OlderAuthorizer": "older",
@@ -96,12 +97,10 @@ _LATER = {
     "StandardAuthorizer": "standard",
     "authorizer_class": "loading",
 }
-"""What is imported when somebody asks for it, so that the values alone stay cheap."""
 
 
 def __getattr__(name: str) -> object:
-    """Import what few need."""
-    from importlib import import_module  # noqa: PLC0415  only those few pay for it
+    from importlib import import_module  # noqa: PLC0415  rarely needed
 
     if name in _LATER:
         return getattr(import_module(f"doorkeeper.authorizer.{_LATER[name]}"), name)

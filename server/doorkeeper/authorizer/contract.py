@@ -1,14 +1,13 @@
-"""The contract between the server and whoever decides: KIP-504 in Python.
+"""The contract between the server and authorizers: KIP-504 in Python.
 
 The server calls, in this order: ``configure`` once, ``start`` once, then the other methods any
-number of times, then ``close`` once. All calls come from the event loop's thread.
-Reads (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``,
-``authorized_operations``) answer at once and from local memory. Updates return one awaitable per
-item, in the order of the items; the refusal of an item is a value inside its result, never an
-exception.
+number of times, then ``close`` once. All calls come from the event loop's thread. Reads
+(``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``, ``authorized_operations``)
+answer at once and from local memory. Updates return one awaitable per item, in the order of the
+items; the refusal of an item is a value inside its result, never an exception.
 
-All that others may rely on is exported by ``doorkeeper.authorizer``;
-``docs/authorizer-contract.md`` says what stays and for how long.
+Plug-ins import from ``doorkeeper.authorizer``; ``docs/authorizer-contract.md`` states the
+compatibility guarantee.
 
 Source: ``org.apache.kafka.server.authorizer`` (4.3.1).
 """
@@ -42,25 +41,23 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import AuthorizableRequestContext
 
 CONTRACT_VERSION = (1, 1)
-"""The contract's version: the first number changes when an authorizer must, the second when there
-is something new that it may use."""
+"""The version of the contract: (incompatible changes, compatible additions)."""
 
 T = TypeVar("T")
 
 Eventually = Awaitable[T] | concurrent.futures.Future[T]
-"""What completes some time: a coroutine, a future of the loop, or a future that any thread
-completes."""
+"""A coroutine, a future of the loop, or a future that any thread completes."""
 
 
 def completed(result: T) -> asyncio.Future[T]:
-    """Return a future that is complete: for an item whose result is known at once."""
+    """Return a completed future, for an item whose result is known at once."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     future.set_result(result)
     return future
 
 
 class AuthorizationResult(Enum):
-    """The two answers to an action."""
+    """The two results for an action."""
 
     ALLOWED = "ALLOWED"
     DENIED = "DENIED"
@@ -76,7 +73,7 @@ class Endpoint(NamedTuple):
 
 
 class AuthorizerServerInfo(NamedTuple):
-    """What an authorizer may know of the server when it starts."""
+    """Data about the server for an authorizer's start."""
 
     cluster_id: str
     node_id: int
@@ -86,10 +83,10 @@ class AuthorizerServerInfo(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One thing that a request needs. ``resource`` is LITERAL.
+    """One access that a request needs. ``resource`` is LITERAL.
 
     ``resource_reference_count`` says how often the request names the resource. ``log_if_allowed``
-    and ``log_if_denied`` are false where the answer is not an access by itself, such as a probe.
+    and ``log_if_denied`` are false if the result alone is no access, as with a probe.
     """
 
     operation: AclOperation
@@ -100,49 +97,48 @@ class Action(NamedTuple):
 
 
 class AclCreateResult(NamedTuple):
-    """What became of one binding; ``error`` of None is success."""
+    """The result for one binding; ``error`` is None on success."""
 
     error: ApiError | None = None
 
 
 class AclBindingDeleteResult(NamedTuple):
-    """One binding that a filter matched; ``error`` of None says that it is gone."""
+    """One binding that a filter matched; ``error`` is None if it was deleted."""
 
     binding: AclBinding
     error: ApiError | None = None
 
 
 class AclDeleteResult(NamedTuple):
-    """What became of one filter: an error of the filter itself, or the bindings it matched."""
+    """The result for one filter: an error of the filter itself, or the bindings it matched."""
 
     error: ApiError | None = None
     bindings: tuple[AclBindingDeleteResult, ...] = ()
 
 
 class Authorizer(ABC):
-    """Decides what clients may do, and keeps the ACLs."""
+    """Decides on the actions of clients, and keeps the ACLs."""
 
     def configure(self, configs: Mapping[str, str]) -> None:  # noqa: B027  (a hook)
-        """Take the server's configuration: every key of it, also keys that only you know.
+        """Read the server's configuration: all keys, known and unknown ones.
 
         Raises:
             ValueError: a value is wrong; the text names the key. The server does not start.
-
         """
 
     @abstractmethod
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
         """Begin loading; return one awaitable for each endpoint.
 
-        A listener opens when its own completes; one that is not mentioned opens at once. One that
-        fails stops the start of the server.
+        A listener opens when its awaitable completes; one without opens at once. A failure stops
+        the start of the server.
         """
 
     @abstractmethod
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Answer each action, in order, from local memory."""
+        """Decide on each action, in order, from local memory."""
 
     @abstractmethod
     def create_acls(
@@ -150,27 +146,27 @@ class Authorizer(ABC):
     ) -> Sequence[Eventually[AclCreateResult]]:
         """Create the bindings; return one awaitable for each, in order.
 
-        There is no context where no client asked: ``doorkeeper acls`` on a stopped server.
+        ``context`` is None without a client: ``doorkeeper acls`` on a stopped server.
         """
 
     @abstractmethod
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> Sequence[Eventually[AclDeleteResult]]:
-        """Delete what the filters match; return one awaitable for each filter, in order.
+        """Delete the matching bindings; return one awaitable for each filter, in order.
 
-        There is no context where no client asked, as for ``create_acls``.
+        ``context`` is None without a client, as for ``create_acls``.
         """
 
     @abstractmethod
     def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
         """Return the bindings that the filter matches, from local memory.
 
-        It may be a generator: it is read once, at once.
+        It may be a generator, which is exhausted at once.
         """
 
     def acl_count(self) -> int:
-        """Return how many ACLs there are; -1 says that this is not known."""
+        """Return the number of ACLs; -1 if it is unknown."""
         return -1
 
     def authorize_by_resource_type(
@@ -179,11 +175,10 @@ class Authorizer(ABC):
         operation: AclOperation,
         resource_type: ResourceType,
     ) -> AuthorizationResult:
-        """Say whether the operation is allowed on at least one resource of the type (KIP-679).
+        """Return whether the operation is allowed on at least one resource of the type (KIP-679).
 
         Raises:
             ValueError: the operation or the type is ANY or UNKNOWN.
-
         """
         return by_resource_type(self, context, operation, resource_type)
 
@@ -192,16 +187,16 @@ class Authorizer(ABC):
     ) -> list[int]:
         """Return a mask for each resource: bit ``1 << operation`` for each allowed operation.
 
-        Only operations that the resource's type supports count, and what is implied counts: an
-        ALLOW of DELETE sets DESCRIBE too. Nothing of it is an access, so nothing is audited.
-        Override it where masks can be had in one pass (KIP-430).
+        Only operations that the resource's type supports count. Implied operations count: an ALLOW
+        of DELETE sets DESCRIBE too. The probes are no accesses, so nothing is logged. Override it
+        if masks can be computed in one pass (KIP-430).
         """
         return masks_by_authorize(self, context, resources)
 
     def close(self) -> None:  # noqa: B027  (a hook)
-        """Release everything, threads too; fail what ``start`` returned and has not completed.
+        """Release all resources, threads too; fail the pending awaitables of ``start``.
 
-        Called once, on every way out: after the last answer, and when the start has failed.
+        Called exactly once: after the last decision, or when the start has failed.
         """
 
 
@@ -210,12 +205,11 @@ def masks_by_authorize(
     context: AuthorizableRequestContext,
     resources: Sequence[ResourcePattern],
 ) -> list[int]:
-    """Run the contract's default for masks: ``authorize`` for every supported operation.
+    """Compute masks in the default way: ``authorize`` for every supported operation.
 
     Raises:
-        ValueError: the number of the answers is not that of the actions.
-        TypeError: one of them is neither of the two results.
-
+        ValueError: the number of results is not that of the actions.
+        TypeError: a result is not an AuthorizationResult.
     """
     probes = [
         Action(operation, resource, log_if_allowed=False, log_if_denied=False)
@@ -226,20 +220,19 @@ def masks_by_authorize(
     if probes:
         answers = authorizer.authorize(context, probes)
         for probe, answer in zip(probes, answers, strict=True):
-            if _is_allowed(answer):
+            if _allows(answer):
                 masks[probe.resource] |= 1 << probe.operation
     return [masks[resource] for resource in resources]
 
 
-def _is_allowed(answer: object) -> bool:
-    """Say which of the two results it is; the authorizer's own mistake is not for us to hide."""
+def _allows(answer: object) -> bool:
     if not isinstance(answer, AuthorizationResult):
         raise TypeError(f"authorize answered {answer!r:.80}; expected is an AuthorizationResult")
     return answer is AuthorizationResult.ALLOWED
 
 
 PROBE_NAME = "hardcode"
-"""The resource name under which the broker's default algorithm asks, and audits, its first step."""
+"""The resource name that the broker's default algorithm uses, and logs, in its first step."""
 
 
 def by_resource_type(
@@ -250,12 +243,12 @@ def by_resource_type(
 ) -> AuthorizationResult:
     """Run the contract's default algorithm over ``acls``: O(number of ACLs).
 
-    A LITERAL deny never dominates a PREFIXED allow, and implied operations do not count beyond
-    the first step: both as in the broker.
+    A LITERAL deny never dominates a PREFIXED allow, and implied operations do not count after the
+    first step: both as in the broker.
 
     Raises:
-        ValueError: the operation or the type is ANY or UNKNOWN, or there is not one answer.
-        TypeError: the answer is neither of the two results.
+        ValueError: the operation or the type is ANY or UNKNOWN, or there is not one result.
+        TypeError: the result is not an AuthorizationResult.
 
     Source: the default method ``Authorizer.authorizeByResourceType``.
     """
@@ -267,7 +260,7 @@ def by_resource_type(
         log_if_denied=False,
     )
     (answer,) = authorizer.authorize(context, [probe])
-    if _is_allowed(answer):
+    if _allows(answer):
         return AuthorizationResult.ALLOWED
     wanted = AclBindingFilter(
         ResourcePatternFilter(resource_type, None, PatternType.ANY),
@@ -284,7 +277,7 @@ def by_resource_type(
 
 
 def any_undominated(bindings: Sequence[AclBinding]) -> bool:
-    """Say whether some ALLOW among the bindings is not dominated by a DENY among them."""
+    """Return whether some ALLOW among the bindings is not dominated by a DENY among them."""
     denied = {b.pattern for b in bindings if b.entry.permission_type is AclPermissionType.DENY}
     allowed = {b.pattern for b in bindings if b.entry.permission_type is AclPermissionType.ALLOW}
     literal_denies = {p.name for p in denied if p.pattern_type is PatternType.LITERAL}
@@ -301,11 +294,10 @@ def any_undominated(bindings: Sequence[AclBinding]) -> bool:
 
 
 def check_not_filter(operation: AclOperation, resource_type: ResourceType) -> None:
-    """Refuse what ``authorize_by_resource_type`` cannot be asked.
+    """Reject filter values, which ``authorize_by_resource_type`` does not accept.
 
     Raises:
         ValueError: with the broker's texts.
-
     """
     if resource_type is ResourceType.ANY:
         raise ValueError("Must specify a non-filter resource type for authorizeByResourceType")

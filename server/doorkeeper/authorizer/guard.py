@@ -1,12 +1,12 @@
-"""The guard between the server and the authorizer that is configured, whichever it is.
+"""The guard between the server and the configured authorizer.
 
-It trusts nothing that a plug-in returns: what raises, is too short, too long, or of another type,
-is an ``AuthorizerFault`` with the authorizer's name, which the server answers and logs with the
-request. Nothing is ever allowed by it. An ``ApiError`` keeps its code on the way to the client.
-An authorizer is not asked to create an ACL that no answer could carry.
+It validates all results of a plug-in: an exception, a wrong number of results or a wrong type is an
+``AuthorizerFault`` with the authorizer's name, which the server answers as an error and logs with
+the request. A fault never allows anything. An ``ApiError`` keeps its code on the way to the client.
+ACLs too long for a response are refused without asking the authorizer.
 
-Calls run on the event loop, which serves nothing else meanwhile: those that are slow are counted,
-and logged once a minute at most for each method.
+Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
+at most once a minute for each method.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
 from doorkeeper.acl.model import SortedBindings
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.acl.validation import unencodable
-from doorkeeper.authorizer.awaiting import results_of
+from doorkeeper.authorizer.awaitables import results_of
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
@@ -26,7 +26,7 @@ from doorkeeper.authorizer.contract import (
     Authorizer,
     completed,
 )
-from doorkeeper.authorizer.returned import is_binding, is_create_result, is_delete_result
+from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.state.outcome import Results
@@ -71,13 +71,13 @@ _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
 class RecordedDecision:
-    """The decisions on one request's actions, as the audit log has recorded them.
+    """The decisions on one request's actions, as recorded by the audit log.
 
-    The fields behind ``results`` belong to the audit log: the entries that count the decisions,
-    the ``window`` of time in which these are open, how often the decisions were repeated in it,
-    and when and for which request last: its correlation id, as a number or as its four bytes.
-    While ``count`` is above zero, the decisions may be repeated by adding to it, with ``last_s``
-    (on the clock of the event loop) and ``last_correlation_id``.
+    The fields after ``results`` belong to the audit log: the entries that count the decisions, the
+    time ``window`` in which these are open, the number of repetitions in it, and the time and
+    correlation id (a number, or its four bytes) of the last one. While ``count`` is above zero, the
+    decisions may be repeated by adding to it, with ``last_s`` (on the clock of the event loop) and
+    ``last_correlation_id``.
     """
 
     __slots__ = (
@@ -93,7 +93,7 @@ class RecordedDecision:
     )
 
     def __init__(self, decisions: Decisions) -> None:
-        """Take copies of the lists, because their owner may change them."""
+        """Copy the lists, because their owner may change them."""
         self.context, actions, results = decisions
         self.actions = [*actions]
         self.results = [*results]
@@ -106,17 +106,17 @@ class RecordedDecision:
 
 
 def name_of(authorizer: Authorizer) -> str:
-    """Return the name under which logs speak of an authorizer."""
+    """Return the name of an authorizer in logs."""
     if isinstance(authorizer, GuardedAuthorizer):
         return authorizer.name
     return f"{type(authorizer).__module__}.{type(authorizer).__qualname__}"
 
 
 class GuardedAuthorizer(Authorizer):
-    """Another authorizer, of which only what its contract allows comes through.
+    """Wraps an authorizer, and enforces its contract.
 
-    ``clock`` gives seconds and is steady. ``allowed`` and ``denied`` count decisions,
-    ``slow_calls`` and ``faults`` calls.
+    ``clock`` gives monotonic seconds. ``allowed`` and ``denied`` count decisions, ``slow_calls``
+    and ``faults`` calls.
     """
 
     def __init__(
@@ -126,7 +126,6 @@ class GuardedAuthorizer(Authorizer):
         slow_ms: int = SLOW_MS,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Stand before an authorizer."""
         self.inner = inner
         self.name = name_of(inner)
         self.slow_calls = 0
@@ -134,22 +133,25 @@ class GuardedAuthorizer(Authorizer):
         self.allowed = 0
         self.denied = 0
         self.on_decision: OnDecision | None = None
-        """Called with each answer to ``authorize``, where decisions are recorded. May not block.
+        """Called with each result of ``authorize`` if decisions are recorded. Must not block.
 
-        It returns what can be repeated; None where nothing of it is recorded."""
+        Returns a record that can be repeated; None if nothing was recorded.
+        """
         self.on_repeat: OnRepeat | None = None
-        """Called with a result of ``on_decision`` where a cached response repeats the decisions,
-        and with the four bytes of the correlation id. May not block."""
+        """Called with a result of ``on_decision`` when a cached response repeats the decisions.
+
+        Also gets the four bytes of the correlation id. Must not block."""
         self.recorded: list[RecordedDecision] | None = None
-        """The results of ``on_decision``, while a response is recorded for the cache."""
+        """Collects results of ``on_decision`` while a response is recorded for the cache."""
         self.on_update: OnUpdate | None = None
-        """Called with the items of an update, their results and the request, where an authorizer
-        keeps its ACLs outside the state of the server. May not block."""
+        """Called with the items of an update, their results and the request context.
+
+        Only for an authorizer that keeps its ACLs outside the server's state. Must not block."""
         self._authorize = inner.authorize
         self._version: Callable[[], tuple[object, ...] | None] | None = (
             inner.version if isinstance(inner, StandardAuthorizer) else None
         )
-        # The items of its changes have one fate: one coroutine changes all, without a future each.
+        # Its items succeed or fail together: one coroutine changes all, without a future for each.
         self._standard_create = (
             inner.commit_creation if _is_standard(inner, "create_acls") else None
         )
@@ -163,21 +165,20 @@ class GuardedAuthorizer(Authorizer):
         self._closed = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Hand the configuration on; what is wrong with it is the start's affair."""
+        """Pass the configuration on; errors stop the server's start."""
         self.inner.configure(configs)
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
-        """Start it; what it raises is the start's affair."""
+        """Start it; errors stop the server's start."""
         return self.inner.start(server_info)
 
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Return its answers: as many as there are actions, each one of the two.
+        """Return the results, after checking their number and types.
 
         Raises:
-            AuthorizerFault: they are not, or it raised.
-
+            AuthorizerFault: it raised, or the results are invalid.
         """
         clock = self._clock
         began_s = clock()
@@ -188,6 +189,7 @@ class GuardedAuthorizer(Authorizer):
         took_s = clock() - began_s
         if took_s > self._slow_s:
             self._note_slow("authorize", took_s, context)
+        # __class__ and not isinstance: cheaper, and a subclass of list could lie about its length.
         if results.__class__ is not list or len(results) != len(actions):
             self._fail("authorize", _wrong_list(results, len(actions), "AuthorizationResult"))
         allowed = 0
@@ -205,21 +207,21 @@ class GuardedAuthorizer(Authorizer):
         return results
 
     def snapshot(self) -> Snapshot | None:
-        """Return all ACLs of the standard authorizer at this moment; None with a plug-in."""
+        """Return the present ACLs of the standard authorizer; None with a plug-in."""
         inner = self.inner
         return inner.snapshot if type(inner) is StandardAuthorizer else None
 
     @property
     def traces(self) -> int:
-        """Return how many lines the authorizer has written about decisions, as far as it counts."""
+        """Return the number of decision log lines; 0 if the authorizer does not count them."""
         traces: int = getattr(self.inner, "traces", 0)
         return traces
 
     def version(self) -> tuple[object, ...] | None:
-        """Return what answers depend on now, as ``StandardAuthorizer.version``.
+        """Return the state that decisions depend on, as ``StandardAuthorizer.version``.
 
-        None with a plug-in, which may decide by anything, and where decisions are recorded that
-        cannot be repeated.
+        None with a plug-in, which may decide by anything, and if decisions are recorded that cannot
+        be repeated.
         """
         if self._version is None or (self.on_decision is not None and self.on_repeat is None):
             return None
@@ -237,7 +239,6 @@ class GuardedAuthorizer(Authorizer):
 
         Raises:
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
-
         """
         if self._standard_create is None:
             created = self.create_acls(context, bindings)
@@ -248,7 +249,7 @@ class GuardedAuthorizer(Authorizer):
         try:
             return Results(await self._standard_create(context, bindings, timeout_s))
         except TimeoutError:
-            return _timed_out(AclCreateResult, len(bindings))
+            return _timeout_results(AclCreateResult, len(bindings))
         except Exception as error:  # noqa: BLE001 - a fault of the authorizer, as in other calls
             self._fail("create_acls", error)
 
@@ -264,7 +265,6 @@ class GuardedAuthorizer(Authorizer):
 
         Raises:
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
-
         """
         if self._standard_delete is None:
             deleted = self.delete_acls(context, filters)
@@ -275,27 +275,28 @@ class GuardedAuthorizer(Authorizer):
         try:
             return Results(await self._standard_delete(context, filters, timeout_s))
         except TimeoutError:
-            return _timed_out(AclDeleteResult, len(filters))
+            return _timeout_results(AclDeleteResult, len(filters))
         except Exception as error:  # noqa: BLE001 - as above
             self._fail("delete_acls", error)
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
     ) -> list[Eventually[AclCreateResult]]:
-        """Return its awaitables: one for each binding; what no answer could carry is refused.
+        """Return one awaitable for each binding; bindings too long for a response are refused.
 
         Raises:
-            AuthorizerFault: it raised, or miscounted.
-
+            AuthorizerFault: it raised, or returned another number of awaitables.
         """
         refusals = [unencodable(each) for each in bindings]
         if any(refusals):
             pairs = zip(bindings, refusals, strict=True)
             bindings = [each for each, refusal in pairs if refusal is None]
-        given = self._items("create_acls", len(bindings), self.inner.create_acls, context, bindings)
-        if len(given) == len(refusals):
-            return given
-        rest = iter(given)
+        awaitables = self._items(
+            "create_acls", len(bindings), self.inner.create_acls, context, bindings
+        )
+        if len(awaitables) == len(refusals):
+            return awaitables
+        rest = iter(awaitables)
         return [
             completed(AclCreateResult(refusal)) if refusal is not None else next(rest)
             for refusal in refusals
@@ -304,22 +305,20 @@ class GuardedAuthorizer(Authorizer):
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> list[Eventually[AclDeleteResult]]:
-        """Return its awaitables: one for each filter.
+        """Return one awaitable for each filter.
 
         Raises:
-            AuthorizerFault: it raised, or miscounted.
-
+            AuthorizerFault: it raised, or returned another number of awaitables.
         """
         return self._items("delete_acls", len(filters), self.inner.delete_acls, context, filters)
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-        """Return its bindings, all of them, read once.
+        """Return all its bindings.
 
         Raises:
-            AuthorizerFault: it raised, also half-way, or something is no binding.
-
+            AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
         """
-        found = self._called("acls", lambda: _as_list(self.inner.acls(wanted)))
+        found = self._call("acls", lambda: _as_list(self.inner.acls(wanted)))
         if type(found) is not SortedBindings:
             for each in found:
                 if not is_binding(each):
@@ -327,9 +326,9 @@ class GuardedAuthorizer(Authorizer):
         return found
 
     def acl_count(self) -> int:
-        """Return its number; -1 where it gives none."""
+        """Return its count; -1 if that fails."""
         try:
-            count = self._called("acl_count", self.inner.acl_count)
+            count = self._call("acl_count", self.inner.acl_count)
         except AuthorizerFault as fault:
             _LOG.error("%s", fault, exc_info=fault.cause)
             return -1
@@ -341,20 +340,19 @@ class GuardedAuthorizer(Authorizer):
         operation: AclOperation,
         resource_type: ResourceType,
     ) -> AuthorizationResult:
-        """Return its answer.
+        """Return its decision.
 
         Raises:
-            AuthorizerFault: it is no answer, or it raised.
-
+            AuthorizerFault: it raised, or the result is not an AuthorizationResult.
         """
-        what = "authorize_by_resource_type"
-        found = self._called(
-            what,
+        method = "authorize_by_resource_type"
+        found = self._call(
+            method,
             lambda: self.inner.authorize_by_resource_type(context, operation, resource_type),
             context,
         )
         if found is not _ALLOWED and found is not _DENIED:
-            self._fail(what, _wrong_item(found, "AuthorizationResult"))
+            self._fail(method, _wrong_item(found, "AuthorizationResult"))
         if found is _ALLOWED:
             self.allowed += 1
         else:
@@ -364,26 +362,25 @@ class GuardedAuthorizer(Authorizer):
     def authorized_operations(
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
     ) -> list[int]:
-        """Return its masks: one for each resource, of operations that the type supports.
+        """Return one mask for each resource, of operations that the type supports.
 
         Raises:
-            AuthorizerFault: they are not, or it raised.
-
+            AuthorizerFault: it raised, or the masks are invalid.
         """
-        what = "authorized_operations"
-        masks = self._called(
-            what, lambda: self.inner.authorized_operations(context, resources), context
+        method = "authorized_operations"
+        masks = self._call(
+            method, lambda: self.inner.authorized_operations(context, resources), context
         )
         if masks.__class__ is not list or len(masks) != len(resources):
-            self._fail(what, _wrong_list(masks, len(resources), "int"))
+            self._fail(method, _wrong_list(masks, len(resources), "int"))
         for mask, resource in zip(masks, resources, strict=True):
             if type(mask) is not int or mask & ~full_mask(resource.resource_type):
                 expected = f"mask of operations on {resource.resource_type.name}"
-                self._fail(what, _wrong_item(mask, expected))
+                self._fail(method, _wrong_item(mask, expected))
         return masks
 
     def close(self) -> None:
-        """Close it, once however often this is called; what it raises is logged."""
+        """Close it; further calls do nothing. Exceptions are logged."""
         if self._closed:
             return
         self._closed = True
@@ -394,37 +391,39 @@ class GuardedAuthorizer(Authorizer):
 
     # --- faults
 
-    def _called(
-        self, what: str, call: Callable[[], T], context: AuthorizableRequestContext | None = None
+    def _call(
+        self, method: str, call: Callable[[], T], context: AuthorizableRequestContext | None = None
     ) -> T:
         began_s = self._clock()
         try:
             return call()
         except BaseException as error:  # noqa: BLE001 - even one that would end the process
-            self._fail(what, error)
+            self._fail(method, error)
         finally:
             took_s = self._clock() - began_s
             if took_s > self._slow_s:
-                self._note_slow(what, took_s, context)
+                self._note_slow(method, took_s, context)
 
     def _items(
         self,
-        what: str,
+        method: str,
         expected: int,
         call: Callable[[AuthorizableRequestContext | None, Any], Sequence[Any]],
         context: AuthorizableRequestContext | None,
         items: Any,  # noqa: ANN401 - bindings or filters
     ) -> list[Any]:
-        found = self._called(what, lambda: list(call(context, items)), context)
+        found = self._call(method, lambda: list(call(context, items)), context)
         if len(found) != expected:
             for each in found:
                 close = getattr(each, "close", None)
                 if close is not None:
                     close()  # a coroutine that never began must not complain of it
-            self._fail(what, ValueError(f"found {len(found)} awaitables; expected are {expected}"))
+            self._fail(
+                method, ValueError(f"found {len(found)} awaitables; expected are {expected}")
+            )
         return found
 
-    def _fail(self, what: str, error: BaseException) -> NoReturn:
+    def _fail(self, method: str, error: BaseException) -> NoReturn:
         if isinstance(error, (KeyboardInterrupt, MemoryError)):
             raise error
         if isinstance(error, AuthorizerFault):
@@ -432,16 +431,16 @@ class GuardedAuthorizer(Authorizer):
             raise error
         if not isinstance(error, ApiError):
             self.faults += 1
-        raise AuthorizerFault(self.name, what, error) from error
+        raise AuthorizerFault(self.name, method, error) from error
 
     def _note_slow(
-        self, what: str, took_s: float, context: AuthorizableRequestContext | None
+        self, method: str, took_s: float, context: AuthorizableRequestContext | None
     ) -> None:
         self.slow_calls += 1
         now_s = self._clock()
-        if now_s - self._warned_s.get(what, -WARN_EVERY_S) < WARN_EVERY_S:
+        if now_s - self._warned_s.get(method, -WARN_EVERY_S) < WARN_EVERY_S:
             return
-        self._warned_s[what] = now_s
+        self._warned_s[method] = now_s
         request = ""
         if context is not None:
             request = (
@@ -453,7 +452,7 @@ class GuardedAuthorizer(Authorizer):
             " (doorkeeper.authorizer.slow.ms=%d); slow calls since the start: %d",
             self.name,
             took_s * 1000,
-            what,
+            method,
             request,
             self._slow_ms,
             self.slow_calls,
@@ -461,16 +460,16 @@ class GuardedAuthorizer(Authorizer):
 
 
 def _is_standard(inner: Authorizer, method: str) -> TypeGuard[StandardAuthorizer]:
-    """Say whether a method is the standard authorizer's own, and no plug-in's."""
+    """Return whether a method is the standard authorizer's own, not overridden by a plug-in."""
     bound = getattr(inner, method)
     return getattr(bound, "__func__", None) is getattr(StandardAuthorizer, method)
 
 
-def _timed_out(refused: Callable[[ApiError], T], items: int) -> Results:
+def _timeout_results(refused: Callable[[ApiError], T], items: int) -> Results:
     return Results([refused(ApiError(ErrorCode.REQUEST_TIMED_OUT))] * items, (), items)
 
 
-def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
+def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return method they like
     whole: list[Any] = found if type(found) in _LISTS else list(found)
     return whole
 

@@ -1,4 +1,4 @@
-"""Finds the authorizer that the configuration names.
+"""Loads the authorizer that the configuration names.
 
 (empty)                                                     none: everything is allowed
 org.apache.kafka.metadata.authorizer.StandardAuthorizer     ours, as for Kafka's older ones
@@ -14,7 +14,7 @@ from inspect import isabstract
 from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer.contract import Authorizer
-from doorkeeper.authorizer.older import has_older_interface, wrapping
+from doorkeeper.authorizer.older import has_older_interface, wrap
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, wrong_methods
 
@@ -32,7 +32,7 @@ KAFKA_NAMES = frozenset(
         "kafka.security.auth.SimpleAclAuthorizer",
     }
 )
-"""Kafka's own authorizers; ours decides as the newest of them."""
+"""Kafka's own authorizers; ours decides like the newest of them."""
 
 ARGUMENTS = {
     "configure": 1,
@@ -62,8 +62,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
     """Return the class that a value of ``authorizer.class.name`` names; None for an empty one.
 
     Raises:
-        UnusableClass: there is no such class, or it is no authorizer.
-
+        UnusableClass: the class is missing, or is not an authorizer.
     """
     name = name.strip()
     if not name:
@@ -73,7 +72,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
     found = named(KEY, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
     if has_older_interface(found):
         _check_methods(name, found, OLDER_ARGUMENTS)
-        return wrapping(found)
+        return wrap(found)
     if not (isinstance(found, type) and issubclass(found, Authorizer)):
         raise UnusableClass(
             f"{KEY}={name}: found {found!r}; allowed: a subclass of"

@@ -1,17 +1,17 @@
-"""The interface that authorizers had before KIP-504, and how one with it is driven.
+"""The authorizer interface before KIP-504, and an adapter to the present contract.
 
 KIP-11 in Python, with the values of the contract:
 
-    initialize(configs)                       once; may be absent
+    initialize(configs)                       once; optional
     authorize(session, operation, resource)   True or False
-    add_acls(acls, resource)                  ACLs that are there stay
-    remove_acls(acls, resource)               True if something went; acls of None: all of them
+    add_acls(acls, resource)                  existing ACLs stay
+    remove_acls(acls, resource)               True if any was removed; acls of None: all of them
     get_acls(resource=...)                    a set of entries
     get_acls(principal=...), get_acls()       a mapping: resource pattern -> set of entries
-    close()                                   once; may be absent
+    close()                                   once; optional
 
-``acls`` is a frozen set of ``AccessControlEntry``, ``resource`` a ``ResourcePattern``. Everything
-is called on the event loop and is complete when it returns.
+``acls`` is a frozen set of ``AccessControlEntry``, ``resource`` a ``ResourcePattern``. All methods
+run on the event loop and are complete when they return.
 
 Source: KIP-11; ``kafka.security.auth.Authorizer`` (2.3).
 """
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("doorkeeper.authorizer")
 
 METHODS = ("authorize", "add_acls", "remove_acls", "get_acls")
-"""By these an authorizer of the older kind is known."""
+"""The methods that identify an authorizer of the older kind."""
 
 
 class Session(NamedTuple):
-    """Who asks, and from where: all that the older interface tells."""
+    """The principal and host of a request: all that the older interface passes."""
 
     principal: Principal
     client_address: str
 
 
 def has_older_interface(found: object) -> TypeGuard[type[Any]]:
-    """Say whether this is a class with the older interface."""
+    """Return whether this is a class with the older interface."""
     return (
         isinstance(found, type)
         and not issubclass(found, Authorizer)
@@ -71,10 +71,10 @@ def has_older_interface(found: object) -> TypeGuard[type[Any]]:
     )
 
 
-def wrapping(older: type[Any]) -> type[Authorizer]:
-    """Return a class of the contract whose instances drive one of the older interface.
+def wrap(older: type[Any]) -> type[Authorizer]:
+    """Return a subclass of ``Authorizer`` that creates and adapts the older class.
 
-    It has the older class's name, which is what logs say.
+    It has the older class's name, which logs show.
     """
 
     class Wrapped(OlderAuthorizer):
@@ -88,10 +88,9 @@ def wrapping(older: type[Any]) -> type[Authorizer]:
 
 
 class OlderAuthorizer(Authorizer):
-    """An authorizer of the contract over one of the older interface."""
+    """Adapts an object with the older interface to the contract."""
 
     def __init__(self, older: Any) -> None:  # noqa: ANN401 - known by its methods
-        """Take the older one."""
         self.older = older
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -101,17 +100,16 @@ class OlderAuthorizer(Authorizer):
             initialize(configs)
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:  # noqa: ARG002  the older interface knows no server
-        """Wait for nothing: the older interface is ready when it is initialized."""
+        """Return no awaitables: the older interface is ready after ``initialize``."""
         return {}
 
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Ask about each action.
+        """Decide on each action by itself.
 
         Raises:
-            TypeError: an answer is neither True nor False.
-
+            TypeError: a result is neither True nor False.
         """
         session = Session(context.principal, context.client_address)
         return [_result(self._ask(session, action)) for action in actions]
@@ -125,10 +123,10 @@ class OlderAuthorizer(Authorizer):
         context: AuthorizableRequestContext | None,
         bindings: Sequence[AclBinding],
     ) -> list[asyncio.Future[AclCreateResult]]:
-        """Add each binding by itself, so that each has its own result."""
-        return [completed(AclCreateResult(self._added(binding, context))) for binding in bindings]
+        """Add each binding separately, so that each has its own result."""
+        return [completed(AclCreateResult(self._add(binding, context))) for binding in bindings]
 
-    def _added(
+    def _add(
         self, binding: AclBinding, context: AuthorizableRequestContext | None
     ) -> ApiError | None:
         refusal = check_binding(binding)
@@ -145,10 +143,11 @@ class OlderAuthorizer(Authorizer):
         context: AuthorizableRequestContext | None,
         filters: Sequence[AclBindingFilter],
     ) -> list[asyncio.Future[AclDeleteResult]]:
-        """Remove what the filters match, resource by resource.
+        """Remove the bindings that the filters match, resource by resource.
 
-        All filters are matched against the same state: what two of them match goes once, and
-        stands under both. What went in the meantime by itself is not reported.
+        All filters are matched against the same state: a binding that two of them match is removed
+        once and reported under both. Bindings that have disappeared in the meantime are not
+        reported.
         """
         try:
             held = self._all()
@@ -157,7 +156,7 @@ class OlderAuthorizer(Authorizer):
             return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
         refusals = [check_filter(wanted) for wanted in filters]
         wanted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
-        outcomes = self._removed(held, wanted, context)
+        outcomes = self._remove(held, wanted, context)
         return [
             completed(AclDeleteResult(refusal))
             if refusal is not None
@@ -165,45 +164,49 @@ class OlderAuthorizer(Authorizer):
             for each, refusal in zip(filters, refusals, strict=True)
         ]
 
-    def _removed(
+    def _remove(
         self,
         held: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
         filters: Sequence[AclBindingFilter],
         context: AuthorizableRequestContext | None,
     ) -> list[AclBindingDeleteResult]:
-        """Remove from each resource what any filter matches; return what became of each."""
+        """Remove the bindings that any filter matches; return the result for each."""
         outcomes = []
         for pattern, entries in held.items():
-            going = frozenset(
+            matched = frozenset(
                 entry
                 for entry in entries
                 if any(matches(wanted, AclBinding(pattern, entry)) for wanted in filters)
             )
-            if not going:
+            if not matched:
                 continue
             error: ApiError | None = None
             try:
-                if self.older.remove_acls(None if going == entries else going, pattern) is False:
+                if (
+                    self.older.remove_acls(None if matched == entries else matched, pattern)
+                    is False
+                ):
                     continue
             except Exception as failure:  # noqa: BLE001 - as above
                 error = self._failure("remove_acls", failure, context)
             outcomes += [
-                AclBindingDeleteResult(AclBinding(pattern, entry), error) for entry in sorted(going)
+                AclBindingDeleteResult(AclBinding(pattern, entry), error)
+                for entry in sorted(matched)
             ]
         return outcomes
 
     def _failure(
-        self, what: str, error: Exception, context: AuthorizableRequestContext | None
+        self, method: str, error: Exception, context: AuthorizableRequestContext | None
     ) -> ApiError:
         if isinstance(error, ApiError):
             return error
         name = f"{type(self.older).__module__}.{type(self.older).__qualname__}"
         request = "" if context is None else f", correlation id {context.correlation_id}"
-        _LOG.error("%s failed in %s%s", name, what, request, exc_info=error)
+        _LOG.error("%s failed in %s%s", name, method, request, exc_info=error)
         return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def acls(self, wanted: AclBindingFilter) -> Iterator[AclBinding]:
-        """Return what matches, asked for in the narrowest way that the interface has."""
+        """Return matching bindings, with the narrowest query that the interface has."""
         pattern = _exact(wanted)
         if pattern is not None:
             entries = _entries(self.older.get_acls(resource=pattern))
@@ -223,14 +226,12 @@ class OlderAuthorizer(Authorizer):
             yield from (binding for binding in bindings if matches(wanted, binding))
 
     def acl_count(self) -> int:
-        """Return how many there are."""
         return sum(map(len, self._all().values()))
 
     def _all(self) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:
         return _mapping(self.older.get_acls())
 
     def close(self) -> None:
-        """Close it, if it can be."""
         close = getattr(self.older, "close", None)
         if close is not None:
             close()

@@ -1,14 +1,14 @@
-"""What takes new values of its keys while the server runs: an authorizer that wants to.
+"""The interface of authorizers that accept new values of their keys without a restart.
 
-An authorizer that is also ``Reconfigurable`` hears of every change of the keys it names, whether
-somebody edited the file and sent SIGHUP, or changed a value through IncrementalAlterConfigs:
+A ``Reconfigurable`` authorizer is notified of every change of the keys it names, by SIGHUP after an
+edit of the file, or by IncrementalAlterConfigs:
 
-    validate_reconfiguration(configs)   all keys as they would be; raise ValueError to refuse them
-    reconfigure(configs)                the same keys, once they are kept: use them
+    validate_reconfiguration(configs)   all keys with their new values; raise ValueError to reject
+    reconfigure(configs)                the same keys, once they are stored: apply them
 
-Both get every key of the server, as ``configure`` did. They are called from the loop's thread, only
-when a key that ``reconfigurable_configs`` names has changed. Between the two nothing else is
-decided about the keys; what is refused changes nothing, for nobody.
+Both get every key of the server, like ``configure``. They are called from the loop's thread, and
+only if a key of ``reconfigurable_configs`` has changed. No other change of the keys comes between
+the two; a rejected change has no effect.
 
 Source: ``org.apache.kafka.common.Reconfigurable``, ``DynamicBrokerConfig`` (4.3.1).
 """
@@ -23,22 +23,21 @@ if TYPE_CHECKING:
 
 
 class Reconfigurable(ABC):
-    """Takes new values of some keys without a restart."""
+    """Accepts new values of some keys without a restart."""
 
     @abstractmethod
     def reconfigurable_configs(self) -> set[str]:
-        """Return the names of the keys; keys that only you know may be among them."""
+        """Return the names of the keys; they may include keys unknown to the server."""
 
     @abstractmethod
     def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
-        """Check the values, change nothing.
+        """Check the values without applying them.
 
         Raises:
-            ValueError: a value is wrong. Whoever asked reads the text: it names the key, what was
-                found and what is allowed, and holds no secret.
-
+            ValueError: a value is wrong. The client sees the text: it names the key, what
+                was found and what is allowed, and contains no secret.
         """
 
     @abstractmethod
     def reconfigure(self, configs: Mapping[str, str]) -> None:
-        """Use the values, which ``validate_reconfiguration`` has accepted."""
+        """Apply the values, which ``validate_reconfiguration`` has accepted."""

@@ -1,8 +1,8 @@
-"""Kafka's StandardAuthorizer: its decisions, its refusals, its audit line, over a ``StateLog``.
+"""Kafka's StandardAuthorizer over a ``StateLog``: its decisions, errors and decision log.
 
-Decisions come from one immutable snapshot by masks; the rule behind one is looked up only when its
-line is written. Each request that changes ACLs is one change of the log: durable as one
-transaction, visible at once.
+Decisions read one immutable snapshot through masks; the responsible rule is looked up only if a log
+line is written. Each request that changes ACLs is one change of the log: one transaction, visible
+atomically.
 
 Source: ``org.apache.kafka.metadata.authorizer.StandardAuthorizer`` (4.3.1).
 """
@@ -20,8 +20,6 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, Res
 from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acl.search import find
 from doorkeeper.acl.validation import check_filter, check_new, unencodable
-from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
-from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
 from doorkeeper.authorizer.contract import (
     PROBE_NAME,
     AclBindingDeleteResult,
@@ -33,15 +31,17 @@ from doorkeeper.authorizer.contract import (
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.authorizer.keys import (
+from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE, DecisionLogger
+from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
+from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
+from doorkeeper.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.authorizer.standard_keys import (
     ALLOW_EVERYONE,
     LOG_FORMAT,
     SUPER_USERS,
     read_form,
     read_policy,
 )
-from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
-from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog, origin_of
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.authorizer.audit import AuditSink
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.request_context import AuthorizableRequestContext
 
 T = TypeVar("T")
@@ -65,9 +65,8 @@ _LOG = logging.getLogger("doorkeeper.authorizer")
 _UNCHANGED = "The ACLs are as they were"
 _CREATED = AclCreateResult()
 
+# Half a millisecond of checks, or a third of one of results.
 _MANY = 1_000
-"""How many bindings are checked in half a millisecond, or results made in a third of one."""
-
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _LITERAL = PatternType.LITERAL
 _ALLOWED = AuthorizationResult.ALLOWED
@@ -75,18 +74,18 @@ _DENIED = AuthorizationResult.DENIED
 
 
 class AuthorizerNotReady(Exception):
-    """A decision was asked for before the ACLs were loaded, and not by a super user."""
+    """A decision was requested before the ACLs were loaded, and not by a super user."""
 
 
 @runtime_checkable
 class KeepsInStore(Protocol):
     """An authorizer that keeps its ACLs in the state of the server.
 
-    The standard authorizer does; an authorizer that wraps it passes the log on.
+    An authorizer that wraps the standard authorizer passes the log on to it.
     """
 
     def attach(self, log: StateLog) -> None:
-        """Take the log of the server's state; called once, before ``configure``."""
+        """Set the log of the server's state; called once, before ``configure``."""
         ...
 
 
@@ -97,12 +96,12 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self,
         *,
         new_id: Callable[[], str] | None = None,
-        audit: AuditSink | None = None,
+        audit: DecisionSink | None = None,
     ) -> None:
-        """Take where ids of bindings come from and where audit lines go (default: the logger)."""
+        """Set the source of binding ids, and the sink of the decision log (default: the logger)."""
         self._new_id = BindingIds() if new_id is None else new_id
-        self._audit: AuditSink = LoggerAudit() if audit is None else audit
-        self._threshold = self._audit.threshold
+        self._decision_log: DecisionSink = DecisionLogger() if audit is None else audit
+        self._threshold = self._decision_log.threshold
         self._policy = Policy()
         self._form = FORMS[DEFAULT_FORM]
         self._log = StateLog(MemoryStore())
@@ -112,35 +111,33 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.traces = 0
-        """How many lines were written about decisions."""
+        """The number of lines written to the decision log."""
 
     def attach(self, log: StateLog) -> None:
-        """Keep the ACLs in this log; before ``start``. Without one they live in memory only."""
+        """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
         self._log = log
         self._owns_log = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Read the super users, the default and the form of the audit line."""
+        """Read the super users, the default and the log format."""
         self._read(configs)
 
     def reconfigurable_configs(self) -> set[str]:
-        """Return the keys that ``configure`` reads: all of them."""
         return {SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT}
 
     def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
-        """Check them.
+        """Check the values.
 
         Raises:
-            ValueError: a super user without a colon, or a form that there is not.
-
+            ValueError: a super user without a colon, or an unknown log format.
         """
         read_policy(configs)
         read_form(configs)
 
     def reconfigure(self, configs: Mapping[str, str]) -> None:
-        """Read them again; what is refused leaves all as it was."""
+        """Apply new values; an error leaves the old ones in effect."""
         self._read(configs)
-        # Responses that are cached were decided by the policy before.
+        # Invalidates cached responses, which the previous policy has decided.
         self._log.amend()
 
     def _read(self, configs: Mapping[str, str]) -> None:
@@ -148,7 +145,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._policy, self._form = policy, form
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
-        """Start the log, unless it is; listeners that start early need not wait for the ACLs."""
+        """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
         loop = asyncio.get_running_loop()
         log = self._log
         loading = log.loaded if hasattr(log, "loaded") else log.start()
@@ -167,7 +164,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         }
 
     def _use(self, loading: asyncio.Future[None]) -> None:
-        """Decide from the ACLs that are loaded."""
+        """Mark the ACLs as loaded, or pass the error on."""
         if loading.cancelled():
             return
         error = loading.exception()
@@ -180,31 +177,30 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def _fail(self, error: BaseException) -> None:
         if self._loaded is not None and not self._loaded.done():
             self._loaded.set_exception(error)
-            # Where no listener waits for it, nothing reads the error; Python need not complain.
+            # Mark it as retrieved: without a waiting listener asyncio would log it.
             self._loaded.exception()
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return what decisions are made from at this moment."""
+        """Return the present ACLs."""
         return self._log.state.acls
 
     @property
     def policy(self) -> Policy:
-        """Return what decides beside the ACLs."""
+        """Return the super users and the default for resources without ACLs."""
         return self._policy
 
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Answer each action, in order, all of them from one state.
+        """Decide on each action, in order, all from one state.
 
         Raises:
             ValueError: a resource is not literal.
             AuthorizerNotReady: the ACLs are not loaded yet.
-
         """
-        who = context.principal
-        principal, host = f"{who.principal_type}:{who.name}", context.client_address
+        user = context.principal
+        principal, host = f"{user.principal_type}:{user.name}", context.client_address
         is_super = principal in self._policy.super_users
         state = self._log.state
         if state.stale and not is_super:
@@ -237,19 +233,21 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 results.append(_DENIED)
             if level >= self._threshold.level:
                 self.traces += 1
-                self._audit.write(level, self._form(context, action, self.explain(context, action)))
+                self._decision_log.write(
+                    level, self._form(context, action, self.explain(context, action))
+                )
         return results
 
     def _deny_stale(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Deny: what is known of the ACLs is older than it may be. Super users are no ACLs."""
+        """Deny: the local copy of the ACLs is too old. Super users do not depend on ACLs."""
         denied = Decision(False, RuleKind.DEFAULT_DENY)
         for action in actions:
             level = INFO if action.log_if_denied else TRACE
             if level >= self._threshold.level:
                 self.traces += 1
-                self._audit.write(level, self._form(context, action, denied))
+                self._decision_log.write(level, self._form(context, action, denied))
         return [_DENIED] * len(actions)
 
     def _default(self, snapshot: Snapshot, resource: ResourcePattern) -> bool:
@@ -258,11 +256,11 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         )
 
     def version(self) -> tuple[object, ...] | None:
-        """Return what answers depend on now; None where they may not be cached.
+        """Return the state that decisions depend on; None if they must not be cached.
 
         While the first item is the same object and the others are equal, the same question has the
-        same answer, and one that was answered without a line of the audit would be again. A
-        subclass may decide by more, and where each decision is written none may be skipped.
+        same answer, and one that wrote no log line would write none again. A subclass may decide by
+        more, and at level DEBUG each decision must be logged.
         """
         if type(self) is not StandardAuthorizer or not self._ready:
             return None
@@ -270,10 +268,10 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return None if level <= DEBUG else (self._log.state, level <= INFO)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
-        """Return the decision on an action with the rule that made it. Nothing is audited."""
-        who = context.principal
+        """Return the decision on an action with the responsible rule. Nothing is logged."""
+        user = context.principal
         question = Question(
-            f"{who.principal_type}:{who.name}",
+            f"{user.principal_type}:{user.name}",
             context.client_address,
             action.operation,
             action.resource.resource_type,
@@ -286,7 +284,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     ) -> list[asyncio.Future[AclCreateResult]]:
         """Create the bindings as one change.
 
-        The accepted items share one future, because they have one fate.
+        The accepted items share one future, because they succeed or fail together.
         """
         loop = asyncio.get_running_loop()
         accepted: asyncio.Future[AclCreateResult] = loop.create_future()
@@ -298,7 +296,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> list[asyncio.Future[AclDeleteResult]]:
-        """Delete what the filters match, as one change."""
+        """Delete the matching bindings as one change."""
         loop = asyncio.get_running_loop()
         results: list[asyncio.Future[AclDeleteResult]] = [loop.create_future() for _ in filters]
         self._start(_complete(results, self.commit_deletion(context, filters)))
@@ -313,8 +311,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """Create the bindings as one change; return the result of each, in order.
 
         Raises:
-            TimeoutError: it is not complete in time; one that is not planned is withdrawn.
-
+            TimeoutError: it is not complete in time; a change that is not planned is withdrawn.
         """
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
@@ -331,7 +328,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
         except ApiError as error:
-            # Over the limit every item is refused; only what no answer could carry says so first.
+            # Over the limit all items are refused; ACLs too long to encode have their own error.
             return [AclCreateResult(unencodable(each) or error) for each in bindings]
         else:
             if committed.change:
@@ -347,11 +344,10 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         filters: Sequence[AclBindingFilter],
         timeout_s: float | None = None,
     ) -> list[AclDeleteResult]:
-        """Delete what the filters match as one change; return the result of each, in order.
+        """Delete the matching bindings as one change; return the result of each filter, in order.
 
         Raises:
-            TimeoutError: it is not complete in time; one that is not planned is withdrawn.
-
+            TimeoutError: it is not complete in time; a change that is not planned is withdrawn.
         """
         if not self._ready or self._closed:
             return [AclDeleteResult(_not_active())] * len(filters)
@@ -390,7 +386,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return find(self._log.state.acls, wanted)
 
     def acl_count(self) -> int:
-        """Return how many ACLs are visible."""
         return self._log.state.acls.count
 
     def authorize_by_resource_type(
@@ -399,7 +394,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         operation: AclOperation,
         resource_type: ResourceType,
     ) -> AuthorizationResult:
-        """Answer as the contract's default does, without reading all ACLs."""
+        """Decide like the contract's default, without reading all ACLs."""
         check_not_filter(operation, resource_type)
         resource = ResourcePattern(resource_type, PROBE_NAME, _LITERAL)
         probe = Action(operation, resource, resource_reference_count=0, log_if_denied=False)
@@ -407,12 +402,12 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             return _ALLOWED
         if self._log.state.stale:
             return _DENIED
-        who = context.principal
+        user = context.principal
         allowed = allowed_on_some(
             self._log.state.acls,
             resource_type,
             operation,
-            principal=f"{who.principal_type}:{who.name}",
+            principal=f"{user.principal_type}:{user.name}",
             host=context.client_address,
         )
         return _ALLOWED if allowed else _DENIED
@@ -422,12 +417,12 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     ) -> list[int]:
         """Return the masks of all resources from one state.
 
-        Where probes are audited they are asked one by one, as a broker does.
+        If probes are logged, they are decided one by one, as in a broker.
         """
         if not self._ready or self._policy.allow_everyone or self._threshold.level <= TRACE:
             return masks_by_authorize(self, context, resources)
-        who = context.principal
-        principal, host = f"{who.principal_type}:{who.name}", context.client_address
+        user = context.principal
+        principal, host = f"{user.principal_type}:{user.name}", context.client_address
         if principal in self._policy.super_users:
             return [full_mask(resource.resource_type) for resource in resources]
         state = self._log.state
@@ -443,7 +438,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return masks
 
     def close(self) -> None:
-        """End a load under way, whose listeners get an error, and refuse changes from now on."""
+        """Fail a load in progress, and refuse changes from now on."""
         self._closed = True
         self._fail(
             TimeoutError("The authorizer was closed before the initial load could complete.")
@@ -452,7 +447,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             self._start(self._log.aclose())
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine beside others; the loop alone would let go of its task."""
+        """Run a coroutine as a task, and keep a reference: the loop holds only a weak one."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -465,7 +460,7 @@ def _not_literal(pattern_type: PatternType) -> ValueError:
 async def _refusals(
     check: Callable[[T], ApiError | None], items: Sequence[T]
 ) -> list[ApiError | None]:
-    """Check many items, in slices."""
+    """Check many items, yielding to the loop after each thousand."""
     refusals: list[ApiError | None] = []
     for at in range(0, len(items), _MANY):
         refusals += map(check, items[at : at + _MANY])
@@ -490,6 +485,6 @@ async def _complete(
             if not future.done():
                 future.set_exception(error)
     for future, result in zip(futures, results, strict=False):
-        # One that was cancelled has no reader.
+        # A cancelled future takes no result.
         if not future.done():
             future.set_result(result)

@@ -1,19 +1,19 @@
-"""An asynchronous administrator's client for Kafka brokers, controllers and Doorkeeper.
+"""An asynchronous admin client for Kafka brokers, controllers and Doorkeeper.
 
     async with AdminClient(ClientConfig(bootstrap="localhost:9092")) as admin:
         await admin.create_acls([binding])
         for binding in await admin.describe_acls():
             ...
 
-admin        what an administrator asks and changes; scram is its part for users
-bindings     ACLs in requests and in answers, and those that are not sent
-nodes        which nodes there are, and what is tried again
-config       where to and how; properties reads it from a Java client's file
+admin        the operations of an administrator; scram has those on SCRAM users
+bindings     ACLs in requests and responses, and local validation
+nodes        discovery of nodes, connections to them, retries
+config       addresses, timeouts, credentials; properties reads a Java client's file
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms
-errors       what can go wrong
+errors       the exceptions
 
-This package is public; ``docs/client.md`` says what stays as it is.
+This package is public; ``docs/client.md`` states the compatibility guarantee.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ __all__ = [
     "client_config",
 ]
 
+# Imported on first use: a command without TLS and SASL starts a sixth faster.
 _LATER = {
     "Altered": "scram",
     "Bearer": "logins",
@@ -76,7 +77,6 @@ _LATER = {
     "ScramPassword": "scram",
     "client_config": "properties",
 }
-"""Where names stand that not every client needs: a command in clear starts a sixth faster."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,9 +1,9 @@
-"""What an administrator asks of a cluster, and changes in it.
+"""The operations of an administrator.
 
-Requests that change something go to the controller, others to any node. An item that the server
-asks to try again (it is no longer the controller, or it had no time) is sent again, as is a request
-whose connection was lost. Changes may therefore reach the servers twice: a binding that is created
-twice is there once, and a deletion that is sent again may report fewer bindings than it deleted.
+Changes go to the controller, other requests to any node. An item with a retriable error (the server
+is no longer the controller, or had no time) is sent again, as is a request whose connection was
+lost. Changes may therefore arrive twice: a second creation of a binding has no effect, and a
+repeated deletion may report fewer bindings than it deleted.
 
 Source: KIP-140, KIP-554; ``KafkaAdminClient`` of kafka-clients 4.3.1.
 """
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.validation import unencodable
 from doorkeeper.client.bindings import (
+    bindings_of,
     check_filter,
-    creating,
-    deleted,
-    deleting,
-    described,
-    describing,
+    creation_request,
+    deletion_request,
+    description_request,
+    matched_binding,
     refusal,
 )
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
-from doorkeeper.client.nodes import Again, Nodes
+from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
-AGAIN = frozenset(
+RETRIABLE = frozenset(
     {
         ErrorCode.NOT_CONTROLLER,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
     }
 )
-"""The errors of an item, or of a whole answer, after which it is sent again."""
+"""Errors of an item, or of a whole response, after which it is sent again."""
 
 
 class _Result(Protocol):
@@ -62,36 +62,35 @@ R = TypeVar("R", bound=_Result)
 
 
 class Created(NamedTuple):
-    """What became of one creation; without an error the binding is there."""
+    """The result of one creation; without an error the binding exists."""
 
     error: ApiError | None = None
 
 
 class Removed(NamedTuple):
-    """A binding that a filter matched, and why it was not deleted, if so."""
+    """A binding that a filter matched, and the error if it was not deleted."""
 
     binding: AclBinding
     error: ApiError | None = None
 
 
 class Deleted(NamedTuple):
-    """What became of one filter: its own error, or what it matched."""
+    """The result of one filter: its own error, or the matching bindings."""
 
     error: ApiError | None = None
     removed: tuple[Removed, ...] = ()
 
 
 class AdminClient:
-    """A client; its connections live as long as it does. Calls may run side by side."""
+    """A client that keeps its connections open until ``close``. Calls may run concurrently."""
 
     def __init__(
         self, config: ClientConfig, *, on_retry: Callable[[ClientError], None] | None = None
     ) -> None:
-        """Take the configuration; the first call connects. ``on_retry`` is told of each retry.
+        """Set the configuration; the first call connects. ``on_retry`` is called before each retry.
 
         Raises:
-            ValueError: there is no bootstrap address, or one is none.
-
+            ValueError: an address is invalid, or there is none.
         """
         self._nodes = Nodes(config, on_retry)
 
@@ -102,79 +101,74 @@ class AdminClient:
         await self.close()
 
     async def close(self) -> None:
-        """End all connections; calls that are under way fail."""
+        """Close all connections; calls in progress fail."""
         await self._nodes.close()
 
     async def cluster(self) -> Cluster:
-        """Return the nodes as they are now: brokers or, by the configuration, controllers.
+        """Return the present nodes: brokers or, if so configured, controllers.
 
         Raises:
-            ClientError: nobody could be asked.
-
+            ClientError: no node could be asked.
         """
         return await self._nodes.cluster()
 
     async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
-        """Send any request to a node, or to the controller, in the newest version of both sides.
+        """Send a request to a node, or to the controller, in the newest common version.
 
-        Errors in the answer are the caller's affair.
+        Error codes in the response are not checked.
 
         Raises:
-            ClientError: there is no answer.
-
+            ClientError: there is no response.
         """
 
         async def once() -> A:
             return await self._nodes.call(request, answer, controller=controller)
 
-        return await self._nodes.retried(once)
+        return await self._nodes.retry(once)
 
     # --- ACLs
 
     async def describe_acls(self, wanted: AclBindingFilter = ANY_BINDING) -> list[AclBinding]:
-        """Return the bindings that the filter matches, sorted; all of them without one.
+        """Return the bindings that the filter matches, sorted; by default all.
 
-        Codes that this version does not know come as UNKNOWN.
+        Unknown codes are returned as UNKNOWN.
 
         Raises:
-            ValueError: the filter has an UNKNOWN in it, for which a server closes the connection.
-            ApiFailure: the server refuses, as with 31 and 54.
-            ClientError: anything else.
-
+            ValueError: the filter contains UNKNOWN, for which a server closes the connection.
+            ApiFailure: the server refuses, for example with 31 or 54.
+            ClientError: any other failure.
         """
         check_filter(wanted)
-        answer = await self.call(describing(wanted), DescribeAclsResponse)
+        answer = await self.call(description_request(wanted), DescribeAclsResponse)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        return sorted(described(answer))
+        return sorted(bindings_of(answer))
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
-        """Create bindings, in one request; the results are in order.
+        """Create bindings in one request; the results are in order.
 
-        A broker takes at most 10,000 at a time, and refuses more of them as a whole. What only a
-        filter may have in it is refused here, with Kafka's text, and so is what is too long.
+        A broker accepts at most 10,000 at a time, and refuses more of them as a whole. Values for
+        filters only are refused locally with Kafka's text, and so are texts that are too long.
 
         Raises:
-            ClientError: nobody knows what became of them.
-
+            ClientError: the outcome is unknown.
         """
         refused = [Created(refusal(each)) for each in bindings]
         return await self._rest(bindings, refused, self._create)
 
     async def _create(self, bindings: Sequence[AclBinding]) -> list[Created]:
-        request = creating(bindings)
+        request = creation_request(bindings)
         answer = await self._nodes.call(request, CreateAclsResponse, controller=True)
         return [Created(error_of(each.error_code, each.error_message)) for each in answer.results]
 
     async def delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
-        """Delete what filters match, in one request; the results are in order.
+        """Delete the matching bindings in one request; the results are in order.
 
-        A filter with a text that no request can carry is refused here.
+        A filter with a text too long for a request is refused locally.
 
         Raises:
-            ValueError: a filter has an UNKNOWN in it, for which a server closes the connection.
-            ClientError: nobody knows what became of it.
-
+            ValueError: a filter contains UNKNOWN, for which a server closes the connection.
+            ClientError: the outcome is unknown.
         """
         for each in filters:
             check_filter(each)
@@ -182,24 +176,23 @@ class AdminClient:
         return await self._rest(filters, refused, self._delete)
 
     async def _delete(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
-        request = deleting(filters)
+        request = deletion_request(filters)
         answer = await self._nodes.call(request, DeleteAclsResponse, controller=True)
-        return [_deleted(each) for each in answer.filter_results]
+        return [_delete_result(each) for each in answer.filter_results]
 
     # --- users of SCRAM
 
     async def scram_credentials(self) -> dict[str, dict[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted.
 
-        Mechanisms that this version does not know are left out.
+        Unknown mechanisms are left out.
 
         Raises:
             ApiFailure: the server refuses.
-            ClientError: anything else.
-
+            ClientError: any other failure.
         """
-        # Few clients ask for users.
-        from doorkeeper.client.scram import described  # noqa: PLC0415
+        # Imported here: few clients use it.
+        from doorkeeper.client.scram import iterations_by_user  # noqa: PLC0415
         from doorkeeper_wire.messages.describe_user_scram_credentials import (  # noqa: PLC0415
             DescribeUserScramCredentialsRequest,
             DescribeUserScramCredentialsResponse,
@@ -210,26 +203,25 @@ class AdminClient:
         )
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        return described(answer)
+        return iterations_by_user(answer)
 
     async def alter_scram_credentials(
         self, changes: Sequence[ScramPassword | ScramDeletion]
     ) -> list[Altered]:
-        """Give passwords and take them away; the results are in order.
+        """Set and delete passwords; the results are in order.
 
-        A request may change one credential of a user: those of one user go one after the other.
+        A request may change one credential of each user: further ones are sent in further requests.
 
         Raises:
-            ValueError: a mechanism is none of SCRAM.
-            ClientError: nobody knows what became of it.
-
+            ValueError: a mechanism is not one of SCRAM.
+            ClientError: the outcome is unknown.
         """
-        from doorkeeper.client.scram import Altered, altered, rounds  # noqa: PLC0415  as above
+        from doorkeeper.client.scram import Altered, alter, rounds  # noqa: PLC0415  as above
 
         results = [Altered()] * len(changes)
         for round_ in rounds(changes):
-            made = [changes[at] for at in round_]
-            answered = await self._each(made, lambda rest: altered(self._nodes, rest))
+            chosen = [changes[at] for at in round_]
+            answered = await self._each(chosen, lambda rest: alter(self._nodes, rest))
             for at, result in zip(round_, answered, strict=True):
                 results[at] = result
         return results
@@ -240,7 +232,7 @@ class AdminClient:
         results: list[R],
         ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]],
     ) -> list[R]:
-        """Ask for those items that have no error already; return the results of all."""
+        """Send the items without an error; return the results of all."""
         sent = [at for at, each in enumerate(results) if each.error is None]
         if sent:
             answered = await self._each([items[at] for at in sent], ask)
@@ -251,7 +243,7 @@ class AdminClient:
     async def _each(
         self, items: Sequence[I], ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]]
     ) -> list[R]:
-        """Ask for items, for some of them again where their results say so."""
+        """Send items, and retry those whose results are retriable."""
         results: dict[int, R] = {}
         waiting = list(range(len(items)))
 
@@ -261,23 +253,23 @@ class AdminClient:
             if len(found) != len(waiting):
                 raise ClientError(f"{len(found)} results came for {len(waiting)} items")
             results.update(zip(waiting, found, strict=True))
-            waiting = [at for at in waiting if _is_again(results[at])]
+            waiting = [at for at in waiting if _is_retriable(results[at])]
             if waiting:
-                raise Again(str(results[waiting[0]].error))
+                raise RetryNeeded(str(results[waiting[0]].error))
 
-        # Where there is no time for another try, the items' own errors say it best.
-        with contextlib.suppress(Again):
-            await self._nodes.retried(once)
+        # Without time for another try, the errors of the items are the result.
+        with contextlib.suppress(RetryNeeded):
+            await self._nodes.retry(once)
         return [results[at] for at in range(len(items))]
 
 
-def _is_again(result: _Result) -> bool:
-    return result.error is not None and result.error.code in AGAIN
+def _is_retriable(result: _Result) -> bool:
+    return result.error is not None and result.error.code in RETRIABLE
 
 
-def _deleted(result: DeleteAclsFilterResult) -> Deleted:
+def _delete_result(result: DeleteAclsFilterResult) -> Deleted:
     removed = (
-        Removed(deleted(each), error_of(each.error_code, each.error_message))
+        Removed(matched_binding(each), error_of(each.error_code, each.error_message))
         for each in result.matching_acls
     )
     return Deleted(error_of(result.error_code, result.error_message), tuple(removed))

@@ -1,11 +1,11 @@
-r"""Tokens for OAUTHBEARER that a Java client's file names without code.
+r"""Tokens for OAUTHBEARER that a Java client's file configures without code.
 
     sasl.oauthbearer.token.endpoint.url=file:/etc/kafka/token.jwt
     sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required \
         unsecuredLoginStringClaim_sub="alice";
 
-One of the two. A file is read at each login, so that whoever renews it is heard. Unsecured tokens
-are for trials.
+One of the two. A file is read at each login, so that a renewed token is used. Unsecured tokens are
+for tests.
 
 Source: ``FileJwtRetriever``, ``OAuthBearerUnsecuredLoginCallbackHandler`` (4.3.1).
 """
@@ -37,13 +37,12 @@ _TOKEN_BYTES_MAX: Final = 1024 * 1024
 
 
 def bearer_of(options: Mapping[str, str], endpoint: str | None) -> Bearer:
-    """Return the login that options of the login module and the key of the end point describe.
+    """Return the login that the login module's options and the endpoint key configure.
 
     Raises:
-        ValueError: they describe none that needs no other service; the text begins with the key.
-
+        ValueError: they configure none, or need a network service; the text begins with the key.
     """
-    extensions = _named(options, _EXTENSION)
+    extensions = _with_prefix(options, _EXTENSION)
     if endpoint:
         parts = urlsplit(endpoint)
         if parts.scheme != "file":
@@ -64,22 +63,22 @@ def bearer_of(options: Mapping[str, str], endpoint: str | None) -> Bearer:
     async def unsecured() -> str:
         now_s = time.time_ns() // _NS_PER_S
         whole = {"iat": now_s, "exp": now_s + lifetime_s, **claims}
-        return f"{_encoded({'alg': 'none'})}.{_encoded(whole)}."
+        return f"{_encode({'alg': 'none'})}.{_encode(whole)}."
 
     return Bearer(unsecured, extensions)
 
 
 def _claims(options: Mapping[str, str]) -> dict[str, Any]:
-    claims: dict[str, Any] = dict(_named(options, _STRING))
-    for name, text in _named(options, _NUMBER).items():
+    claims: dict[str, Any] = dict(_with_prefix(options, _STRING))
+    for name, text in _with_prefix(options, _NUMBER).items():
         claims[name] = _number(_NUMBER + name, text)
-    for name, text in _named(options, _LIST).items():
-        # The first character says what separates the rest.
+    for name, text in _with_prefix(options, _LIST).items():
+        # The first character is the separator, as in Kafka.
         claims[name] = text[1:].split(text[0]) if text else []
     return claims
 
 
-def _named(options: Mapping[str, str], prefix: str) -> dict[str, str]:
+def _with_prefix(options: Mapping[str, str], prefix: str) -> dict[str, str]:
     return {
         key.removeprefix(prefix): value for key, value in options.items() if key.startswith(prefix)
     }
@@ -98,6 +97,7 @@ def _number(option: str, text: str) -> float:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
+            # Bounded: a wrong path may name a file of any size.
             return file.read(_TOKEN_BYTES_MAX).decode("ascii").strip()
     except OSError as error:
         raise LoginRefused(f"{ENDPOINT_KEY}: {path}: {error.strerror}") from error
@@ -105,5 +105,5 @@ def _read(path: Path) -> str:
         raise LoginRefused(f"{ENDPOINT_KEY}: {path} holds no token") from None
 
 
-def _encoded(value: Mapping[str, Any]) -> str:
+def _encode(value: Mapping[str, Any]) -> str:
     return urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()

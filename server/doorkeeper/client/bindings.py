@@ -1,4 +1,4 @@
-"""ACLs on their way to a server and back, and those that a client does not send.
+"""ACLs in requests and responses, and the checks before sending.
 
 Source: ``KafkaAdminClient`` of kafka-clients 4.3.1.
 """
@@ -37,13 +37,11 @@ if TYPE_CHECKING:
 Filter = TypeVar("Filter", DescribeAclsRequest, DeleteAclsFilter)
 
 
-def describing(wanted: AclBindingFilter) -> DescribeAclsRequest:
-    """Return the request for what a filter matches."""
-    return _asking(DescribeAclsRequest, wanted)
+def description_request(wanted: AclBindingFilter) -> DescribeAclsRequest:
+    return _filter(DescribeAclsRequest, wanted)
 
 
-def creating(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
-    """Return the request that creates bindings."""
+def creation_request(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
     return CreateAclsRequest(
         creations=tuple(
             AclCreation(
@@ -60,13 +58,12 @@ def creating(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
     )
 
 
-def deleting(filters: Iterable[AclBindingFilter]) -> DeleteAclsRequest:
-    """Return the request that deletes what filters match."""
-    return DeleteAclsRequest(filters=tuple(_asking(DeleteAclsFilter, each) for each in filters))
+def deletion_request(filters: Iterable[AclBindingFilter]) -> DeleteAclsRequest:
+    return DeleteAclsRequest(filters=tuple(_filter(DeleteAclsFilter, each) for each in filters))
 
 
-def _asking(message: type[Filter], wanted: AclBindingFilter) -> Filter:
-    """Return a filter as a message has it: both name their fields alike."""
+def _filter(message: type[Filter], wanted: AclBindingFilter) -> Filter:
+    """Return a filter of a request: both messages have the same field names."""
     pattern, entry = wanted
     return message(
         resource_type_filter=pattern.resource_type,
@@ -79,8 +76,8 @@ def _asking(message: type[Filter], wanted: AclBindingFilter) -> Filter:
     )
 
 
-def described(answer: DescribeAclsResponse) -> list[AclBinding]:
-    """Return the bindings of an answer, in its order; codes that nobody here knows are UNKNOWN."""
+def bindings_of(answer: DescribeAclsResponse) -> list[AclBinding]:
+    """Return the bindings of a response, in its order; unknown codes become UNKNOWN."""
     found = []
     for row in answer.resources:
         pattern = _pattern_of(row)
@@ -88,8 +85,7 @@ def described(answer: DescribeAclsResponse) -> list[AclBinding]:
     return found
 
 
-def deleted(row: DeleteAclsMatchingAcl) -> AclBinding:
-    """Return the binding that a filter has matched."""
+def matched_binding(row: DeleteAclsMatchingAcl) -> AclBinding:
     return AclBinding(_pattern_of(row), _entry_of(row))
 
 
@@ -106,11 +102,10 @@ def _entry_of(row: AclDescription | DeleteAclsMatchingAcl) -> AccessControlEntry
 
 
 def check_filter(wanted: AclBindingFilter) -> None:
-    """Refuse a filter for which a server closes the connection.
+    """Reject a filter for which a server closes the connection.
 
     Raises:
-        ValueError: there is an UNKNOWN in it.
-
+        ValueError: it contains UNKNOWN.
     """
     pattern, entry = wanted
     if (
@@ -123,9 +118,9 @@ def check_filter(wanted: AclBindingFilter) -> None:
 
 
 def refusal(binding: AclBinding) -> ApiError | None:
-    """Return what Kafka's client says of a binding that only a filter may be; None for a good one.
+    """Return the error of Kafka's client for a binding with filter values; None for a valid one.
 
-    What no request can carry is refused as a server of ours does it.
+    Texts too long for a request are refused with the server's own error.
 
     Source: ``AclBindingFilter.findIndefiniteField``.
     """

@@ -1,4 +1,4 @@
-"""Where a client connects to, and how."""
+"""The configuration of a client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PORT_MAX = 65535
 
 
 class Address(NamedTuple):
-    """Where a server listens."""
+    """Host and port of a server."""
 
     host: str
     port: int
@@ -26,16 +26,15 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """What a client needs to know. Times are in milliseconds.
+    """The configuration of a client. Times are in milliseconds.
 
-    ``bootstrap`` are addresses ``host:port``, separated by commas: those of brokers or, with
+    ``bootstrap`` are addresses ``host:port``, separated by commas: of brokers or, with
     ``controllers``, of controllers. Without ``login`` a client is anonymous, without ``tls`` it
-    speaks in clear. ``request_timeout_ms`` is for one answer, ``timeout_ms`` for a whole call with
-    all that is tried again in it, ``retry_ms`` the first pause, which doubles up to
-    ``retry_max_ms``. A ``patient`` client waits for servers that are not there yet; else its first
-    call fails at once where no address answers. ``answer_bytes_max`` bounds what one answer may
-    hold: by default more than any list of ACLs needs, and less than the first bytes of TLS or HTTP
-    would mean as a size.
+    uses plaintext. ``request_timeout_ms`` bounds one response, ``timeout_ms`` a call with its
+    retries; ``retry_ms`` is the first pause, which doubles up to ``retry_max_ms``. A ``patient``
+    client waits for servers that are not up yet; otherwise its first call fails at once if no
+    address answers. ``answer_bytes_max`` bounds one response: the default is more than any list of
+    ACLs needs, and less than the first bytes of TLS or HTTP would mean as a size.
     """
 
     bootstrap: str
@@ -54,18 +53,16 @@ class ClientConfig:
         """Return the addresses of ``bootstrap``.
 
         Raises:
-            ValueError: one is no ``host:port``.
-
+            ValueError: one is not ``host:port``.
         """
         return [address_of(text.strip()) for text in self.bootstrap.split(",") if text.strip()]
 
 
 def address_of(text: str) -> Address:
-    """Return the address that a text ``host:port`` or ``[host]:port`` means.
+    """Parse ``host:port`` or ``[host]:port``.
 
     Raises:
-        ValueError: it means none.
-
+        ValueError: the text has another form.
     """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

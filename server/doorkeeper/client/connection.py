@@ -1,8 +1,8 @@
-"""One connection to a server: versions agreed, logged in, requests in flight side by side.
+"""One connection to a server: version negotiation, login, pipelined requests.
 
-Answers come in the order of the requests, so each answer belongs to the oldest request that has
-none. A session that the server limits is renewed in place (KIP-368) when most of its time is over:
-the next request waits until all before it are answered and the login is done again.
+Responses come in the order of the requests, so each belongs to the oldest pending request. A
+session that the server limits is reauthenticated in place (KIP-368) when most of its time has
+passed: the next request waits until all before it are answered and the login is complete.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 SOFTWARE_NAME: Final = "doorkeeper-client"
 _READ_BYTES: Final = 65536
+# The newest version that brokers of today support; 5 adds fields that this client does not set.
 _VERSIONS_ASKED: Final = 4
-"""The newest ApiVersions that brokers of today answer; 5 adds what we would not say."""
 _NO_SASL: Final = "the listener offers no mechanism: it may not be one for SASL"
+# The part of a session's lifetime after which it is renewed; Java clients draw 0.85 to 0.95.
 _RENEWED_AT: Final = 0.85
-"""The part of a session's time after which it is renewed; Java clients draw from 0.85 to 0.95."""
+# The longest mechanism, SCRAM, takes two.
 _STEPS_MAX: Final = 16
+# The time for the peer's close_notify; the connection is aborted without it.
 _FAREWELL_S: Final = 1.0
-"""How long a peer may take to take leave; the connection goes without it then."""
 
 
-class Connection:
-    """A connection that is open and logged in; ``connect`` makes one."""
+class ClientConnection:
+    """An open connection, logged in; created by ``connect``."""
 
     def __init__(self, address: Address, config: ClientConfig, streams: Streams) -> None:
-        """Take streams that are connected."""
         self.address = address
         self._config = config
         self._reader, self._writer = streams
@@ -81,36 +81,33 @@ class Connection:
 
     @classmethod
     async def connect(cls, address: Address, config: ClientConfig) -> Self:
-        """Connect, ask the versions, log in.
+        """Connect, negotiate versions, log in.
 
         Raises:
-            Unreachable: nobody listens there.
-            TlsFailed: the two do not trust each other, or one of them speaks no TLS.
-            LoginRefused: we are not let in.
-            ClientError: anything else.
-
+            Unreachable: no server listens there.
+            TlsFailed: a certificate is not trusted, or one side does not use TLS.
+            LoginRefused: the login failed.
+            ClientError: any other failure.
         """
-        made = cls(address, config, await _streams(address, config))
+        connection = cls(address, config, await _streams(address, config))
         try:
-            await made._agree()
+            await connection._negotiate_versions()
             if config.login is not None:
-                await made._log_in(config.login)
+                await connection._log_in(config.login)
         except BaseException:
-            await made.close()
+            await connection.close()
             raise
-        return made
+        return connection
 
     @property
     def alive(self) -> bool:
-        """Say whether requests may be sent."""
         return self._lost is None
 
     def version_of(self, request: type[Message]) -> int:
-        """Return the newest version of an API that both sides speak.
+        """Return the newest version of an API that both sides support.
 
         Raises:
             NotServed: there is none.
-
         """
         name = API_NAMES[request.API_KEY]
         served = self._versions.get(request.API_KEY)
@@ -127,39 +124,38 @@ class Connection:
         return version
 
     async def call(self, request: Message, answer: type[A]) -> A:
-        """Send a request and return its answer; several calls may be under way at once.
+        """Send a request and return its response; several calls may be in flight.
 
         Raises:
-            NotServed: the server does not speak the API.
-            Unsendable: the request cannot be written in the version that both sides speak.
-            TimedOut: no answer in time; the connection is closed, as its order is lost.
-            ConnectionLost: it ended before.
-
+            NotServed: the server does not support the API.
+            Unsendable: the request cannot be encoded in the common version.
+            TimedOut: no response in time; the connection is closed, as the order is lost.
+            ConnectionLost: it ended before the response.
         """
         version = self.version_of(type(request))
         await self._renew()
         return await self._ask(request, answer, version)
 
     async def close(self) -> None:
-        """End the connection; requests without an answer fail."""
-        self._ended(ConnectionLost(f"{self.address}: the connection was closed"))
+        """Close the connection; pending requests fail."""
+        self._end(ConnectionLost(f"{self.address}: the connection was closed"))
         self._reading.cancel()
         leaving = asyncio.ensure_future(self._writer.wait_closed())
         await asyncio.wait([self._reading, leaving], timeout=_FAREWELL_S)
         self._writer.transport.abort()
         leaving.cancel()
         if leaving.done() and not leaving.cancelled():
-            # How the other side left does not matter any more.
+            # Retrieve the exception: how the other side closed does not matter.
             leaving.exception()
 
     # --- requests and answers
 
     async def _ask(self, request: Message, answer: type[A], version: int) -> A:
         frame, at = await self._exchange(request, version)
-        return self._decoded(frame, at, answer, version)
+        return self._decode(frame, at, answer, version)
 
     async def _exchange(self, request: Message, version: int) -> tuple[bytes, int]:
-        """Send a request; return the frame of its answer, and where the body begins."""
+        """Send a request; return the frame of its response, and the offset of the body."""
         if self._lost is not None:
             raise self._lost
         self._correlation_id = (self._correlation_id + 1) & 0x7FFF_FFFF
@@ -176,7 +172,7 @@ class Connection:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         self._writer.write(sent)
-        frame = await self._answered(future, API_NAMES[request.API_KEY])
+        frame = await self._await_answer(future, API_NAMES[request.API_KEY])
         try:
             found, at = decode_response_header(frame, request.API_KEY, version)
         except Malformed as error:
@@ -185,59 +181,59 @@ class Connection:
             raise self._unreadable("it belongs to another request")
         return frame, at
 
-    async def _answered(self, future: asyncio.Future[bytes], name: str) -> bytes:
+    async def _await_answer(self, future: asyncio.Future[bytes], name: str) -> bytes:
         timeout_ms = self._config.request_timeout_ms
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._writer.drain()
                 return await future
         except TimeoutError:
-            # The order of answers is all that tells whose they are.
-            raise self._ended(
+            # A later response would be taken for that of the next request.
+            raise self._end(
                 TimedOut(f"{self.address}: no answer to {name} in {timeout_ms} ms")
             ) from None
         except OSError as error:
-            raise self._ended(self._broken(error)) from error
+            raise self._end(self._broken(error)) from error
 
-    def _decoded(self, frame: bytes, at: int, answer: type[A], version: int) -> A:
+    def _decode(self, frame: bytes, at: int, answer: type[A], version: int) -> A:
         try:
             return answer.decode(frame, at, version)[0]
         except Malformed as error:
             raise self._unreadable(str(error)) from error
 
     def _unreadable(self, why: str) -> ClientError:
-        return self._ended(ConnectionLost(f"{self.address}: an answer cannot be read: {why}"))
+        return self._end(ConnectionLost(f"{self.address}: an answer cannot be read: {why}"))
 
     async def _read(self) -> None:
-        """Hand out answers until the connection ends."""
+        """Deliver responses until the connection ends."""
         try:
             while data := await self._reader.read(_READ_BYTES):
                 for frame in self._frames.receive(data):
-                    self._hand_out(frame)
-            self._ended(ConnectionLost(f"{self.address}: the server closed the connection"))
+                    self._deliver(frame)
+            self._end(ConnectionLost(f"{self.address}: the server closed the connection"))
         except InvalidFrame:
-            self._ended(ConnectionLost(f"{self.address}: this is no Kafka server"))
+            self._end(ConnectionLost(f"{self.address}: this is no Kafka server"))
         except OSError as error:
-            self._ended(self._broken(error))
+            self._end(self._broken(error))
         finally:
-            self._ended(ConnectionLost(f"{self.address}: the connection was closed"))
+            self._end(ConnectionLost(f"{self.address}: the connection was closed"))
 
     def _broken(self, error: OSError) -> ClientError:
-        """Return what an error of the transport means; TLS 1.3 refuses certificates that late."""
+        """Convert a transport error; TLS 1.3 reports a refused certificate this late."""
         if isinstance(error, ssl.SSLError):
-            return TlsFailed(f"{self.address}: {told(error)}")
-        return ConnectionLost(f"{self.address}: {told(error)}")
+            return TlsFailed(f"{self.address}: {describe_error(error)}")
+        return ConnectionLost(f"{self.address}: {describe_error(error)}")
 
-    def _hand_out(self, frame: bytes) -> None:
+    def _deliver(self, frame: bytes) -> None:
         if not self._waiting:
-            # Nobody has asked for it.
+            # A response without a request.
             raise InvalidFrame(len(frame), 0)
         future = self._waiting.popleft()
         if not future.done():
             future.set_result(frame)
 
-    def _ended(self, error: ClientError) -> ClientError:
-        """End the connection and fail what waits; return the reason, which is the first one."""
+    def _end(self, error: ClientError) -> ClientError:
+        """Close the connection and fail pending requests; return the first cause."""
         if self._lost is None:
             self._lost = error
         self._writer.close()
@@ -245,13 +241,13 @@ class Connection:
             future = self._waiting.popleft()
             if not future.done():
                 future.set_exception(self._lost)
-                # Its caller may have given up.
+                # Retrieve the exception: its caller may have been cancelled.
                 future.exception()
         return self._lost
 
     # --- versions and login
 
-    async def _agree(self) -> None:
+    async def _negotiate_versions(self) -> None:
         request = ApiVersionsRequest(
             client_software_name=SOFTWARE_NAME, client_software_version=__version__
         )
@@ -267,13 +263,13 @@ class Connection:
         }
 
     async def _versions_of(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
-        """Ask for versions; the refusal of a version that is too new comes in version 0."""
+        """Request versions; the error for an unsupported version comes in version 0."""
         frame, at = await self._exchange(request, version)
         refused = frame[at : at + 2] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2)
-        return self._decoded(frame, at, ApiVersionsResponse, 0 if refused else version)
+        return self._decode(frame, at, ApiVersionsResponse, 0 if refused else version)
 
     async def _log_in(self, login: Login) -> None:
-        # It may ask somebody for a token, which takes its time: before anything is said.
+        # Before the handshake: fetching a token may take longer than the server waits.
         exchange = await login.exchange()
         shaken = await self._ask(
             SaslHandshakeRequest(mechanism=login.mechanism), SaslHandshakeResponse, 1
@@ -292,7 +288,7 @@ class Connection:
         self._renew_at_s = loop.time() + lifetime_ms / 1000 * _RENEWED_AT if lifetime_ms else None
 
     async def _authenticate(self, exchange: Exchange, token: bytes) -> int:
-        """Exchange tokens to the end; return how long the session lasts in ms, 0 for ever."""
+        """Exchange tokens to the end; return the session's lifetime in ms, 0 for unlimited."""
         version = self.version_of(SaslAuthenticateRequest)
         for _ in range(_STEPS_MAX):
             answer = await self._ask(
@@ -315,21 +311,22 @@ class Connection:
         raise LoginRefused(f"{self.address}: the login does not come to an end")
 
     async def _renew(self) -> None:
-        """Log in again where most of the session's time is over."""
+        """Log in again when most of the session's lifetime has passed."""
         if self._renew_at_s is None or self._config.login is None:
             return
         loop = asyncio.get_running_loop()
         if loop.time() < self._renew_at_s:
             return
         async with self._renewing:
+            # Another call may have renewed the session while this one waited for the lock.
             if loop.time() >= self._renew_at_s:
                 if self._waiting:
                     await asyncio.wait(tuple(self._waiting))
                 try:
                     await self._log_in(self._config.login)
                 except BaseException:
-                    # Half a login is none: nothing else can be asked on this connection.
-                    self._ended(ConnectionLost(f"{self.address}: the session was not renewed"))
+                    # During a login the server accepts no other request on this connection.
+                    self._end(ConnectionLost(f"{self.address}: the session was not renewed"))
                     raise
 
 
@@ -349,32 +346,32 @@ async def _streams(address: Address, config: ClientConfig) -> Streams:
         waited_ms = config.request_timeout_ms
         raise Unreachable(f"{address}: no connection in {waited_ms} ms") from error
     except ssl.SSLError as error:
-        raise TlsFailed(f"{address}: {told(error)}") from error
+        raise TlsFailed(f"{address}: {describe_error(error)}") from error
     except (OSError, OverflowError, ValueError) as error:
-        # A server may name itself in ways that are no host or port.
+        # Advertised addresses may be no valid host or port (ValueError, OverflowError).
         hint = "; does the server speak TLS there?" if config.tls and _is_reset(error) else ""
-        raise Unreachable(f"{address}: {told(error)}{hint}") from error
+        raise Unreachable(f"{address}: {describe_error(error)}{hint}") from error
 
 
 def _is_reset(error: Exception) -> bool:
     return isinstance(error, ConnectionResetError)
 
 
-def told(error: Exception) -> str:
-    """Return an error of the system as people know it, on one line."""
+def describe_error(error: Exception) -> str:
+    """Return an error's usual text, on one line."""
     if _is_reset(error):
-        # asyncio has no words for one that ends in the midst of a handshake.
+        # asyncio raises it without a text if the peer closes during a handshake.
         return os.strerror(errno.ECONNRESET)
     if isinstance(error, ssl.SSLError):
         reason = (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
         verified = getattr(error, "verify_message", "")
         return f"TLS: {reason}: {verified}" if verified else f"TLS: {reason}"
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        # asyncio puts its own words in the place of the system's.
+        # asyncio replaces the system's text by its own.
         return os.strerror(error.errno)
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _java_name(name: str) -> str:
-    """Return the name of an API as Java's constants are written: DESCRIBE_ACLS."""
+    """Return the name of an API like Java's constants: DESCRIBE_ACLS."""
     return "".join(f"_{each}" if each.isupper() else each for each in name).lstrip("_").upper()

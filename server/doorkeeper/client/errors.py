@@ -1,16 +1,16 @@
-"""What can go wrong for a client.
+"""The exceptions of the client.
 
     ClientError
         Unreachable       no server answers at any of the addresses
-        TlsFailed         client and server do not trust each other, or one speaks no TLS
-        ConnectionLost    a connection ended before its answers came
-        TimedOut          no answer in time
-        LoginRefused      the server does not let us in
-        NotServed         the server does not speak an API, or no version that we speak
-        Unsendable        a request that no message can carry
-        ApiFailure        an answer with an error for the whole request
+        TlsFailed         a certificate is not trusted, or one side does not use TLS
+        ConnectionLost    the connection ended before the response
+        TimedOut          no response in time
+        LoginRefused      the login failed
+        NotServed         the server does not support an API, or no common version
+        Unsendable        the request cannot be encoded
+        ApiFailure        a response with an error for the whole request
 
-The texts are one line each and hold no secrets.
+The texts are one line each and contain no secrets.
 """
 
 from __future__ import annotations
@@ -19,63 +19,62 @@ from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode
 
 
 class ClientError(Exception):
-    """What was asked for was not done, or nobody knows whether it was."""
+    """The operation failed, or its outcome is unknown."""
 
 
 class Unreachable(ClientError):
-    """No server answers."""
+    """No server answers at any of the addresses."""
 
 
 class TlsFailed(ClientError):
-    """TLS does not come about; another try would end alike."""
+    """The TLS handshake failed; a retry would fail too."""
 
 
 class ConnectionLost(ClientError):
-    """A connection ended; whether the server did what was asked is not known."""
+    """The connection ended; whether the server executed the request is unknown."""
 
 
 class TimedOut(ClientError):
-    """No answer came in time; whether the server did what was asked is not known."""
+    """No response came in time; whether the server executed the request is unknown."""
 
 
 class LoginRefused(ClientError):
-    """The server does not let us in; with Kafka's code and text, where it is a server's word."""
+    """The login failed; ``code`` and ``message`` are the server's, if it sent them."""
 
     def __init__(self, text: str, code: int | None = None, message: str | None = None) -> None:
-        """Keep what the server said."""
         super().__init__(text)
         self.code = code
         self.message = message
 
 
 class NotServed(ClientError):
-    """The server does not speak what we would ask."""
+    """The server does not support the API."""
 
     def __init__(self, text: str, message: str) -> None:
-        """Keep the text, and that of Kafka's client."""
+        """Set the text, and that of Kafka's client (``message``)."""
         super().__init__(text)
         self.code = 35
         self.message = message
 
 
 class Unsendable(ClientError):
-    """Nothing was sent: a text is too long or no text, or the server's version has no field."""
+    """Nothing was sent: a text is too long or invalid, or the server's version lacks a field."""
 
 
 class ApiFailure(ClientError):
-    """The answer to a whole request is an error."""
+    """The response to a whole request is an error."""
 
     def __init__(self, code: int, message: str | None) -> None:
-        """Keep Kafka's code, and its text or the stock one."""
+        """Set Kafka's code, and its text or the stock one."""
         self.code = code
         self.message = message or stock_text(code)
         super().__init__(f"{code_name(code)}: {self.message}")
 
 
 def error_of(code: int, message: str | None) -> ApiError | None:
-    """Return the error of one item of an answer; None for success.
+    """Return the error of one item of a response; None for success.
 
-    A code that this version does not know is an unknown error with the code in its text.
+    An unknown code becomes UNKNOWN_SERVER_ERROR with the code in its text.
     """
     if code == 0:
         return None
@@ -87,7 +86,6 @@ def error_of(code: int, message: str | None) -> ApiError | None:
 
 
 def code_name(code: int) -> str:
-    """Return Kafka's name for a code."""
     try:
         return ErrorCode(code).name
     except ValueError:

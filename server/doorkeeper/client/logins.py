@@ -1,8 +1,8 @@
 """The client's side of the SASL mechanisms: PLAIN, SCRAM and OAUTHBEARER.
 
-A login is a value; ``exchange`` begins one authentication, which gives the first token and answers
-each of the server's, until it answers None. The last thing that SCRAM does is to check that the
-server knows the password too.
+A login is a value. ``exchange`` begins one authentication, which supplies the first token and
+answers each of the server's, until the answer is None. SCRAM ends with a check that the server
+knows the password too.
 
 Source: RFC 4616, RFC 5802, RFC 7628; ``ScramSaslClient``, ``OAuthBearerSaslClient`` (4.3.1).
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
 _NONCE_BYTES = 17
+# Bounds the work on a hostile message; Kafka's servers send three attributes.
 _OPTIONS_MAX = 64
 _TOKEN = re.compile(r"[\x21-\x7E]+")
 _NAME = re.compile(r"[A-Za-z]+")
@@ -31,29 +32,24 @@ _VALUE = re.compile(r"[\x21-\x7E \t\r\n]+")
 
 
 class Exchange(Protocol):
-    """One authentication under way."""
+    """One authentication in progress."""
 
-    def first(self) -> bytes:
-        """Return the first token."""
-        ...
+    def first(self) -> bytes: ...
 
     def answer(self, token: bytes) -> bytes | None:
-        """Answer the server's token; None where nothing is left to say.
+        """Answer the server's token; None ends the exchange.
 
         Raises:
-            LoginRefused: the token is none of this mechanism, or does not prove what it should.
-
+            LoginRefused: the token is malformed, or the server's proof is wrong.
         """
         ...
 
 
 class Login(Protocol):
-    """Who logs in, and how."""
+    """An identity and its mechanism."""
 
     @property
-    def mechanism(self) -> str:
-        """Return the name of the mechanism."""
-        ...
+    def mechanism(self) -> str: ...
 
     async def exchange(self) -> Exchange:
         """Begin an authentication."""
@@ -64,7 +60,7 @@ class Login(Protocol):
 class Password:
     """A name and a password, for PLAIN and SCRAM.
 
-    ``by_token`` says that they are the id and the HMAC, in base 64, of a delegation token.
+    With ``by_token`` they are the id and the base64 HMAC of a delegation token.
     """
 
     mechanism: str
@@ -73,40 +69,36 @@ class Password:
     by_token: bool = False
 
     async def exchange(self) -> Exchange:
-        """Begin an authentication."""
         if self.mechanism == "PLAIN":
             return _Plain(self)
         if self.mechanism in DIGESTS:
-            return Scram(self, base_36(os.urandom(_NONCE_BYTES)).decode())
+            return ScramExchange(self, base_36(os.urandom(_NONCE_BYTES)).decode())
         raise LoginRefused(f"{self.mechanism}: a password is for PLAIN, {' and '.join(DIGESTS)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A token for OAUTHBEARER, asked for at each login; with extensions, mostly none."""
+    """A token for OAUTHBEARER, requested at each login, and SASL extensions."""
 
     token: Callable[[], Awaitable[str]] = field(repr=False)
     extensions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> str:
-        """Return OAUTHBEARER."""
         return "OAUTHBEARER"
 
     async def exchange(self) -> Exchange:
-        """Ask for a token, and begin.
+        """Request a token and begin.
 
         Raises:
-            LoginRefused: there is none, or it or its extensions hold what would end them on the
-                wire.
-
+            LoginRefused: there is none, or it or its extensions contain a separator of the message.
         """
         try:
             token = await self.token()
         except LoginRefused:
             raise
         except Exception as error:
-            # Its text is somebody else's, and may hold anything.
+            # Without the text, which may contain a secret.
             kind = type(error).__name__
             raise LoginRefused(f"OAUTHBEARER: who gives the token fails: {kind}") from error
         if _TOKEN.fullmatch(token) is None:
@@ -138,15 +130,15 @@ class _Bearer:
         return f"n,,\x01auth=Bearer {self._token}\x01{pairs}\x01".encode()
 
     def answer(self, token: bytes) -> bytes | None:
-        # What the server says of a bad token it repeats as an error, once we have said so.
+        # Acknowledge the refusal; the server then sends it again as an error.
         return b"\x01" if token else None
 
 
-class Scram:
+class ScramExchange:
     """One authentication by SCRAM (RFC 5802)."""
 
     def __init__(self, login: Password, nonce: str) -> None:
-        """Begin; the nonce is ours and used once."""
+        """Begin; ``nonce`` must be unique."""
         escaped = login.name.replace("=", "=3D").replace(",", "=2C")
         extension = ",tokenauth=true" if login.by_token else ""
         self._login = login
@@ -155,16 +147,14 @@ class Scram:
         self._signature: bytes | None = None
 
     def first(self) -> bytes:
-        """Return who we are."""
         return f"n,,{self._bare}".encode()
 
     def answer(self, token: bytes) -> bytes | None:
-        """Return our proof; then check the server's.
+        """Return the client's proof, and in the second call check the server's.
 
         Raises:
-            LoginRefused: the server speaks no SCRAM, asks for too much work or too little, or
-                proves nothing.
-
+            LoginRefused: the message is malformed, the iterations are out of bounds, or the
+                server's proof is wrong.
         """
         if self._signature is not None:
             if not hmac.compare_digest(token, b"v=" + b64encode(self._signature)):
@@ -179,6 +169,8 @@ class Scram:
         text = server_first.decode()
         parts = {part[:1]: part[2:] for part in text.split(",", _OPTIONS_MAX)}
         iterations = int(parts["i"])
+        # Few iterations would help a fake server to guess the password, many would block the
+        # client.
         if not parts["r"].startswith(self._nonce) or not (
             ITERATIONS_MIN <= iterations <= ITERATIONS_MAX
         ):

@@ -1,8 +1,8 @@
-"""The nodes of a cluster: which there are, a connection to each, and what is tried again.
+"""The nodes of a cluster: discovery, one connection to each, retries.
 
-Where a node is gone or does not answer, the nodes are asked for anew and the request is sent again,
-after a pause that grows, until the time of the call is over. A client that has not reached any
-server yet does not wait for one, unless it is told to: the address may be wrong.
+If a node is lost or does not answer, the nodes are discovered again and the request is repeated
+after a growing pause, until the timeout of the call. A client that has never reached a server fails
+at once unless it is ``patient``: the address may be wrong.
 
 Source: KIP-919; ``AdminMetadataManager`` and ``KafkaAdminClient`` of kafka-clients 4.3.1.
 """
@@ -13,7 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.client.config import Address
-from doorkeeper.client.connection import Connection
+from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import (
     ApiFailure,
     ClientError,
@@ -36,15 +36,15 @@ CONTROLLERS = 2
 
 
 class Cluster(NamedTuple):
-    """The nodes of a cluster by id; ``controller_id`` is -1 where nobody is known to be it."""
+    """The nodes of a cluster by id; ``controller_id`` is -1 if it is unknown."""
 
     cluster_id: str
     controller_id: int
     nodes: Mapping[int, Address]
 
 
-class Again(ClientError):
-    """What was answered asks for another try."""
+class RetryNeeded(ClientError):
+    """The response asks for a retry."""
 
 
 class Nodes:
@@ -53,11 +53,10 @@ class Nodes:
     def __init__(
         self, config: ClientConfig, on_retry: Callable[[ClientError], None] | None = None
     ) -> None:
-        """Take the configuration; the first call connects.
+        """Set the configuration; the first call connects.
 
         Raises:
-            ValueError: there is no bootstrap address, or one is none.
-
+            ValueError: an address is invalid, or there is none.
         """
         self._config = config
         self._bootstrap = config.addresses()
@@ -65,48 +64,45 @@ class Nodes:
             raise ValueError("no address is given; an address is host:port")
         self._on_retry = on_retry
         self._cluster: Cluster | None = None
-        self._connections: dict[Address, Connection] = {}
+        self._connections: dict[Address, ClientConnection] = {}
         self._connecting: dict[Address, asyncio.Lock] = {}
         self._reached = config.patient
         self._closed = False
 
     async def close(self) -> None:
-        """End all connections; calls that are under way fail."""
+        """Close all connections; calls in progress fail."""
         self._closed = True
         self.forget()
         connections, self._connections = self._connections, {}
         await asyncio.gather(*(each.close() for each in connections.values()))
 
     def forget(self) -> None:
-        """Ask for the nodes anew before the next request."""
+        """Discover the nodes again before the next request."""
         self._cluster = None
 
     async def cluster(self) -> Cluster:
-        """Return the nodes as they are now.
+        """Return the present nodes.
 
         Raises:
-            ClientError: nobody could be asked.
-
+            ClientError: no node could be asked.
         """
         self.forget()
-        return await self.retried(self._found)
+        return await self.retry(self._discover)
 
     async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
         """Send a request once, to any node or to the controller.
 
         Raises:
-            ClientError: there is no answer.
-
+            ClientError: there is no response.
         """
         connection = await self._connection(controller=controller)
         return await connection.call(request, answer)
 
-    async def retried(self, once: Callable[[], Awaitable[T]]) -> T:
-        """Do something until it is done, or the time of a call is over.
+    async def retry(self, once: Callable[[], Awaitable[T]]) -> T:
+        """Repeat an operation until it succeeds, or the timeout of a call expires.
 
         Raises:
-            ClientError: what the last try met; ``TimedOut`` where the time ended within it.
-
+            ClientError: the error of the last attempt; ``TimedOut`` if the timeout interrupted it.
         """
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self._config.timeout_ms / 1000
@@ -119,7 +115,7 @@ class Nodes:
             except TimeoutError:
                 before = f"; before that: {met}" if met is not None else ""
                 raise TimedOut(f"not done in {self._config.timeout_ms} ms{before}") from None
-            except (Unreachable, ConnectionLost, TimedOut, Again) as error:
+            except (Unreachable, ConnectionLost, TimedOut, RetryNeeded) as error:
                 met = error
                 self.forget()
                 if self._closed or not self._reached or loop.time() + pause_ms / 1000 >= deadline_s:
@@ -129,8 +125,8 @@ class Nodes:
             await asyncio.sleep(pause_ms / 1000)
             pause_ms = min(2 * pause_ms, self._config.retry_max_ms)
 
-    async def _connection(self, *, controller: bool) -> Connection:
-        cluster = self._cluster or await self._found()
+    async def _connection(self, *, controller: bool) -> ClientConnection:
+        cluster = self._cluster or await self._discover()
         if controller or self._config.controllers:
             address = cluster.nodes.get(cluster.controller_id)
             if address is None:
@@ -144,22 +140,23 @@ class Nodes:
                 problems.append(str(error))
         raise Unreachable("; ".join(problems) or "the cluster has no nodes")
 
-    async def _to(self, address: Address) -> Connection:
+    async def _to(self, address: Address) -> ClientConnection:
+        # One connection attempt for each address: concurrent calls share it.
         async with self._connecting.setdefault(address, asyncio.Lock()):
             connection = self._connections.get(address)
             if connection is not None and connection.alive:
                 return connection
             if connection is not None:
                 await connection.close()
-            connection = await Connection.connect(address, self._config)
+            connection = await ClientConnection.connect(address, self._config)
             if self._closed:
                 await connection.close()
                 raise ConnectionLost("the client is closed")
             self._connections[address] = connection
             return connection
 
-    async def _found(self) -> Cluster:
-        """Ask the bootstrap addresses, one after the other, who is there."""
+    async def _discover(self) -> Cluster:
+        """Ask the bootstrap addresses for the nodes, one after the other."""
         if self._closed:
             raise ConnectionLost("the client is closed")
         ask = _controllers if self._config.controllers else _brokers
@@ -175,12 +172,13 @@ class Nodes:
         raise Unreachable("; ".join(problems))
 
 
-async def _brokers(connection: Connection) -> Cluster:
+async def _brokers(connection: ClientConnection) -> Cluster:
     from doorkeeper_wire.messages.metadata import (  # noqa: PLC0415  one of the two is needed
         MetadataRequest,
         MetadataResponse,
     )
 
+    # An empty list of topics asks for none; null would ask for all.
     request = MetadataRequest(topics=(), allow_auto_topic_creation=True)
     answer = await connection.call(request, MetadataResponse)
     return Cluster(
@@ -190,7 +188,7 @@ async def _brokers(connection: Connection) -> Cluster:
     )
 
 
-async def _controllers(connection: Connection) -> Cluster:
+async def _controllers(connection: ClientConnection) -> Cluster:
     from doorkeeper_wire.messages.describe_cluster import (  # noqa: PLC0415  as above
         DescribeClusterRequest,
         DescribeClusterResponse,

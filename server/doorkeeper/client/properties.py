@@ -1,4 +1,4 @@
-r"""``--command-config``: how a command reaches a server, in the properties of a Java client.
+r"""``--command-config``: the connection settings of a command, in a Java client's properties.
 
     security.protocol=SASL_SSL
     sasl.mechanism=SCRAM-SHA-512
@@ -7,7 +7,7 @@ r"""``--command-config``: how a command reaches a server, in the properties of a
     ssl.truststore.type=PEM
     ssl.truststore.location=ca.pem
 
-Other keys are left alone: a file for Kafka's tools serves here too.
+Other keys are ignored: files for Kafka's tools can be used unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODULES: Final = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
-"""The mechanisms that commands know, and the login module of each."""
+"""The supported mechanisms, and the login module of each."""
 
 NUMBERS: Final = {
     "request.timeout.ms": "request_timeout_ms",
@@ -47,20 +47,19 @@ NUMBERS: Final = {
 
 
 class CommandConfigError(ValueError):
-    """The file does not say how to reach a server; the text begins with the key."""
+    """A setting of the file is missing or wrong; the text begins with the key."""
 
 
 def client_config(
     bootstrap: str, path: Path | None = None, *, controllers: bool = False
 ) -> ClientConfig:
-    """Return how to reach these servers, by a file of client properties where there is one.
+    """Return the configuration for these servers, with the properties of a file if given.
 
-    Of a key that stands in the file twice, the last counts.
+    Of duplicate keys the last counts.
 
     Raises:
-        CommandConfigError: something in it is wrong.
-        ConfigError: it cannot be read.
-
+        CommandConfigError: a setting is wrong.
+        ConfigError: the file cannot be read.
     """
     values = {} if path is None else {entry.key: entry.value.strip() for entry in read(path)}
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
@@ -90,6 +89,7 @@ def _number(values: Mapping[str, str], key: str) -> int:
 
 
 def _login(values: Mapping[str, str]) -> Login:
+    # Kafka's default.
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MODULES:
         raise CommandConfigError(
@@ -135,7 +135,7 @@ def _bearer(options: Mapping[str, str], values: Mapping[str, str]) -> Login:
 
 
 def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:
-    """Return the client's side of TLS: Java's stores and PEM, and the check of the host name."""
+    """Return the client's TLS context: Java's stores or PEM, and the host name check."""
     from doorkeeper.config.tls_keys import TLS  # noqa: PLC0415  TLS only
     from doorkeeper.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
 
@@ -162,11 +162,11 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> None:
         PrivateFormat,
     )
 
-    from doorkeeper.tls.sources import files_of, named_in_memory  # noqa: PLC0415  as above
-    from doorkeeper.tls.stores import identity_of, trusted_by  # noqa: PLC0415  as above
+    from doorkeeper.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
+    from doorkeeper.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
 
     files = files_of(settings)
-    trusted = trusted_by(settings, files)
+    trusted = trust_store_of(settings, files)
     if trusted is None:
         context.load_default_certs()
     else:
@@ -176,5 +176,5 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> None:
         identity = identity_of(settings, files)
         key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
-        with named_in_memory(chain) as chain_name, named_in_memory(key) as key_name:
+        with memory_file(chain) as chain_name, memory_file(key) as key_name:
             context.load_cert_chain(chain_name, key_name)

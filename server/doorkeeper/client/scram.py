@@ -1,4 +1,4 @@
-"""Users of SCRAM: what a client asks and changes. A server never gets a password.
+"""SCRAM users: requests and responses. The server never receives a password.
 
 Source: KIP-554; ``UserScramCredentialUpsertion`` of kafka-clients 4.3.1.
 """
@@ -32,7 +32,7 @@ _SALT_BYTES = 17
 
 
 class ScramPassword(NamedTuple):
-    """A password to give to a user for one mechanism; what was there goes."""
+    """A password to set for a user and mechanism; it replaces a previous one."""
 
     user: str
     mechanism: str
@@ -44,20 +44,20 @@ class ScramPassword(NamedTuple):
 
 
 class ScramDeletion(NamedTuple):
-    """A credential that goes."""
+    """A credential to delete."""
 
     user: str
     mechanism: str
 
 
 class Altered(NamedTuple):
-    """What became of one change of a user's credentials."""
+    """The result of one change of a user's credentials."""
 
     error: ApiError | None = None
 
 
-def described(answer: DescribeUserScramCredentialsResponse) -> dict[str, dict[str, int]]:
-    """Return the iterations of each user by mechanism; users and mechanisms are sorted."""
+def iterations_by_user(answer: DescribeUserScramCredentialsResponse) -> dict[str, dict[str, int]]:
+    """Return the iterations of each user by mechanism; both are sorted."""
     return {
         each.user: {
             MECHANISM_NAMES[info.mechanism]: info.iterations
@@ -69,11 +69,10 @@ def described(answer: DescribeUserScramCredentialsResponse) -> dict[str, dict[st
 
 
 def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
-    """Return the positions of changes, in rounds that have each user once.
+    """Return the positions of changes, in rounds that contain each user once.
 
     Raises:
-        ValueError: a mechanism is none of SCRAM.
-
+        ValueError: a mechanism is not one of SCRAM.
     """
     found: list[list[int]] = []
     seen: dict[str, int] = {}
@@ -89,12 +88,11 @@ def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
     return found
 
 
-async def altered(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) -> list[Altered]:
-    """Make changes of different users in one request; the results are in order.
+async def alter(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) -> list[Altered]:
+    """Send changes of different users in one request; the results are in order.
 
     Raises:
-        ClientError: nobody knows what became of it.
-
+        ClientError: the outcome is unknown.
     """
     request = AlterUserScramCredentialsRequest(
         upsertions=tuple(_upsertion(each) for each in changes if isinstance(each, ScramPassword)),

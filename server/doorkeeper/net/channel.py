@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authn.contract import Failure
-from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.connection.exchange import (
     Authenticating,
     ChunkedResponse,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.net.handshake_log import HandshakeLog
-from doorkeeper.tls.alerts import tell_alert
+from doorkeeper.tls.alerts import alert_sender
 
 if TYPE_CHECKING:
     from doorkeeper.limits import Limits
@@ -136,7 +136,7 @@ class Handshakes:
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
-        tell_alert.set(handshake.send_alert)
+        alert_sender.set(handshake.send_alert)
         limits, channel = self._limits, handshake.channel
         try:
             await asyncio.get_running_loop().connect_accepted_socket(

@@ -15,9 +15,9 @@ from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.stores import opened_store
-from doorkeeper.authorizer.keys import read_policy
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.config.loading import with_kept
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault

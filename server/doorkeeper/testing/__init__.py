@@ -1,8 +1,8 @@
 """Servers for tests of code that works with Kafka's ACLs. Public and stable: docs/testing.md.
 
-DoorkeeperServer    in the test's process, ready in milliseconds, with faults on demand
+DoorkeeperServer    in the test's process, ready in milliseconds, with fault injection
 DoorkeeperProcess   a process of its own, with its store on disk
-plugin              the fixtures of pytest
+plugin              the pytest fixtures
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.testing.process import DoorkeeperProcess
     from doorkeeper.testing.server import DoorkeeperServer
 
+# Imported with the class, so that the first server of a process starts as fast as the next.
 _NEEDED_TO_START = (
     "concurrent.futures.thread",
     "doorkeeper.app.assembly",
@@ -25,24 +26,22 @@ _NEEDED_TO_START = (
     "doorkeeper.state.memory",
     "encodings.idna",
 )
-"""Imported with the class, so that the first server of a process starts as fast as the next."""
-
 __all__ = ["DoorkeeperProcess", "DoorkeeperServer"]
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is asked for: every run of pytest imports the plugin beside it."""
-    from doorkeeper.testing.importing import undisturbed  # noqa: PLC0415
+    """Import a class on first use: every run of pytest imports this package for the plugin."""
+    from doorkeeper.testing.fast_imports import fast_imports  # noqa: PLC0415
 
-    with undisturbed():
+    with fast_imports():
         if name == "DoorkeeperProcess":
-            from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
+            from doorkeeper.testing.fork_client import FORK_CLIENT  # noqa: PLC0415
 
-            # What servers need is imported beside, while this process imports what it needs itself.
-            FORKING.prepare()
+            # The fork server imports the server's modules while this process imports its own.
+            FORK_CLIENT.prepare()
             from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-            FORKING.wait()
+            FORK_CLIENT.wait()
             return DoorkeeperProcess
         if name == "DoorkeeperServer":
             from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415

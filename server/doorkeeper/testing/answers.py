@@ -1,4 +1,4 @@
-"""Questions as tests ask them, and answers that say why where an assertion fails."""
+"""Questions of tests, and results that explain themselves in a failed assertion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, Resource
 if TYPE_CHECKING:
     from doorkeeper.acl.explaining import Explanation
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.testing.options import Resource
+    from doorkeeper.testing.options import ResourceOption
 
 _TYPES = {
     "topic": ResourceType.TOPIC,
@@ -31,7 +31,7 @@ _OPERATIONS = {
 
 
 class Answer:
-    """True or false, and in an assertion that fails: the question, the decision and its reason."""
+    """A boolean whose repr has the question, the decision and its reason."""
 
     __slots__ = ("_as_wanted", "allowed", "explanation", "question")
 
@@ -43,9 +43,9 @@ class Answer:
         wanted: bool,
         explanation: Explanation | None = None,
     ) -> None:
-        """Keep an answer; it is true where the decision is the one that was asked for.
+        """Store a result; it is true if the decision is the expected one.
 
-        ``explanation`` is None where another authorizer than Kafka's standard one decides.
+        ``explanation`` is None if another authorizer than Kafka's standard one decides.
         """
         self.question = question
         self.allowed = allowed
@@ -63,13 +63,14 @@ class Answer:
         return f"<{who} is {verdict} {what}{reason}>"
 
 
-def question_of(principal: str, operation: str | AclOperation, resource: Resource) -> Question:
-    """Return the question; operations are named as in ACLs, in any case.
+def question_of(
+    principal: str, operation: str | AclOperation, resource: ResourceOption
+) -> Question:
+    """Build a question; operations are named as in ACLs, in any case.
 
     Raises:
-        ValueError: a principal without a type; an operation or a resource that there is not; a host
-            that is no address.
-
+        ValueError: the principal has no type, the operation or resource is unknown, or the host is
+            not an address.
     """
     given = dict(resource)
     host = host_of(str(given.pop("host", "127.0.0.1")))
@@ -84,11 +85,10 @@ def question_of(principal: str, operation: str | AclOperation, resource: Resourc
 
 
 def host_of(given: str) -> str:
-    """Return an address as Java writes it: Kafka compares texts.
+    """Return an address as Java writes it, because Kafka compares texts.
 
     Raises:
-        ValueError: it is no address; ``*`` stands for any.
-
+        ValueError: it is neither an address nor ``*``.
     """
     if given == ANY_HOST:
         return ANY_HOST
@@ -99,7 +99,7 @@ def host_of(given: str) -> str:
 
 
 def operation_of(given: str | AclOperation) -> AclOperation:
-    """Return the operation of a name: ``READ``, ``Read``, ``DescribeConfigs``."""
+    """Return the operation with a name: ``READ``, ``Read``, ``DescribeConfigs``."""
     if isinstance(given, AclOperation):
         return given
     found = _OPERATIONS.get(given.upper().replace("_", ""))
@@ -110,7 +110,7 @@ def operation_of(given: str | AclOperation) -> AclOperation:
 
 
 def reason_of(explanation: Explanation) -> str:
-    """Return what decided, in a few words."""
+    """Return the cause of the decision in a few words."""
     decision = explanation.decision
     if decision.binding is not None:
         return f"of {text_of(decision.binding)}"
@@ -129,7 +129,6 @@ def reason_of(explanation: Explanation) -> str:
 
 
 def text_of(binding: AclBinding) -> str:
-    """Return a binding in one line."""
     (resource_type, name, pattern_type), (who, host, operation, permission) = binding
     return (
         f"{permission.name} {who} {operation.name} on {pattern_type.name} {resource_type.name}"

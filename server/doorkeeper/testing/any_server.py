@@ -1,4 +1,4 @@
-"""What servers of tests have in common, in the test's process or in their own."""
+"""The common interface of test servers, in the test's process or in their own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.testing.clients import ClientConfig
+from doorkeeper.testing.clients import ClientSettings
 from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
 
 if TYPE_CHECKING:
@@ -21,23 +21,22 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.certificates import Authority, Certificate
-    from doorkeeper.testing.faults import AnyFaults
-    from doorkeeper.testing.options import Acls, Options, Resource
+    from doorkeeper.testing.faults import FaultControl
+    from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 
 class AnyServer(ABC):
-    """A server for tests: where it is, who may log in, what it decides."""
+    """A server for tests: its addresses, clients, decisions and ACLs."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Take what is wanted; ``with``, or ``start``, starts it.
+        """Set the options; ``with``, or ``start``, starts the server.
 
         Raises:
-            ValueError: an option's value cannot be.
-            TypeError: an option that there is not.
-
+            ValueError: the value of an option is invalid.
+            TypeError: an option is unknown.
         """
         self.configuration = configuration_of(options)
-        """What was asked for, complete."""
+        """The options with their defaults."""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._authority: Authority | None = None
         self._addresses: dict[str, str] = {}
@@ -65,23 +64,22 @@ class AnyServer(ABC):
         Raises:
             ConfigError: keys of ``properties`` are wrong.
             StartError: it does not start.
-
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """End it; ``start`` may follow, and begins anew. May be called twice."""
+        """Stop; ``start`` may follow, with a new state. May be called twice."""
 
     def reset(self) -> None:
-        """Begin again as it began: nothing that clients changed is left, no client is connected.
+        """Restart with the initial state, without the clients' changes and connections.
 
-        The ports are others.
+        The ports change.
         """
         self.stop()
         self.start()
 
     def close(self) -> None:
-        """End it, and delete what it wrote. May be called twice."""
+        """Stop, and delete all files. May be called twice."""
         self.stop()
         if self._folder is not None:
             self._folder.cleanup()
@@ -89,17 +87,16 @@ class AnyServer(ABC):
 
     @property
     def is_running(self) -> bool:
-        """Say whether clients can connect."""
+        """Return whether clients can connect."""
         return bool(self._addresses)
 
     @property
     @abstractmethod
-    def faults(self) -> AnyFaults:
-        """Return what a test can let go wrong.
+    def faults(self) -> FaultControl:
+        """Return the fault injection of the server.
 
         Raises:
             RuntimeError: the server does not run.
-
         """
 
     # --- where it is, and how to get in
@@ -114,7 +111,6 @@ class AnyServer(ABC):
 
         Raises:
             ValueError: there is no such listener.
-
         """
         return self._addresses[self._listener(listener)]
 
@@ -124,21 +120,20 @@ class AnyServer(ABC):
         *,
         listener: str | None = None,
         mechanism: str | None = None,
-    ) -> ClientConfig:
-        """Return what clients need to connect as a user, by default as the administrator.
+    ) -> ClientSettings:
+        """Return the connection settings of a user, by default the administrator.
 
-        With MTLS any name will do: a certificate is made for it, and its principal is
+        With MTLS any name is valid: a certificate is created for it, and its principal is
         ``User:CN=name``.
 
         Raises:
-            ValueError: there is no such listener, mechanism or user, or nobody logs in there.
-
+            ValueError: the listener, mechanism or user is unknown, or the listener has no users.
         """
         name = self._listener(listener)
         protocol = LISTENERS[name]
         ca_file = self.ca_file if protocol.endswith("SSL") else None
         if name == "MTLS":
-            return ClientConfig(
+            return ClientSettings(
                 bootstrap_servers=self.address(name),
                 security_protocol=protocol,
                 user=user or ADMIN,
@@ -148,7 +143,7 @@ class AnyServer(ABC):
         if not protocol.startswith("SASL"):
             if user is not None:
                 raise ValueError(f"user {user!r}: everybody is User:ANONYMOUS on {name}")
-            return ClientConfig(
+            return ClientSettings(
                 bootstrap_servers=self.address(name), security_protocol=protocol, ca_file=ca_file
             )
         given = self.configuration
@@ -159,7 +154,7 @@ class AnyServer(ABC):
         if mechanism not in given.mechanisms:
             allowed = ", ".join(given.mechanisms)
             raise ValueError(f"mechanism: found {mechanism!r}; allowed: {allowed}")
-        return ClientConfig(
+        return ClientSettings(
             bootstrap_servers=self.address(name),
             security_protocol=protocol,
             mechanism=mechanism,
@@ -170,39 +165,38 @@ class AnyServer(ABC):
 
     @property
     def ca_file(self) -> Path:
-        """Return the file with the certificate that clients trust."""
+        """Return the file with the CA certificate for clients."""
         return self._signer().file
 
     def client_certificate(self, name: str) -> Certificate:
-        """Return a certificate whose principal is ``User:CN=name``, made when it is asked for."""
+        """Return a certificate whose principal is ``User:CN=name``, created on first use."""
         return self._signer().client(name)
 
     # --- what it decides
 
     def allows(
-        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
     ) -> Answer:
-        """Say whether a principal may do something: ``allows("User:a", "READ", topic="t")``.
+        """Return whether an operation is allowed: ``allows("User:a", "READ", topic="t")``.
 
-        The answer is what the authorizer decides at this moment. Where an assertion on it fails,
-        pytest shows why.
+        The result is the authorizer's present decision. In a failed assertion pytest shows its
+        reason.
         """
         return self._answer(principal, operation, resource, wanted=True)
 
     def denies(
-        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
     ) -> Answer:
-        """Say whether a principal may not do something; see ``allows``."""
+        """Return whether an operation is denied; see ``allows``."""
         return self._answer(principal, operation, resource, wanted=False)
 
     def explain(
-        self, principal: str, operation: str | AclOperation, **resource: Unpack[Resource]
+        self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
     ) -> Explanation:
-        """Return the decision, all bindings that bear on it, and what would turn it round.
+        """Return the decision, the bindings with a bearing on it, and changes that reverse it.
 
         Raises:
             TypeError: another authorizer than Kafka's standard one decides.
-
         """
         explanation = self._answer(principal, operation, resource, wanted=True).explanation
         if explanation is None:
@@ -213,7 +207,7 @@ class AnyServer(ABC):
         self,
         principal: str,
         operation: str | AclOperation,
-        resource: Resource,
+        resource: ResourceOption,
         *,
         wanted: bool,
     ) -> Answer:
@@ -228,34 +222,31 @@ class AnyServer(ABC):
 
     @abstractmethod
     def _state(self) -> tuple[Policy, Snapshot]:
-        """Return what decisions are made from at this moment."""
+        """Return the present policy and ACLs."""
 
     # --- its ACLs
 
     @abstractmethod
-    def acls(self) -> list[AclBinding]:
-        """Return all ACLs, sorted."""
+    def acls(self) -> list[AclBinding]: ...
 
     def add_acls(self, acls: Acls) -> None:
         """Add ACLs: bindings, records or a file.
 
         Raises:
             ApiError: the server refuses one of them.
-
         """
-        from doorkeeper.testing.given_acls import bindings_of  # noqa: PLC0415
+        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
 
         self._add(bindings_of(acls))
 
     def remove_acls(self, acls: Acls) -> None:
-        """Remove ACLs; those that are not there are no fault."""
+        """Remove ACLs; missing ones are ignored."""
         from doorkeeper.acl.model import exactly  # noqa: PLC0415
-        from doorkeeper.testing.given_acls import bindings_of  # noqa: PLC0415
+        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
 
         self._remove(exactly(each) for each in bindings_of(acls))
 
     def clear(self) -> None:
-        """Remove all ACLs."""
         from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
 
         self._remove([ANY_BINDING])
@@ -296,7 +287,7 @@ class AnyServer(ABC):
         return name or names[0]
 
     def _place(self) -> Path:
-        """Return a folder of the server's own, made when it is needed."""
+        """Return the server's own folder, created on first use."""
         if self._folder is None:
             import tempfile  # noqa: PLC0415 - few servers in a test's process have files
 

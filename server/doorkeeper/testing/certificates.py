@@ -1,6 +1,6 @@
-"""An authority of the test's own, with a certificate for the server and one for each client.
+"""A CA for tests, with a certificate for the server and one for each client.
 
-The keys are good for a test: they are made in a millisecond, and gone with their folder.
+The keys are for tests only: elliptic curves, created in a millisecond, deleted with their folder.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Fixed and long: a test must not fail because of the date.
 BEGIN: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 END: Final = dt.datetime(2120, 1, 1, tzinfo=dt.UTC)
 
 
 class Certificate(NamedTuple):
-    """Files of PEM: the chain, the key, and both in one as Java wants them."""
+    """PEM files: the chain, the key, and both in one, as Java needs them."""
 
     chain: Path
     key: Path
@@ -34,7 +35,7 @@ class Authority:
     """Signs certificates, and writes them into a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the authority's own key and certificate."""
+        """Create the CA's key and certificate."""
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorkeeper testing")])
@@ -45,12 +46,12 @@ class Authority:
             .sign(self._key, hashes.SHA256())
         )
         self.file = folder / "ca.pem"
-        """The authority's certificate: what clients trust."""
+        """The CA certificate, for clients."""
         self.file.write_bytes(self._own.public_bytes(Encoding.PEM))
         self._clients: dict[str, Certificate] = {}
 
     def server(self) -> Certificate:
-        """Return a certificate for this machine."""
+        """Return a certificate for localhost."""
         names = x509.SubjectAlternativeName(
             [
                 x509.DNSName("localhost"),

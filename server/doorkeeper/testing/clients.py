@@ -1,4 +1,4 @@
-"""What the usual client libraries need to connect as somebody."""
+"""Connection settings for the usual client libraries."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MODULES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientConfig:
-    """One client of one listener. What does not apply is None."""
+class ClientSettings:
+    """The connection settings of one client on one listener. Fields that do not apply are None."""
 
     bootstrap_servers: str
     security_protocol: str
@@ -33,7 +33,7 @@ class ClientConfig:
     certificate: Certificate | None = None
 
     def kafka_python(self) -> dict[str, Any]:
-        """Return keyword arguments of kafka-python's clients."""
+        """Return keyword arguments for kafka-python's clients."""
         keys: dict[str, Any] = self._common()
         if self.ca_file is not None:
             keys["ssl_cafile"] = str(self.ca_file)
@@ -43,10 +43,10 @@ class ClientConfig:
         return keys
 
     def aiokafka(self) -> dict[str, Any]:
-        """Return keyword arguments of aiokafka's clients."""
+        """Return keyword arguments for aiokafka's clients."""
         keys: dict[str, Any] = self._common()
         if self.ca_file is not None:
-            import ssl  # noqa: PLC0415  who has no TLS needs no OpenSSL
+            import ssl  # noqa: PLC0415  TLS only
 
             keys["ssl_context"] = context = ssl.create_default_context(cafile=str(self.ca_file))
             if self.certificate is not None:
@@ -54,7 +54,7 @@ class ClientConfig:
         return keys
 
     def confluent_kafka(self) -> dict[str, Any]:
-        """Return the configuration of confluent-kafka's clients, which is librdkafka's."""
+        """Return the configuration for confluent-kafka's clients, which is librdkafka's."""
         keys: dict[str, Any] = {
             "bootstrap.servers": self.bootstrap_servers,
             "security.protocol": self.security_protocol,
@@ -71,14 +71,14 @@ class ClientConfig:
         return keys
 
     def java(self) -> dict[str, str]:
-        """Return the properties of Java's clients, ``bootstrap.servers`` among them."""
+        """Return the properties for Java's clients, including ``bootstrap.servers``."""
         keys = {
             "bootstrap.servers": self.bootstrap_servers,
             "security.protocol": self.security_protocol,
         }
         if self.mechanism is not None:
             module = _MODULES[self.mechanism]
-            login = f"username={_quoted(self.user)} password={_quoted(self.password)}"
+            login = f"username={_quote(self.user)} password={_quote(self.password)}"
             keys["sasl.mechanism"] = self.mechanism
             keys["sasl.jaas.config"] = f"{module} required {login};"
         if self.ca_file is not None:
@@ -90,7 +90,7 @@ class ClientConfig:
         return keys
 
     def doorkeeper(self) -> AdminClientConfig:
-        """Return the configuration of Doorkeeper's own client, ``doorkeeper.client``."""
+        """Return the configuration for Doorkeeper's own client, ``doorkeeper.client``."""
         from doorkeeper.client.config import ClientConfig as AdminClientConfig  # noqa: PLC0415
         from doorkeeper.client.logins import Password  # noqa: PLC0415
 
@@ -121,6 +121,6 @@ class ClientConfig:
         return keys
 
 
-def _quoted(text: str | None) -> str:
+def _quote(text: str | None) -> str:
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

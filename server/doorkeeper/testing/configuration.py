@@ -1,4 +1,4 @@
-"""From what a test asks for to the keys of a server and the state that it begins with."""
+"""Converts the options of a test to the keys of a server and its initial state."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.testing.given_acls import bindings_of
-from doorkeeper.testing.given_users import users_of
+from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.options import Options
+from doorkeeper.testing.user_options import users_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,10 +30,10 @@ LISTENERS: Final = {
     "SASL_SSL": "SASL_SSL",
     "MTLS": "SSL",
 }
-"""The listeners that a server may have, and their protocols; MTLS asks for a certificate."""
+"""The available listeners and their protocols; MTLS requires a client certificate."""
 
 CONTROL: Final = "TESTING"
-"""The listener of a process on which the test asks what it holds."""
+"""The additional listener of a process, on which the test reads and changes its ACLs."""
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 ADMIN: Final = "admin"
@@ -53,7 +53,7 @@ _SCRAM_ITERATIONS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What was asked for, complete and checked."""
+    """Complete and valid options."""
 
     users: Mapping[str, str] = field(repr=False)
     bindings: tuple[AclBinding, ...]
@@ -68,24 +68,22 @@ class Configuration:
 
     @property
     def authenticates(self) -> bool:
-        """Say whether a listener has SASL."""
+        """Return whether a listener has SASL."""
         return any(name.startswith("SASL") for name in self.listeners)
 
     @property
     def encrypts(self) -> bool:
-        """Say whether a listener has TLS."""
+        """Return whether a listener has TLS."""
         return any(LISTENERS[name].endswith("SSL") for name in self.listeners)
 
 
 def configuration_of(options: Options) -> Configuration:
-    """Complete what a test asks for.
+    """Validate options and add defaults.
 
     Raises:
-        ValueError: a listener or mechanism that there is not; a record or file of ACLs that is
-            wrong; users without a listener where they could log in; topics beside a catalog;
-            a text where several are expected.
-        TypeError: an option that there is not.
-
+        ValueError: a listener or mechanism is unknown; a record or file of ACLs is wrong; there are
+            users but no listener with SASL, or topics and a catalog; a list is a single text.
+        TypeError: an option is unknown.
     """
     unknown = sorted(options.keys() - Options.__annotations__.keys())
     if unknown:
@@ -99,7 +97,7 @@ def configuration_of(options: Options) -> Configuration:
     catalog = options.get("catalog")
     if catalog is not None and ("topics" in options or "groups" in options):
         raise ValueError("found a catalog beside topics or groups; allowed: one of them")
-    made = Configuration(
+    config = Configuration(
         users={ADMIN: ADMIN_PASSWORD, **users},
         bindings=tuple(bindings_of(options.get("acls", ()))),
         super_users=_several(options.get("super_users", administrators), "super_users"),
@@ -111,67 +109,67 @@ def configuration_of(options: Options) -> Configuration:
         mechanisms=mechanisms,
         properties=dict(options.get("properties", {})),
     )
-    if users and not made.authenticates:
+    if users and not config.authenticates:
         found = ", ".join(listeners)
         raise ValueError(f"users who cannot log in: found only {found}; needed is one with SASL")
-    return made
+    return config
 
 
 def keys_of(
-    made: Configuration, *, tls: Mapping[str, str], catalog: Path | None = None
+    config: Configuration, *, tls: Mapping[str, str], catalog: Path | None = None
 ) -> dict[str, str]:
     """Return the keys of server.properties; those of the test come last.
 
-    ``tls`` are the keys of the stores, empty where no listener encrypts.
+    ``tls`` are the keys of the stores, empty if no listener uses TLS.
     """
     keys = {
-        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in made.listeners),
+        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in config.listeners),
         "listener.security.protocol.map": ",".join(
             f"{name}:{protocol}" for name, protocol in LISTENERS.items()
         ),
-        "inter.broker.listener.name": made.listeners[0],
+        "inter.broker.listener.name": config.listeners[0],
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": ";".join(made.super_users),
-        "allow.everyone.if.no.acl.found": str(made.allow_everyone).lower(),
-        # What is wrong shall be known at once, and the end shall wait for nobody.
+        "super.users": ";".join(config.super_users),
+        "allow.everyone.if.no.acl.found": str(config.allow_everyone).lower(),
+        # A failed login is reported at once, and the stop hardly waits for clients.
         "connection.failed.authentication.delay.ms": "0",
         "doorkeeper.shutdown.drain.ms": "200",
         **tls,
     }
-    if made.authenticates:
-        keys["sasl.enabled.mechanisms"] = ",".join(made.mechanisms)
-        keys["sasl.mechanism.inter.broker.protocol"] = made.mechanisms[0]
-    for name in made.listeners:
+    if config.authenticates:
+        keys["sasl.enabled.mechanisms"] = ",".join(config.mechanisms)
+        keys["sasl.mechanism.inter.broker.protocol"] = config.mechanisms[0]
+    for name in config.listeners:
         prefix = f"listener.name.{name.lower()}"
         if name.startswith("SASL"):
-            for mechanism in made.mechanisms:
-                keys[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(made, mechanism)
+            for mechanism in config.mechanisms:
+                keys[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(config, mechanism)
         if LISTENERS[name].endswith("SSL"):
             keys[f"{prefix}.ssl.client.auth"] = "required" if name == "MTLS" else "none"
     if catalog is not None:
         keys["doorkeeper.catalog.file"] = str(catalog)
-    return {**keys, **made.properties}
+    return {**keys, **config.properties}
 
 
-def initial_change(made: Configuration, credentials: Iterable[StoredCredential]) -> Change:
-    """Return the change that makes an empty store the one that a server begins with."""
+def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
+    """Return the change that fills an empty store with the initial state."""
     from doorkeeper.authorizer.plans import BindingIds  # noqa: PLC0415
     from doorkeeper.kinds.acls import StoredBinding  # noqa: PLC0415
     from doorkeeper.kinds.change import edit  # noqa: PLC0415
     from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415
 
     new_id = BindingIds()
-    bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(made.bindings)]
+    bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(config.bindings)]
     return {
         **edit(ACL, set=bindings),
-        **edit(TOPIC, set=_stored_topics(made)),
+        **edit(TOPIC, set=_stored_topics(config)),
         **edit(CREDENTIAL, set=credentials),
     }
 
 
-def credentials_of(made: Configuration) -> list[StoredCredential]:
-    """Return the SCRAM credentials of all users: a few milliseconds for each of them."""
-    if not made.authenticates:
+def credentials_of(config: Configuration) -> list[StoredCredential]:
+    """Return the SCRAM credentials of all users; costs a few milliseconds for each."""
+    if not config.authenticates:
         return []
     from doorkeeper.authn.credentials import DIGESTS, credential_of  # noqa: PLC0415
     from doorkeeper.kinds.declared import StoredCredential  # noqa: PLC0415
@@ -182,19 +180,19 @@ def credentials_of(made: Configuration) -> list[StoredCredential]:
             mechanism,
             *credential_of(mechanism, password, _SCRAM_ITERATIONS, os.urandom(16)),
         )
-        for user, password in made.users.items()
-        for mechanism in made.mechanisms
+        for user, password in config.users.items()
+        for mechanism in config.mechanisms
         if mechanism in DIGESTS
     ]
 
 
-def _stored_topics(made: Configuration) -> list[StoredTopic]:
-    if not made.topics:
+def _stored_topics(config: Configuration) -> list[StoredTopic]:
+    if not config.topics:
         return []
     from doorkeeper.catalog.loading import parsed  # noqa: PLC0415  it imports YAML
     from doorkeeper.kinds.declared import StoredTopic  # noqa: PLC0415
 
-    catalog = parsed({"topics": made.topics}, "topics of the test")
+    catalog = parsed({"topics": config.topics}, "topics of the test")
     return [
         StoredTopic(
             each.name, os.urandom(16), each.partitions, each.replication_factor, each.configs
@@ -203,18 +201,19 @@ def _stored_topics(made: Configuration) -> list[StoredTopic]:
     ]
 
 
-def _jaas(made: Configuration, mechanism: str) -> str:
+def _jaas(config: Configuration, mechanism: str) -> str:
     if mechanism != "PLAIN":
         return f"{_SCRAM_MODULE} required;"
-    words = (f"{_word(f'user_{user}')}={_quoted(p)}" for user, p in made.users.items())
+    words = (f"{_word(f'user_{user}')}={_quote(p)}" for user, p in config.users.items())
     return f"{_PLAIN_MODULE} required {' '.join(words)};"
 
 
 def _word(text: str) -> str:
-    return text if re.fullmatch("[A-Za-z0-9_$-]+", text) else _quoted(text)
+    # The words of JAAS that need no quotes.
+    return text if re.fullmatch("[A-Za-z0-9_$-]+", text) else _quote(text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -230,21 +229,21 @@ def _out_of(allowed: Iterable[str], given: Iterable[str], what: str) -> tuple[st
 
 
 def _entries(
-    given: Topics | Groups, what: str, name: str, number: str
+    values: Topics | Groups, what: str, name: str, number: str
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return entries of a catalog; ``number`` is the field that a bare number stands for."""
-    if isinstance(given, Mapping):
+    """Return entries of a catalog; ``number`` is the field for a bare number."""
+    if isinstance(values, Mapping):
         return tuple(
             {name: key, **(value if isinstance(value, Mapping) else {number: value})}
-            for key, value in given.items()
+            for key, value in values.items()
         )
     return tuple(
-        each if isinstance(each, Mapping) else {name: each} for each in _several(given, what)
+        each if isinstance(each, Mapping) else {name: each} for each in _several(values, what)
     )
 
 
 def _several(given: Iterable[T], what: str) -> tuple[T, ...]:
-    """Return what is given; a text alone is one of them, and its letters are none."""
+    """Return the values as a tuple; a single text is an error, not a list of letters."""
     if isinstance(given, str):
         raise ValueError(f"{what}: found {given!r}; expected is a list, as [{given!r}]")  # noqa: TRY004  as all options
     return tuple(given)

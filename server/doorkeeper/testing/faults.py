@@ -1,4 +1,4 @@
-"""What a test lets go wrong: a delay, an error, a lost connection, a login that is refused.
+"""Fault injection: a delay, an error, a lost connection, a refused login.
 
     with server.faults.error("DescribeAcls", "CLUSTER_AUTHORIZATION_FAILED"):
         ...
@@ -6,7 +6,7 @@
         ...
     assert fault.struck == 1
 
-A fault holds from the beginning of its block to the end, for open connections too.
+A fault is active within its block, for open connections too.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _LOGIN_APIS: Final = ("SaslHandshake", "SaslAuthenticate")
 
 
-class Kind(Enum):
-    """What goes wrong."""
+class FaultKind(Enum):
+    """Kinds of faults."""
 
     DELAY = "delay"
     ERROR = "error"
@@ -38,21 +38,21 @@ class Kind(Enum):
 
 
 class Fault:
-    """One fault, from the beginning of its ``with`` block to the end."""
+    """One fault, active within its ``with`` block."""
 
     __slots__ = ("_all", "count", "delay_s", "error", "kind", "subject", "times")
 
     def __init__(
         self,
-        among: AnyFaults,
-        kind: Kind,
+        among: FaultControl,
+        kind: FaultKind,
         subject: int | str,
         *,
         times: int | None,
         delay_s: float = 0,
         error: ApiError | None = None,
     ) -> None:
-        """Wait for the block; ``subject`` is the key of an API, or the name of a user."""
+        """Describe a fault; ``subject`` is the key of an API, or the name of a user."""
         self._all = among
         self.kind = kind
         self.subject = subject
@@ -60,7 +60,7 @@ class Fault:
         self.delay_s = delay_s
         self.error = error
         self.count = 0
-        """How often it was known to have struck, when last asked."""
+        """The number of strikes when it was last updated."""
 
     def __enter__(self) -> Self:
         self._all.begin(self)
@@ -76,19 +76,21 @@ class Fault:
 
     @property
     def struck(self) -> int:
-        """Return how often it has struck."""
+        """Return the present number of strikes."""
         self._all.look(self)
         return self.count
 
 
-class AnyFaults(ABC):
-    """The faults of one server, in this process or in its own. Tests begin and end them."""
+class FaultControl(ABC):
+    """The faults of one server, in this process or another. Tests begin and end them."""
 
     def delay(self, api: str, *, ms: float, times: int | None = None) -> Fault:
-        """Handle requests of an API only after a while; ``times``: only so many of them."""
+        """Delay the handling of an API's requests; ``times`` limits their number."""
         if ms < 0:
             raise ValueError(f"ms: found {ms}; allowed: 0 or more")
-        return Fault(self, Kind.DELAY, key_of(api), times=_checked(times), delay_s=ms / 1000)
+        return Fault(
+            self, FaultKind.DELAY, key_of(api), times=_check_times(times), delay_s=ms / 1000
+        )
 
     def error(
         self,
@@ -98,66 +100,63 @@ class AnyFaults(ABC):
         *,
         times: int | None = None,
     ) -> Fault:
-        """Answer requests of an API with an error of Kafka's, and do nothing."""
+        """Answer requests of an API with an error of Kafka's, without handling them."""
         if api in _LOGIN_APIS:
             raise ValueError(f"{api} has no errors of its own here; refuse_login refuses a user")
         error = ApiError(code_of(code), message)
-        return Fault(self, Kind.ERROR, key_of(api), times=_checked(times), error=error)
+        return Fault(self, FaultKind.ERROR, key_of(api), times=_check_times(times), error=error)
 
     def drop(self, api: str, *, after: bool = False, times: int | None = None) -> Fault:
-        """End the connection when a request comes, or ``after`` it was handled: unanswered."""
-        kind = Kind.DROP_AFTER if after else Kind.DROP_BEFORE
-        return Fault(self, kind, key_of(api), times=_checked(times))
+        """Close the connection instead of handling a request, or ``after`` handling it."""
+        kind = FaultKind.DROP_AFTER if after else FaultKind.DROP_BEFORE
+        return Fault(self, kind, key_of(api), times=_check_times(times))
 
     def refuse_login(self, user: str, *, times: int | None = None) -> Fault:
-        """Refuse a user as if the password were wrong; sessions that are open go on."""
-        return Fault(self, Kind.REFUSE_LOGIN, user, times=_checked(times))
+        """Refuse a user's logins like a wrong password; open sessions continue."""
+        return Fault(self, FaultKind.REFUSE_LOGIN, user, times=_check_times(times))
 
     @abstractmethod
     def clear(self) -> None:
-        """End all of them."""
+        """End all faults."""
 
     @abstractmethod
     def begin(self, fault: Fault) -> None:
-        """Let it strike from now on."""
+        """Activate a fault."""
 
     @abstractmethod
     def end(self, fault: Fault) -> None:
-        """Let it strike no more."""
+        """Deactivate a fault."""
 
     @abstractmethod
     def look(self, fault: Fault) -> None:
-        """Have its ``count`` say how often it has struck."""
+        """Update the ``count`` of a fault."""
 
 
-class Faults(AnyFaults):
-    """The faults of a server in this process: its thread asks which of them strikes."""
+class LocalFaults(FaultControl):
+    """The faults of a server in this process; its thread calls ``strikes``."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._lock = threading.Lock()
         self._active: tuple[Fault, ...] = ()
 
     def clear(self) -> None:
-        """End all of them."""
         with self._lock:
             self._active = ()
 
     def begin(self, fault: Fault) -> None:
-        """Let it strike from now on."""
         with self._lock:
+            # A new tuple, so that the server's thread can read it without the lock.
             self._active = (*self._active, fault)
 
     def end(self, fault: Fault) -> None:
-        """Let it strike no more."""
         with self._lock:
             self._active = tuple(each for each in self._active if each is not fault)
 
     def look(self, fault: Fault) -> None:
-        """Do nothing: it is counted where it is."""
+        """Do nothing: ``strikes`` has updated the count."""
 
-    def strikes(self, kind: Kind, subject: int | str) -> Fault | None:
-        """Return the newest fault that strikes now, and count it."""
+    def strikes(self, kind: FaultKind, subject: int | str) -> Fault | None:
+        """Return the newest fault that applies, and count a strike."""
         for fault in reversed(self._active):
             if fault.kind is not kind or fault.subject != subject:
                 continue
@@ -171,8 +170,7 @@ def key_of(api: str) -> int:
     """Return the key of an API that the server has.
 
     Raises:
-        ValueError: no API has this name.
-
+        ValueError: the name is unknown.
     """
     names: dict[str, int] = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
     if api not in names:
@@ -189,11 +187,10 @@ def _nearest(given: str, names: Iterable[str]) -> str | None:
 
 
 def code_of(given: ErrorCode | int | str) -> ErrorCode:
-    """Return the error of a number or a name.
+    """Return the error with a number or a name.
 
     Raises:
         ValueError: there is no such error.
-
     """
     if isinstance(given, int):
         return ErrorCode(given)
@@ -204,7 +201,7 @@ def code_of(given: ErrorCode | int | str) -> ErrorCode:
     return ErrorCode[given]
 
 
-def _checked(times: int | None) -> int | None:
+def _check_times(times: int | None) -> int | None:
     if times is not None and times < 1:
         raise ValueError(f"times: found {times}; allowed: 1 or more, None for always")
     return times

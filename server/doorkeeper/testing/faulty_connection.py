@@ -1,4 +1,4 @@
-"""A connection on which faults strike. A server without faults has plain ones."""
+"""A connection with fault injection, used by test servers only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from doorkeeper.authn.contract import Failure, OfferedMechanism, Success
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import Authenticating, Closed
-from doorkeeper.testing.faults import Kind
+from doorkeeper.testing.faults import FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     )
     from doorkeeper.connection.session import SessionAction
     from doorkeeper.errors import ApiError
-    from doorkeeper.testing.faults import Faults
+    from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.headers import RequestHeader
 
 DROPPED: Final = Closed("a fault of the test")
 
 _WRONG_PASSWORD = {"PLAIN": "Authentication failed: Invalid username or password"}
-"""What a client reads whose password is wrong; with other mechanisms the general text."""
+"""The error text for a wrong password; other mechanisms have the general one."""
 
 
-class Held(Authenticating):
-    """A request that waits. To the socket's side it is a login that takes its time."""
+class DelayedRequest(Authenticating):
+    """A delayed request. The socket's side treats it like a slow login."""
 
     proceed: Callable[[float], Advance]
 
 
 class FaultyConnection(Connection):
-    """The protocol's side of one connection of a test server."""
+    """The protocol's side of a connection of a test server."""
 
     __slots__ = ("_faults",)
 
@@ -50,33 +50,33 @@ class FaultyConnection(Connection):
         self,
         peer: Peer,
         *,
-        faults: Faults,
+        faults: LocalFaults,
         mechanisms: Mapping[str, OfferedMechanism] | None,
         **others: Any,  # noqa: ANN401  those of Connection
     ) -> None:
-        """Begin; ``others`` are those of ``Connection``."""
+        """Wrap the mechanisms; ``others`` are the parameters of ``Connection``."""
         self._faults = faults
         if mechanisms is not None:
             mechanisms = {name: self._refusing(each) for name, each in mechanisms.items()}
         super().__init__(peer, mechanisms=mechanisms, **others)
 
     def complete_authentication(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
-        """Go on with what was held, or with an authentication."""
-        if not isinstance(pending, Held):
+        """Resume a delayed request, or continue an authentication."""
+        if not isinstance(pending, DelayedRequest):
             return super().complete_authentication(pending, step, now_s)
         return self._resume(lambda: pending.proceed(now_s))
 
     def complete(
         self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
     ) -> bytes | Closed:
-        """Answer an update, unless its answer is to be lost."""
+        """Answer an update, unless a fault drops the response."""
         answer = super().complete(pending, values, error)
         return DROPPED if error is None and self._loses(pending.header) else answer
 
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception
     ) -> bytes | bytearray | Closed:
-        """Answer with a body that was built in chunks, unless the answer is to be lost."""
+        """Answer with a chunked response, unless a fault drops it."""
         completed = super().complete_chunked(chunked, answer)
         return DROPPED if self._loses(chunked.header) else completed
 
@@ -89,7 +89,7 @@ class FaultyConnection(Connection):
         def proceed(_now_s: float) -> Advance:
             return self._unless_dropped(header, lambda: serve(header, body))
 
-        return self._held(header, proceed) or proceed(0)
+        return self._delay(header, proceed) or proceed(0)
 
     def _authenticate(
         self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
@@ -99,25 +99,27 @@ class FaultyConnection(Connection):
         def proceed(now_s: float) -> Advance:
             return self._unless_dropped(header, lambda: authenticate(action, header, body, now_s))
 
-        return self._held(header, proceed) or proceed(now_s)
+        return self._delay(header, proceed) or proceed(now_s)
 
     def _api(self, header: RequestHeader) -> Api:
         api = super()._api(header)
-        fault = self._faults.strikes(Kind.ERROR, header.api_key)
+        fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
         if fault is None or fault.error is None:
             return api
         return api._replace(handle=_raising(fault.error))
 
-    def _held(self, header: RequestHeader, proceed: Callable[[float], Advance]) -> Held | None:
-        fault = self._faults.strikes(Kind.DELAY, header.api_key)
+    def _delay(
+        self, header: RequestHeader, proceed: Callable[[float], Advance]
+    ) -> DelayedRequest | None:
+        fault = self._faults.strikes(FaultKind.DELAY, header.api_key)
         if fault is None:
             return None
-        held = Held(_after(fault.delay_s), header)
+        held = DelayedRequest(_after(fault.delay_s), header)
         held.proceed = proceed
         return held
 
     def _unless_dropped(self, header: RequestHeader, work: Callable[[], Advance]) -> Advance:
-        if self._faults.strikes(Kind.DROP_BEFORE, header.api_key) is not None:
+        if self._faults.strikes(FaultKind.DROP_BEFORE, header.api_key) is not None:
             return DROPPED
         result = work()
         if isinstance(result, bytes) and self._loses(header):
@@ -125,7 +127,7 @@ class FaultyConnection(Connection):
         return result
 
     def _loses(self, header: RequestHeader) -> bool:
-        return self._faults.strikes(Kind.DROP_AFTER, header.api_key) is not None
+        return self._faults.strikes(FaultKind.DROP_AFTER, header.api_key) is not None
 
     def _refusing(self, offered: OfferedMechanism) -> OfferedMechanism:
         def begin(context: AuthenticationContext) -> Mechanism:
@@ -135,26 +137,25 @@ class FaultyConnection(Connection):
 
 
 class _Refusing:
-    """A mechanism that may refuse who has proved to be somebody."""
+    """A mechanism that may refuse an authenticated user."""
 
     __slots__ = ("_faults", "_inner", "_name")
 
-    def __init__(self, name: str, inner: Mechanism, faults: Faults) -> None:
+    def __init__(self, name: str, inner: Mechanism, faults: LocalFaults) -> None:
         self._name = name
         self._inner = inner
         self._faults = faults
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
-        """Take the client's next token."""
         step = self._inner.step(token)
-        return self._judged(step) if isinstance(step, tuple) else self._later(step)
+        return self._judge(step) if isinstance(step, tuple) else self._later(step)
 
     async def _later(self, step: Awaitable[Step]) -> Step:
-        return self._judged(await step)
+        return self._judge(await step)
 
-    def _judged(self, step: Step) -> Step:
+    def _judge(self, step: Step) -> Step:
         if isinstance(step, Success) and self._faults.strikes(
-            Kind.REFUSE_LOGIN, step.authorization_id
+            FaultKind.REFUSE_LOGIN, step.authorization_id
         ):
             return Failure(_WRONG_PASSWORD.get(self._name), "a fault of the test")
         return step

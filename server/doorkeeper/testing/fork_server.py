@@ -1,14 +1,14 @@
-"""A process that has imported the server, and forks one for each that is asked for.
+"""A process that has imported the server, and forks one for each request.
 
-``python -m doorkeeper.testing.fork_server 5``, where 5 is a socket. Importing is nine tenths of a
-server's start, and this is done once. It has one thread, opens nothing of a server's, and runs no
-event loop, so that what it forks begins as a new process does.
+``python -m doorkeeper.testing.fork_server 5``, where 5 is a socket. Imports are nine tenths of a
+server's start, and happen here once. The process has one thread, opens no files or sockets of a
+server, and runs no event loop, so that a forked process starts like a new one.
 
-On the socket it says when it is ready. Then a byte comes for each server, its ``Needs``, with four
-descriptors: stdout, stderr, and two sockets. On the first of those the forked process reads what it
-is to serve, a pickled ``Wanted``; and this process tells its id, and in the end its status, a line
-each. Over the second the server is told what is to go wrong. When nobody can ask any more, all
-servers are told to end, and those that do not are killed: none is left behind.
+The process sends a byte when it is ready. Each request is a byte, the ``Needs``, with four
+descriptors: stdout, stderr, and two sockets. From the first socket the forked process reads its
+pickled ``ServeRequest``; the fork server writes the process id, and finally the exit status, to it,
+a line each. The second socket controls the fault injection. When the request socket is closed, all
+servers are terminated, and killed after a timeout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Needs(IntFlag):
-    """What a server needs beside what all need; it is imported when one needs it first."""
+    """Additional imports of a server, done when one first needs them."""
 
     NOTHING = 0
     TLS = 1
@@ -40,13 +40,12 @@ class Needs(IntFlag):
 
 
 READY: Final = b"r"
-"""What this process says when it has imported what all servers need."""
+"""Sent when the common imports are done."""
 
 _DESCRIPTORS: Final = 4
+# The time for servers to end after SIGTERM when the test has gone.
 _END_S: Final = 3.0
-"""How long servers may take to end when nobody is left who asked for them."""
-
-_IMPORTED: Final = (
+_IMPORTS: Final = (
     "doorkeeper.testing.serving",
     # What its start imports then:
     "concurrent.futures.thread",
@@ -56,7 +55,7 @@ _IMPORTED: Final = (
     "encodings.latin_1",
     "uvloop",
 )
-_IMPORTED_FOR: Final = {
+_IMPORTS_FOR: Final = {
     Needs.TLS: (
         "cryptography.hazmat.primitives.serialization",
         "cryptography.x509",
@@ -66,65 +65,65 @@ _IMPORTED_FOR: Final = {
 }
 
 
-class Wanted(NamedTuple):
-    """What a forked process is to serve, and what it would have from a parent that starts it."""
+class ServeRequest(NamedTuple):
+    """The configuration of a forked process, and its inheritance from the test's process."""
 
     keys: dict[str, str]
-    """Of server.properties."""
+    """The keys of server.properties."""
     environment: dict[str, str]
     module_path: list[str]
     folder: str
     beginning: Configuration | None
-    """What its new store holds in the beginning; None where the store is there."""
+    """The initial content of a new store; None for an existing store."""
 
 
-class _Own(NamedTuple):
-    """The sockets of one server: what is said about it, and what it is told."""
+class _ServerSockets(NamedTuple):
+    """The sockets of one server: for its id and status, and for fault injection."""
 
     about: socket.socket
     control: socket.socket
 
 
 def main() -> None:
-    """Fork servers, and in a forked process be one."""
-    # From a terminal they come to everybody: the test decides what becomes of its servers.
+    """Fork servers; in a forked process, serve."""
+    # A terminal sends these to the whole process group; only the test ends its servers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # What is imported stays, and a collection would write to memory that all processes share.
+    # Imports stay alive, and a collection would write to memory pages shared by all processes.
     gc.disable()
-    _import(_IMPORTED)
+    _import(_IMPORTS)
     asked = socket.socket(fileno=int(sys.argv[1]))
-    with suppress(OSError):  # nobody may be left who waits
+    with suppress(OSError):  # the test may have ended
         asked.sendall(READY)
     with _ForkServer(asked) as forks:
         own = forks.run()
     if own is None:
         return
     with own.about, own.about.makefile("rb") as lines:
-        wanted: Wanted = pickle.load(lines)  # noqa: S301  from the test, which may do anything
-    _become(wanted)
+        request: ServeRequest = pickle.load(lines)  # noqa: S301  from the test, which may do anything
+    _become(request)
     from doorkeeper.testing.serving import serve  # noqa: PLC0415  imported above, or missing
 
-    serve(wanted.keys, Path(wanted.folder) / "data", wanted.beginning, own.control)
+    serve(request.keys, Path(request.folder) / "data", request.beginning, own.control)
 
 
 def _import(names: tuple[str, ...]) -> None:
     for name in names:
-        # What is missing, or broken, is told by the server that needs it.
+        # The server that needs a missing or broken module reports it.
         with suppress(Exception):
             import_module(name)
     gc.freeze()
 
 
 class _ForkServer:
-    """Forks while it is asked to; closes its sockets with the block, in what it forked too."""
+    """Forks on request; closes its sockets with the block, in forked processes too."""
 
     def __init__(self, asked: socket.socket) -> None:
         self._asked = asked
-        self._woken, self._wake = socket.socketpair()
-        self._wake.setblocking(False)
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._wake_write.setblocking(False)
         self._abouts: dict[int, socket.socket] = {}
-        signal.set_wakeup_fd(self._wake.fileno())
+        signal.set_wakeup_fd(self._wake_write.fileno())
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
     def __enter__(self) -> Self:
@@ -132,42 +131,42 @@ class _ForkServer:
 
     def __exit__(self, *_exception: object) -> None:
         signal.set_wakeup_fd(-1)
-        for each in (self._asked, self._woken, self._wake, *self._abouts.values()):
+        for each in (self._asked, self._wake_read, self._wake_write, *self._abouts.values()):
             each.close()
 
-    def run(self) -> _Own | None:
-        """Return in each forked process what is its own, and None at the end."""
-        # select() has no place for descriptors over 1,023, and the test may have chosen this one.
+    def run(self) -> _ServerSockets | None:
+        """Return a forked process's own sockets in that process, and None at the end."""
+        # select() is limited to descriptors below 1,024; this one was chosen in the test's process.
         ready = select.poll()
-        for each in (self._asked, self._woken):
+        for each in (self._asked, self._wake_read):
             ready.register(each, select.POLLIN)
         while True:
             numbers = [number for number, _ in ready.poll()]
-            if self._woken.fileno() in numbers:
-                self._tell_ended()
+            if self._wake_read.fileno() in numbers:
+                self._report_ended()
             if self._asked.fileno() not in numbers:
                 continue
-            needs, descriptors = self._received()
+            needs, descriptors = self._receive()
             if not needs:
                 self._end_all()
                 return None
             try:
-                own = self._forked(Needs(needs[0]), descriptors)
+                own = self._fork(Needs(needs[0]), descriptors)
             except OSError as error:
-                # Nobody asks for the impossible: there are too many files, or processes.
+                # The limit of files or processes is reached; the test sees a closed socket.
                 sys.stderr.write(f"doorkeeper.testing: a server could not be forked: {error}\n")
                 continue
             if own is not None:
                 return own
 
-    def _received(self) -> tuple[bytes, list[int]]:
+    def _receive(self) -> tuple[bytes, list[int]]:
         try:
             needs, descriptors, _, _ = socket.recv_fds(self._asked, 1, _DESCRIPTORS)
         except ConnectionError:  # the test has ended without waiting until this one is ready
             return b"", []
         return needs, descriptors
 
-    def _forked(self, needs: Needs, descriptors: list[int]) -> _Own | None:
+    def _fork(self, needs: Needs, descriptors: list[int]) -> _ServerSockets | None:
         """Fork a server; return its sockets in the forked process, and None here."""
         with ExitStack() as received:
             for each in descriptors:
@@ -176,7 +175,7 @@ class _ForkServer:
             if len(descriptors) < _DESCRIPTORS:
                 raise OSError(f"{len(descriptors)} of {_DESCRIPTORS} descriptors came")
             for need in needs:
-                _import(_IMPORTED_FOR[need])
+                _import(_IMPORTS_FOR[need])
             stdout, stderr, about, control = descriptors
             pid = os.fork()
             if not pid:
@@ -184,29 +183,31 @@ class _ForkServer:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 os.dup2(stdout, 1)
                 os.dup2(stderr, 2)
-                return _Own(*(socket.socket(fileno=os.dup(each)) for each in (about, control)))
+                return _ServerSockets(
+                    *(socket.socket(fileno=os.dup(each)) for each in (about, control))
+                )
             self._abouts[pid] = socket.socket(fileno=os.dup(about))
-            _tell(self._abouts[pid], pid)
+            _report(self._abouts[pid], pid)
             return None
 
-    def _tell_ended(self) -> None:
-        """Tell the status of each process that has ended since."""
-        self._woken.recv(4096)
+    def _report_ended(self) -> None:
+        """Report the exit status of each process that has ended."""
+        self._wake_read.recv(4096)
         while self._abouts:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
             with self._abouts.pop(pid) as about:
-                _tell(about, os.waitstatus_to_exitcode(status))
+                _report(about, os.waitstatus_to_exitcode(status))
 
     def _end_all(self) -> None:
-        """End all servers: some may be stopped, or have an authorizer that is stuck."""
+        """Terminate all servers; kill those that are stopped or stuck."""
         self._signal_all(signal.SIGTERM)
         deadline_s = time.monotonic() + _END_S
         while self._abouts and (left_s := deadline_s - time.monotonic()) > 0:
-            self._woken.settimeout(left_s)
+            self._wake_read.settimeout(left_s)
             with suppress(TimeoutError):
-                self._tell_ended()
+                self._report_ended()
         self._signal_all(signal.SIGKILL)
 
     def _signal_all(self, number: int) -> None:
@@ -214,19 +215,19 @@ class _ForkServer:
             os.kill(pid, number)
 
 
-def _tell(about: socket.socket, number: int) -> None:
-    with suppress(OSError):  # nobody may be left who wants to know
+def _report(about: socket.socket, number: int) -> None:
+    with suppress(OSError):  # the test may have ended
         about.sendall(b"%d\n" % number)
 
 
-def _become(wanted: Wanted) -> None:
-    """Have what a process has from a parent that starts it."""
+def _become(request: ServeRequest) -> None:
+    """Take over environment, module path and folder of the test's process."""
     os.environ.clear()
-    os.environ.update(wanted.environment)
+    os.environ.update(request.environment)
     time.tzset()
-    sys.path[:] = wanted.module_path
+    sys.path[:] = request.module_path
     sys.argv[:] = ["doorkeeper", "serve"]
-    os.chdir(wanted.folder)
+    os.chdir(request.folder)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a server logs inside a test: records of Python's ``logging``, which pytest shows.
+"""The log of a server in a test's process: records of Python's ``logging``, which pytest shows.
 
-The loggers are those of the real server (``doorkeeper.net``, ``kafka.authorizer.logger``); their
-levels, and where records go, are the affair of the test that runs.
+The logger names are those of the real server (``doorkeeper.net``, ``kafka.authorizer.logger``); the
+test configures levels and handlers.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.audit import LoggerAudit
+from doorkeeper.authorizer.decision_log import DecisionLogger
 from doorkeeper.logs.secrets import hide
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 _LEVELS = {5: logging.DEBUG}
-"""Python has no level below DEBUG that anybody knows by name."""
+"""Python has no named level below DEBUG."""
 
 
 class _Threshold:
-    """The level from which on a logger writes, as the test sets it at any time."""
+    """The minimum level of a logger, which the test may change at any time."""
 
     __slots__ = ("_logger",)
 
@@ -30,7 +30,7 @@ class _Threshold:
 
     @property
     def level(self) -> int:
-        """Return the level; at DEBUG the finest detail is written too."""
+        """Return the level; at DEBUG trace lines are written too."""
         level = max(self._logger.getEffectiveLevel(), logging.root.manager.disable + 1)
         return min(_LEVELS) if level <= logging.DEBUG else level
 
@@ -41,40 +41,31 @@ class TestLogger:
     __test__ = False
 
     def __init__(self, name: str) -> None:
-        """Log under this name."""
         self._logger = logging.getLogger(name)
         self.threshold = _Threshold(self._logger)
 
     def is_enabled(self, level: int) -> bool:
-        """Say whether an event of this level would be logged."""
         return self._logger.isEnabledFor(_LEVELS.get(level, level))
 
     def trace(self, event: str, **fields: object) -> None:
-        """Log the finest detail."""
         self.write(5, event, fields)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log a detail."""
         self.write(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
-        """Log what an operator wants to know."""
         self.write(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Log what an operator should look at."""
         self.write(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Log what went wrong."""
         self.write(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """Log what went wrong, with the exception under way."""
         self.write(logging.ERROR, event, {"exc_info": True, **fields})
 
     def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
-        """Log at a level."""
         level = _LEVELS.get(level, level)
         if not self._logger.isEnabledFor(level):
             return
@@ -85,20 +76,18 @@ class TestLogger:
 
 
 class TestLogs:
-    """Takes the place of a process's log. Levels of the configuration do nothing."""
+    """Replaces the log of a process. The levels of the configuration have no effect."""
 
     __test__ = False
 
     def __init__(self) -> None:
-        """Leave all of ``logging`` as it is."""
-        self.audit = LoggerAudit()
+        self.audit = DecisionLogger()
 
     def logger(self, name: str) -> TestLogger:
-        """Return a logger."""
         return TestLogger(name)
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
-        """Leave the levels to the test."""
+        """Do nothing: the test sets the levels."""
 
 
 def _exception(

@@ -1,4 +1,4 @@
-"""The log of a server's process, read as it comes."""
+"""The log of a server process, read while it runs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import IO, Any
 
 
 class LogLines:
-    """Reads what a process writes: lines of JSON on stdout, anything on stderr."""
+    """Reads a process's output: JSON lines on stdout, any text on stderr."""
 
     def __init__(self, stdout: IO[bytes], stderr: IO[bytes]) -> None:
-        """Begin to read."""
+        """Start the reading threads."""
         self._streams = (stdout, stderr)
         self._came = threading.Condition()
         self._ended = False
         self.lines: list[dict[str, Any]] = []
-        """What was logged."""
+        """The log lines so far."""
         self.errors = ""
-        """What was written on stderr."""
+        """The text on stderr so far."""
         self._readers = [
             threading.Thread(target=work, args=(stream,), daemon=True)
             for work, stream in zip((self._read, self._read_errors), self._streams, strict=True)
@@ -28,7 +28,7 @@ class LogLines:
             reader.start()
 
     def wait_for(self, event: str, timeout_s: float) -> dict[str, Any] | None:
-        """Return the first line of an event; None where the log ends, or the time, before it."""
+        """Return the first line of an event; None at the end of the log, or after the timeout."""
         deadline_s = time.monotonic() + timeout_s
         with self._came:
             while not self._ended:
@@ -41,7 +41,7 @@ class LogLines:
         return next((line for line in self.lines if line.get("event") == event), None)
 
     def close(self) -> None:
-        """Read what the ended process has left."""
+        """Read the rest after the process has ended, and close the streams."""
         for reader in self._readers:
             reader.join()
         for stream in self._streams:
@@ -52,7 +52,7 @@ class LogLines:
             try:
                 read = json.loads(line)
             except ValueError:
-                # A plug-in may print.
+                # A plug-in may print to stdout.
                 read = {"event": line.decode("utf-8", "replace").rstrip()}
             with self._came:
                 self.lines.append(read)

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for tests that wait for what it does."""
+"""An event loop in a thread of its own, with synchronous calls from tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WAIT_S: Final = 60.0
-"""What a test waits for takes milliseconds; this ends a run that would never end."""
+"""Operations of a test take milliseconds; the timeout ends a hanging run."""
 
 
 class LoopThread:
-    """Runs one loop until ``close``."""
+    """Runs one event loop until ``close``."""
 
     def __init__(self, name: str = "doorkeeper-testing") -> None:
         """Start the thread; return when the loop runs."""
@@ -29,14 +29,14 @@ class LoopThread:
             raise TimeoutError(f"no event loop after {WAIT_S:.0f} s")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the loop; return, or raise, what comes of it."""
+        """Run a coroutine on the loop; return its result or raise its exception."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("asked from the server's own thread, which would wait for itself")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
     def close(self) -> None:
-        """End the loop and the thread."""
+        """Stop the loop and the thread."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._end.set)
             self._thread.join(WAIT_S)

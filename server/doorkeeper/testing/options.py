@@ -1,4 +1,4 @@
-"""What a test may ask of a server."""
+"""The options of test servers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Literal, TypedDict
 from doorkeeper.acl.model import AclBinding
 
 Acls = str | Path | Mapping[str, Any] | Iterable[AclBinding | Mapping[str, Any]]
-"""ACLs: bindings, records (the keys of the YAML form of ``doorkeeper acls export``), the whole of
-that form, or a file."""
+"""Bindings, records (the keys of the YAML form of ``doorkeeper acls export``), or a file."""
 
 Users = Mapping[str, str] | str | Path
 """Users: passwords by name, or a file with a line for each: ``name=password``."""
@@ -23,17 +22,17 @@ Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
 
 
 class Options(TypedDict, total=False):
-    """What a server begins with; docs/testing.md explains each.
+    """The options of a server; docs/testing.md explains each.
 
-    users           see ``Users``; ``admin`` is always there, with ``admin-secret``
+    users           see ``Users``; ``admin`` always exists, with ``admin-secret``
     acls            see ``Acls``
     super_users     principals; default: the administrator of each listener
-    allow_everyone  where no ACL covers a resource: ``allow.everyone.if.no.acl.found``
+    allow_everyone  for resources without ACLs: ``allow.everyone.if.no.acl.found``
     topics, groups  see ``Topics`` and ``Groups``
     catalog         a catalog file instead of them
-    listeners       names out of ``configuration.LISTENERS``; the first is the usual one
+    listeners       names of ``configuration.LISTENERS``; the first is the default one
     mechanisms      of SASL; default: PLAIN and both of SCRAM
-    properties      any other key of server.properties
+    properties      other keys of server.properties
     """
 
     users: Users
@@ -48,8 +47,8 @@ class Options(TypedDict, total=False):
     properties: Mapping[str, str]
 
 
-class Resource(TypedDict, total=False):
-    """Which resource a question is about: exactly one of them, and the client's host."""
+class ResourceOption(TypedDict, total=False):
+    """The resource of a question (exactly one key), and the client's host."""
 
     topic: str
     group: str

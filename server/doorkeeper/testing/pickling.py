@@ -1,4 +1,4 @@
-"""Values for another process, which has none of the test's own modules."""
+"""Pickled values for a process that lacks the test's modules."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PLAIN: Final[tuple[type[Any], ...]] = (str, bytes, int, float)
 
 
 def dumps(value: object) -> bytes:
-    """Return a value as bytes for ``pickle.load``; a text of a class of the test's is a text.
+    """Pickle a value; instances of the test's subclasses of str and the like become plain.
 
-    A member of a ``StrEnum``, say, would otherwise be loaded by importing the test.
+    Loading a member of a ``StrEnum``, for example, would import the test otherwise.
     """
     written = io.BytesIO()
     _Pickler(written).dump(value)
@@ -21,7 +21,7 @@ def dumps(value: object) -> bytes:
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, value: object) -> Any:  # noqa: ANN401  as pickle has it
-        """Say how to make a value again; NotImplemented leaves it to pickle."""
+        """Return the reduced value; NotImplemented leaves it to pickle."""
         if type(value).__module__.partition(".")[0] == __name__.partition(".")[0]:
             return NotImplemented
         for plain in _PLAIN:

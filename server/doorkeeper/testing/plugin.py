@@ -1,7 +1,7 @@
-"""The plugin of pytest: fixtures, a marker, and keys of the ini file; docs/testing.md.
+"""The pytest plugin: fixtures, a marker, and ini keys; see docs/testing.md.
 
-It imports nothing of the server unless a test asks for one, and then before the first test runs: a
-test waits for its server to start, not for modules.
+It imports the server only if a test needs one, and then before the first test runs: a test waits
+for its server to start, not for imports.
 """
 
 from __future__ import annotations
@@ -36,32 +36,30 @@ _INI = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the keys of the ini file."""
-    for name, kind, text in _INI:
-        what = f"doorkeeper_server: {text}"
-        parser.addini(f"doorkeeper_{name}", what, type=kind, default=None)  # type: ignore[arg-type]
-    what = "doorkeeper_server: allow what no ACL covers"
-    parser.addini("doorkeeper_allow_everyone", what, type="bool", default=None)
+    for name, kind, help_text in _INI:
+        text = f"doorkeeper_server: {help_text}"
+        parser.addini(f"doorkeeper_{name}", text, type=kind, default=None)  # type: ignore[arg-type]
+    text = "doorkeeper_server: allow operations on resources without ACLs"
+    parser.addini("doorkeeper_allow_everyone", text, type="bool", default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
-    text = "(users={}, acls=[], ...): what doorkeeper_server begins with in this test"
+    text = "(users={}, acls=[], ...): text doorkeeper_server begins with in this test"
     config.addinivalue_line("markers", f"{MARKER}{text}")
     config.stash[_POOL] = []
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Import the server where a test that is to run asks for one, beside for processes too."""
+    """Import the server, and start the fork server, if collected tests need them."""
     if session.config.option.collectonly:
         return
     asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    # Where something is missing, those tests say so, and the others run.
+    # With a missing module only the tests that need it fail.
     with suppress(ImportError):
         if _MANY in asked:
-            from doorkeeper.testing.forking import FORKING  # noqa: PLC0415
+            from doorkeeper.testing.fork_client import FORK_CLIENT  # noqa: PLC0415
 
-            FORKING.prepare()
+            FORK_CLIENT.prepare()
         if asked & {_ONE, _MANY}:
             from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415
         if _MANY in asked:
@@ -69,53 +67,51 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End all servers."""
     for server in config.stash.get(_POOL, []):
         server.close()
 
 
 class Servers:
-    """Starts servers, and ends them with the test. What is not given is as in the ini file."""
+    """Starts servers, and stops them at the end of the test. Defaults come from the ini file."""
 
     def __init__(self, defaults: Options) -> None:
-        """Begin without any."""
         self._defaults = defaults
-        self._made: list[DoorkeeperServer | DoorkeeperProcess] = []
+        self._servers: list[DoorkeeperServer | DoorkeeperProcess] = []
 
     def __call__(self, **options: Unpack[Options]) -> DoorkeeperServer:
-        """Start one in this process."""
+        """Start a server in this process."""
         from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
 
-        server = DoorkeeperServer(**merged(self._defaults, options))
-        self._made.append(server)
+        server = DoorkeeperServer(**merge(self._defaults, options))
+        self._servers.append(server)
         server.start()
         return server
 
     def process(self, **options: Unpack[Options]) -> DoorkeeperProcess:
-        """Start one in a process of its own."""
+        """Start a server in a process of its own."""
         from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-        server = DoorkeeperProcess(**merged(self._defaults, options))
-        self._made.append(server)
+        server = DoorkeeperProcess(**merge(self._defaults, options))
+        self._servers.append(server)
         server.start()
         return server
 
     def close(self) -> None:
-        """End them, the last one first."""
-        while self._made:
-            self._made.pop().close()
+        """Stop all, the last one first."""
+        while self._servers:
+            self._servers.pop().close()
 
 
 @pytest.fixture
 def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServer]:
-    """Give a server in this process, as ini file and markers want it, and new for each test."""
+    """Provide a server in this process, new for each test, configured by ini file and markers."""
     config = request.config
     options = ini_options(config)
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         if marker.args:
             pytest.fail("the marker doorkeeper takes keywords only: users={...}", pytrace=False)
-        options = merged(options, marker.kwargs)
-    server = _pooled(config.stash[_POOL], options)
+        options = merge(options, marker.kwargs)
+    server = _server_of(config.stash[_POOL], options)
     server.start()
     yield server
     server.stop()
@@ -123,14 +119,14 @@ def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServ
 
 @pytest.fixture
 def doorkeeper_servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
-    """Give a function that starts servers, for tests that need several or change their options."""
+    """Provide a function that starts servers, for tests with several or with other options."""
     servers = Servers(ini_options(request.config))
     yield servers
     servers.close()
 
 
-def _pooled(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
-    """Return a stopped server: its certificates and credentials are made once in a run."""
+def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
+    """Return a stopped server; certificates and credentials are created once in a run."""
     from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
 
     try:
@@ -144,8 +140,8 @@ def _pooled(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
     return wanted
 
 
-def merged(options: Options, others: Options) -> Options:
-    """Return options with others over them; topics and groups take the place of a catalog."""
+def merge(options: Options, others: Options) -> Options:
+    """Merge options; topics and groups replace a catalog, and the reverse."""
     result: dict[str, Any] = {**options}
     if "catalog" in others:
         result.pop("topics", None)
@@ -156,7 +152,7 @@ def merged(options: Options, others: Options) -> Options:
 
 
 def ini_options(config: pytest.Config) -> Options:
-    """Return the options of the ini file; files are looked for beside it."""
+    """Return the options of the ini file; relative files are relative to it."""
     found: dict[str, Any] = {}
     for name in (*(each for each, _, _ in _INI), "allow_everyone"):
         value = config.getini(f"doorkeeper_{name}")

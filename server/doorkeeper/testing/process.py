@@ -1,11 +1,11 @@
-"""A server in a process of its own, as in production: its store on disk, its end by a signal.
+"""A server in a process of its own, as in production: store on disk, ended by a signal.
 
     with DoorkeeperProcess(users={"alice": "secret"}) as server:
         ...
         server.kill()
-        server.restart()  # what was acknowledged is there
+        server.restart()  # acknowledged changes are still there
 
-A listener of its own, ``TESTING``, tells what it holds; no client of the test is told of it.
+The additional listener ``TESTING`` gives the test access to its ACLs; clients are not told of it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import CONTROL
-from doorkeeper.testing.fork_server import Needs, Wanted
-from doorkeeper.testing.forking import FORKING, environment
+from doorkeeper.testing.fork_client import FORK_CLIENT, environment
+from doorkeeper.testing.fork_server import Needs, ServeRequest
 from doorkeeper.testing.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.client import AdminClient, Created, Deleted
     from doorkeeper.testing.configuration import Configuration
-    from doorkeeper.testing.distant_faults import DistantFaults
-    from doorkeeper.testing.faults import AnyFaults
-    from doorkeeper.testing.forked import Forked
+    from doorkeeper.testing.faults import FaultControl
+    from doorkeeper.testing.forked_process import ForkedProcess
     from doorkeeper.testing.options import Options
+    from doorkeeper.testing.remote_faults import RemoteFaults
 
 T = TypeVar("T")
 
@@ -51,91 +51,88 @@ class DoorkeeperProcess(AnyServer):
     """A server in a process of its own."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Take what is wanted; ``with``, or ``start``, starts it.
+        """Set the options; ``with``, or ``start``, starts the server.
 
         Raises:
-            ValueError: an option's value cannot be.
-            TypeError: an option that there is not.
-
+            ValueError: the value of an option is invalid.
+            TypeError: an option is unknown.
         """
         super().__init__(**options)
-        self._process: Forked | None = None
+        self._process: ForkedProcess | None = None
         self._lines: LogLines | None = None
         self._lock = threading.Lock()
-        self._faults: DistantFaults | None = None
+        self._faults: RemoteFaults | None = None
         self._control = ""
         self._password = secrets.token_hex(16)
         self._used: dict[str, str] = {}
 
     def start(self) -> None:
-        """Start with what it was asked for; return when clients can connect."""
+        """Start with the initial state; return when clients can connect."""
         if self._process is not None:
             return
-        FORKING.prepare()
+        FORK_CLIENT.prepare()
         shutil.rmtree(self._place() / "data", ignore_errors=True)
         self._start(self.configuration)
 
     def restart(self) -> None:
-        """Start again with the store as it is; where it runs, end it in order before.
+        """Start again with the existing store, after an orderly stop if it runs.
 
-        The ports are others.
+        The ports change.
         """
         self._end()
         self._start(None)
 
     def kill(self) -> None:
-        """End it at once, as a power cut would (SIGKILL); ``restart`` goes on with its store."""
+        """Send SIGKILL, like a power cut; ``restart`` continues with its store."""
         if self._process is not None and self._process.is_ours:
             self._process.kill()
-            self._ended()
+            self._clean_up()
 
     def stop(self) -> None:
-        """End it in order (SIGTERM); ``start`` begins anew, ``restart`` goes on."""
+        """Stop with SIGTERM; ``start`` begins with a new store, ``restart`` keeps the store."""
         self._end()
 
     def close(self) -> None:
-        """End it, and delete what it wrote; in a fork of the test, leave it to the test."""
+        """Stop, and delete all files; in a fork of the test's process, do nothing."""
         if self._process is None or self._process.is_ours:
             super().close()
 
     @property
     def pid(self) -> int:
-        """Return the id of the process."""
         if self._process is None:
             raise RuntimeError(_NOT_RUNNING)
         return self._process.pid
 
     @property
     def log(self) -> Sequence[dict[str, Any]]:
-        """Return the lines that it has logged since it started last: fields by name."""
+        """Return the log lines since the last start: fields by name."""
         return () if self._lines is None else self._lines.lines
 
     @property
-    def faults(self) -> AnyFaults:
-        """Return what a test can let go wrong, until the process ends."""
-        from doorkeeper.testing.distant_faults import DistantFaults  # noqa: PLC0415  heavy
+    def faults(self) -> FaultControl:
+        """Return the fault injection, valid until the process ends."""
+        from doorkeeper.testing.remote_faults import RemoteFaults  # noqa: PLC0415  heavy
 
         if self._process is None:
             raise RuntimeError(_NOT_RUNNING)
         with self._lock:
-            self._faults = self._faults or DistantFaults(self._process.control)
+            self._faults = self._faults or RemoteFaults(self._process.control)
             return self._faults
 
     def acls(self) -> list[AclBinding]:
-        """Return all ACLs, sorted."""
-        return sorted(self._asked(lambda admin: admin.describe_acls()))
+        return sorted(self._call_admin(lambda admin: admin.describe_acls()))
 
     def _add(self, bindings: Iterable[AclBinding]) -> None:
-        _check(*self._asked(lambda admin: admin.create_acls(list(bindings))))
+        _check(*self._call_admin(lambda admin: admin.create_acls(list(bindings))))
 
     def _remove(self, filters: Iterable[AclBindingFilter]) -> None:
-        _check(*self._asked(lambda admin: admin.delete_acls(list(filters))))
+        _check(*self._call_admin(lambda admin: admin.delete_acls(list(filters))))
 
     def _state(self) -> tuple[Policy, Snapshot]:
         from doorkeeper.acl.snapshot import EMPTY  # noqa: PLC0415
-        from doorkeeper.authorizer.keys import read_policy  # noqa: PLC0415
         from doorkeeper.authorizer.loading import authorizer_class  # noqa: PLC0415
         from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.authorizer.standard_keys import read_policy  # noqa: PLC0415
 
         if authorizer_class(self._used["authorizer.class.name"]) is not StandardAuthorizer:
             raise TypeError(
@@ -143,7 +140,7 @@ class DoorkeeperProcess(AnyServer):
             )
         return read_policy(self._used), EMPTY.with_added(("", each) for each in self.acls())
 
-    def _asked(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
+    def _call_admin(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
         from doorkeeper.client import AdminClient, ClientConfig, Password  # noqa: PLC0415
 
         self._listener(None)
@@ -161,16 +158,16 @@ class DoorkeeperProcess(AnyServer):
         from doorkeeper.app.errors import StartError  # noqa: PLC0415  of the server
 
         self._used = self._keys()
-        wanted = Wanted(
+        request = ServeRequest(
             keys=self._with_control(self._used),
-            # It finds what the test finds: an authorizer of the test's own, this very package.
+            # The server must find the test's modules too, such as a plug-in.
             environment=environment(),
             module_path=list(filter(None, sys.path)),
             folder=str(self._place()),
             beginning=beginning,
         )
         try:
-            forked = FORKING.fork(wanted, _needs(self.configuration))
+            forked = FORK_CLIENT.fork(request, _needs(self.configuration))
         except (ConnectionError, TimeoutError) as error:
             raise StartError(f"the process that forks servers: {error}") from error
         self._lines = LogLines(forked.stdout, forked.stderr)
@@ -179,7 +176,7 @@ class DoorkeeperProcess(AnyServer):
         if started is None:
             self._process.kill()
             lines = self._lines
-            self._ended()
+            self._clean_up()
             raise StartError(lines.errors.strip() or f"no server after {START_S:.0f} s")
         addresses = dict(started["listeners"])
         self._control = addresses.pop(CONTROL)
@@ -193,13 +190,13 @@ class DoorkeeperProcess(AnyServer):
             self._process.wait(STOP_S)
         except TimeoutError:
             self._process.kill()
-        self._ended()
+        self._clean_up()
 
-    def _ended(self) -> None:
+    def _clean_up(self) -> None:
         assert self._process is not None, "asked while there is one"
         assert self._lines is not None, "made with the process"
         with suppress(TimeoutError):
-            # It has been killed; who tells of its end may be stopped, as a debugger does it.
+            # Killed, but a fork server stopped in a debugger cannot report its end.
             self._process.wait(STOP_S)
         self._process.close()
         self._lines.close()

@@ -1,4 +1,4 @@
-"""Writing a properties file of Java's, so that any value is read as it was meant."""
+"""Writes Java properties files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 def properties_text(values: Mapping[str, str]) -> str:
     """Return the text of a file, ASCII only; keys are plain words with dots."""
-    return "".join(f"{key}={_escaped(value)}\n" for key, value in values.items())
+    return "".join(f"{key}={_escape(value)}\n" for key, value in values.items())
 
 
-def _escaped(value: str) -> str:
-    """Return a value: all beyond ASCII is an escape, and so is a blank at the beginning."""
+def _escape(value: str) -> str:
+    """Escape a value: non-ASCII characters, backslashes, and a leading blank."""
     pairs = value.encode("utf-16-be", "surrogatepass")
     units = [int.from_bytes(pairs[at : at + 2]) for at in range(0, len(pairs), 2)]
     return "".join(_character(unit, first=at == 0) for at, unit in enumerate(units))

@@ -3,8 +3,8 @@
     with DoorkeeperServer(users={"alice": "secret"}, acls=[...]) as server:
         admin = KafkaAdminClient(**server.client_config("admin").kafka_python())
 
-It is the real server, over real sockets, with a thread and an event loop of its own; only its
-store is in memory. What it logs are records of Python's ``logging``.
+It is the real server, over real sockets, in a thread with an event loop of its own; only its store
+is in memory. Its log goes to Python's ``logging``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import credentials_of, initial_change
-from doorkeeper.testing.importing import undisturbed
+from doorkeeper.testing.fast_imports import fast_imports
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.testing.answers import Answer
-    from doorkeeper.testing.faults import Faults
+    from doorkeeper.testing.faults import LocalFaults
     from doorkeeper.testing.loop_thread import LoopThread
-    from doorkeeper.testing.options import Options, Resource
+    from doorkeeper.testing.options import Options, ResourceOption
 
 T = TypeVar("T")
 
@@ -44,38 +44,37 @@ class DoorkeeperServer(AnyServer):
     """A server in a thread of this process."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Take what is wanted; ``with``, or ``start``, starts it.
+        """Set the options; ``with``, or ``start``, starts the server.
 
         Raises:
-            ValueError: an option's value cannot be.
-            TypeError: an option that there is not.
-
+            ValueError: the value of an option is invalid.
+            TypeError: an option is unknown.
         """
         super().__init__(**options)
         self._thread: LoopThread | None = None
         self._assembly: Assembly | None = None
         self._initial: Change | None = None
-        self._faults: Faults | None = None
+        self._faults: LocalFaults | None = None
 
     def start(self) -> None:
-        """Start; return when clients can connect. A server that runs goes on."""
+        """Start; return when clients can connect. Does nothing if the server runs."""
         if self._assembly is None:
-            with undisturbed():
+            with fast_imports():
                 self._start()
 
     def _start(self) -> None:
-        # All of the server is imported here: who only collects tests need not wait for it.
-        from doorkeeper.testing.faults import Faults  # noqa: PLC0415
+        # Imported here: collecting tests must not import the server.
+        from doorkeeper.testing.faults import LocalFaults  # noqa: PLC0415
         from doorkeeper.testing.loop_thread import LoopThread  # noqa: PLC0415
 
-        self._faults = self._faults or Faults()
+        self._faults = self._faults or LocalFaults()
         settings = self._settings()
         if self._initial is None:
             given = self.configuration
             self._initial = initial_change(given, credentials_of(given))
         self._thread = LoopThread()
         try:
-            self._assembly = self._thread.run(_opened(settings, self._initial, self._faults))
+            self._assembly = self._thread.run(_open(settings, self._initial, self._faults))
         except BaseException:
             self._thread.close()
             self._thread = None
@@ -83,7 +82,6 @@ class DoorkeeperServer(AnyServer):
         self._addresses = dict(self._assembly.addresses)
 
     def stop(self) -> None:
-        """End it; ``start`` may follow, and begins anew. May be called twice."""
         assembly, self._assembly = self._assembly, None
         thread, self._thread = self._thread, None
         self._addresses = {}
@@ -97,30 +95,26 @@ class DoorkeeperServer(AnyServer):
                 thread.close()
 
     @property
-    def faults(self) -> Faults:
-        """Return what a test can let go wrong."""
+    def faults(self) -> LocalFaults:
+        """Return the fault injection."""
         self._running()
         assert self._faults is not None, "made when it started"
         return self._faults
 
     @property
     def authorizer(self) -> Authorizer | None:
-        """Return the authorizer itself, for tests of one's own; it belongs to the server's thread.
-
-        None where there is none.
-        """
+        """Return the authorizer itself; use it on the server's thread only. None without one."""
         return self._running().authorizer
 
     def acls(self) -> list[AclBinding]:
-        """Return all ACLs, sorted."""
         from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
 
         acls = self._acls()
 
-        async def found() -> list[AclBinding]:
+        async def find() -> list[AclBinding]:
             return acls.find([ANY_BINDING])
 
-        return self._run(found())
+        return self._run(find())
 
     def _add(self, bindings: Iterable[AclBinding]) -> None:
         for result in self._run(self._acls().add(list(bindings))):
@@ -136,7 +130,7 @@ class DoorkeeperServer(AnyServer):
         self,
         principal: str,
         operation: str | AclOperation,
-        resource: Resource,
+        resource: ResourceOption,
         *,
         wanted: bool,
     ) -> Answer:
@@ -144,26 +138,26 @@ class DoorkeeperServer(AnyServer):
 
         if isinstance(self.authorizer, StandardAuthorizer):
             return super()._answer(principal, operation, resource, wanted=wanted)
-        return self._asked(principal, operation, resource, wanted=wanted)
+        return self._ask_authorizer(principal, operation, resource, wanted=wanted)
 
-    def _asked(
+    def _ask_authorizer(
         self,
         principal: str,
         operation: str | AclOperation,
-        resource: Resource,
+        resource: ResourceOption,
         *,
         wanted: bool,
     ) -> Answer:
-        """Ask an authorizer of somebody's own, as a request on the first listener would."""
+        """Ask a custom authorizer, like a request on the first listener."""
         from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
-        from doorkeeper.testing.asking import allowed_by  # noqa: PLC0415
+        from doorkeeper.testing.authorizer_requests import decide  # noqa: PLC0415
 
         question = question_of(principal, operation, resource)
         guarded = self._running().guarded
         listener = self.configuration.listeners[0]
 
         async def ask() -> bool:
-            return guarded is None or allowed_by(guarded, question, listener)
+            return guarded is None or decide(guarded, question, listener)
 
         return Answer(question, allowed=self._run(ask()), wanted=wanted)
 
@@ -198,7 +192,7 @@ class DoorkeeperServer(AnyServer):
         return loaded_of(self._keys(), "the test's").settings
 
 
-async def _opened(settings: Settings, initial: Change, faults: Faults) -> Assembly:
+async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
     from doorkeeper.cluster.uuids import random_uuid  # noqa: PLC0415
     from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A server in a process of its own, of keys that a test hands it in memory."""
+"""Runs a server in a forked process, with keys passed in memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
 from doorkeeper.testing.configuration import CONTROL, credentials_of, initial_change
-from doorkeeper.testing.distant_faults import obey
-from doorkeeper.testing.faults import Faults
+from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
+from doorkeeper.testing.remote_faults import serve_faults
 
 if TYPE_CHECKING:
     import socket
@@ -47,15 +47,14 @@ def serve(
     beginning: Configuration | None,
     control: socket.socket,
 ) -> None:
-    """Be ``doorkeeper serve`` until the process ends; first put what it begins with in its store.
+    """Fill the store, then run like ``doorkeeper serve`` until the process ends.
 
-    Over ``control`` the test tells what is to go wrong.
+    ``control`` is the socket of the fault injection.
 
     Raises:
-        SystemExit: it was told to end, or does not start: why is on stderr, a line each.
-
+        SystemExit: it was stopped, or did not start: the problems are on stderr, a line each.
     """
-    # Until the server takes it, the signal must not end the process.
+    # The server handles SIGHUP later; until then the signal must not end the process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     status = 0
     try:
@@ -92,18 +91,18 @@ async def _store(data: Path, change: Change) -> None:
 
 
 def _faulty(control: socket.socket) -> Callable[..., Connection]:
-    faults, parent = Faults(), os.getppid()
+    faults, parent = LocalFaults(), os.getppid()
 
     def work() -> None:
-        obey(control, faults)
-        # The test is gone, and ends its servers by the process that forked them, if there is one.
+        serve_faults(control, faults)
+        # The test has ended; usually the fork server ends its servers, unless it was killed.
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGTERM)
 
     Thread(target=work, name="doorkeeper-faults", daemon=True).start()
 
     def connect(peer: Peer, **others: Any) -> Connection:  # noqa: ANN401  those of Connection
-        # The test's own questions are never answered by a fault.
+        # The test's own requests are exempt from faults.
         if peer.listener_name == CONTROL:
             return Connection(peer, **others)
         return FaultyConnection(peer, faults=faults, **others)

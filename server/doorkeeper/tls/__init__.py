@@ -1,11 +1,11 @@
-"""TLS of a listener: from keys of the configuration to what the next connection is encrypted with.
+"""TLS of listeners: from the configuration to the SSL context of new connections.
 
-settings        the keys of one listener, and errors about them
-sources         the files that the keys name; handing secrets to OpenSSL without a disk
+settings        the TLS keys of one listener, and errors about them
+sources         reads the files that the keys name; passes secrets to OpenSSL in memory
 pem             PEM: blocks, certificates, keys
-stores          the server's key with its certificates; whom to trust
+stores          key stores and trust stores
 cipher_suites   Java's names and OpenSSL's
-context         all of it as an ``ssl.SSLContext``
-alerts          telling a client why its handshake failed
-listener_tls    the context of the moment: files are read again when they change
+context         builds an ``ssl.SSLContext`` from the settings
+alerts          sends the alert of a failed handshake to the client
+listener_tls    the present context of a listener; reloads changed files
 """

@@ -1,12 +1,12 @@
-"""What TLS says at the end: why a handshake failed, and goodbye.
+"""TLS alerts: the cause of a failed handshake, and the close of a connection.
 
-OpenSSL writes an alert for a handshake that fails; asyncio and uvloop close the connection without
-sending it. In TLS 1.3 a client is done before the server has seen its certificate: without the
-alert it takes the refusal for a server that is down, and tries again for ever. A context of this
-kind gives the alert to whoever has asked for it.
+OpenSSL writes an alert when a handshake fails, but asyncio and uvloop close the connection without
+sending it. In TLS 1.3 a client has finished before the server has seen its certificate: without the
+alert it takes the refusal for a server that is down, and retries for ever. The context here passes
+the alert to the function in ``alert_sender``.
 
-At the end of a connection both loops wait for the peer's goodbye. A client that looks at its
-connection only when it needs it would hold up every stop: we say ours and leave, as a broker does.
+At the end of a connection both loops wait for the peer's close_notify. An idle client that does not
+read would delay every stop, so the server sends its own and closes, as a broker does.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 
-Tell = Callable[[bytes], None]
+AlertSender = Callable[[bytes], None]
 
-tell_alert: ContextVar[Tell | None] = ContextVar("tell_alert", default=None)
-"""What sends the alert of a connection that is made within this context of Python's."""
+alert_sender: ContextVar[AlertSender | None] = ContextVar("alert_sender", default=None)
+"""Sends the alert of connections created in this contextvars context."""
 
 
-class _TellingObject(ssl.SSLObject):
+class _AlertObject(ssl.SSLObject):
     """One connection's TLS."""
 
     _outgoing: ssl.MemoryBIO | None = None
-    _tell: Tell | None = None
+    _sender: AlertSender | None = None
 
-    def tell_by(self, outgoing: ssl.MemoryBIO, tell: Tell | None) -> None:
-        """Give alerts, which OpenSSL writes into ``outgoing``, to ``tell``."""
-        self._outgoing, self._tell = outgoing, tell
+    def send_alerts_to(self, outgoing: ssl.MemoryBIO, sender: AlertSender | None) -> None:
+        """Pass alerts, which OpenSSL writes into ``outgoing``, to ``sender``."""
+        self._outgoing, self._sender = outgoing, sender
 
     def do_handshake(self) -> None:
-        """Go on with the handshake; when it fails, tell the alert."""
+        """Continue the handshake; on failure send the alert."""
         try:
             super().do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise
         except ssl.SSLError:
             alert = self._outgoing.read() if self._outgoing is not None else b""
-            if alert and self._tell is not None:
-                self._tell(alert)
+            if alert and self._sender is not None:
+                self._sender(alert)
             raise
-        # A connection that goes on needs neither.
-        self._outgoing = self._tell = None
+        # Released: not needed after the handshake.
+        self._outgoing = self._sender = None
 
     def unwrap(self) -> None:
-        """Say goodbye; nobody waits for the answer."""
+        """Send close_notify without waiting for the peer's."""
         with suppress(ssl.SSLWantReadError):
             super().unwrap()
 
 
-class TellingContext(ssl.SSLContext):
-    """A context whose connections tell their alerts."""
+class AlertContext(ssl.SSLContext):
+    """A context whose connections send the alert of a failed handshake."""
 
-    sslobject_class = _TellingObject
+    sslobject_class = _AlertObject
 
     def wrap_bio(
         self,
@@ -65,8 +65,7 @@ class TellingContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """Return one connection's TLS."""
-        found = super().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
-        assert isinstance(found, _TellingObject)
-        found.tell_by(outgoing, tell_alert.get())
-        return found
+        connection = super().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
+        assert isinstance(connection, _AlertObject)
+        connection.send_alerts_to(outgoing, alert_sender.get())
+        return connection

@@ -1,4 +1,4 @@
-"""Cipher suites by Java's names and by OpenSSL's.
+"""Java's and OpenSSL's names of cipher suites.
 
     TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256     ECDHE-RSA-AES128-GCM-SHA256
     TLS_RSA_WITH_AES_256_CBC_SHA              AES256-SHA
@@ -20,31 +20,28 @@ OF_TLS_1_3: Final = (
     "TLS_CHACHA20_POLY1305_SHA256",
     "TLS_AES_128_GCM_SHA256",
 )
-"""All that OpenSSL has of TLS 1.3 by itself; Python cannot choose among them."""
+"""OpenSSL's default suites of TLS 1.3; Python's ssl module cannot select among them."""
 
+# OpenSSL's expression for the suites of TLS 1.2 that Java has too.
 AVAILABLE: Final = "ALL:!aNULL:!eNULL:!aDSS:!PSK:!SRP:!ARIA:!CAMELLIA:!AESCCM"
-"""What may be chosen from, in OpenSSL's words: what Java has too."""
-
+# Java lists these signals as suites; OpenSSL sends them without configuration.
 _NO_SUITES: Final = frozenset({"TLS_EMPTY_RENEGOTIATION_INFO_SCSV", "TLS_FALLBACK_SCSV"})
-"""Java lists them as suites; they are signals, and OpenSSL sends them by itself."""
-
 _JAVA = re.compile(r"(?:TLS|SSL)_([A-Z_]+)_WITH_([A-Z0-9_]+)")
 _CIPHER = re.compile(r"AES_(128|256)_(CBC|GCM)_(SHA\d*)")
 
 
-class Chosen(NamedTuple):
-    """What a list chooses: suites of TLS 1.2 by OpenSSL's names in order, and of TLS 1.3."""
+class CipherSuites(NamedTuple):
+    """Selected suites: of TLS 1.2 by OpenSSL's names, in order, and of TLS 1.3."""
 
     older: tuple[str, ...]
     of_1_3: tuple[str, ...]
 
 
-def chosen(names: Iterable[str], available: Sequence[str]) -> Chosen:
-    """Return what a list chooses from what OpenSSL has, which ``available`` names.
+def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
+    """Select suites by name; ``available`` are OpenSSL's names of TLS 1.2 suites.
 
     Raises:
-        ValueError: a name that nobody knows; lists all that are known, by Java's names.
-
+        ValueError: an unknown name; the text lists all known ones by Java's names.
     """
     older: list[str] = []
     of_1_3: list[str] = []
@@ -59,11 +56,11 @@ def chosen(names: Iterable[str], available: Sequence[str]) -> Chosen:
             known = ", ".join([*OF_TLS_1_3, *(n for n in map(java_name, available) if n)])
             raise ValueError(f"found {name!r}; allowed: {known}, or OpenSSL's names for them")
         older.append(found)
-    return Chosen(tuple(dict.fromkeys(older)), tuple(of_1_3))
+    return CipherSuites(tuple(dict.fromkeys(older)), tuple(of_1_3))
 
 
 def openssl_name(java: str) -> str | None:
-    """Return OpenSSL's name of a suite of TLS 1.2, or None for what is no name of Java's."""
+    """Return OpenSSL's name of a TLS 1.2 suite, or None if the name is not Java's."""
     found = _JAVA.fullmatch(java)
     if found is None:
         return None
@@ -83,7 +80,7 @@ _OPENSSL = re.compile(
 
 
 def java_name(openssl: str) -> str | None:
-    """Return Java's name of a suite of TLS 1.2, or None for what it has none."""
+    """Return Java's name of a TLS 1.2 suite, or None."""
     found = _OPENSSL.fullmatch(openssl)
     if found is None:
         return None

@@ -1,8 +1,8 @@
-"""What a listener's connections are encrypted with: an ``ssl.SSLContext`` made of its keys.
+"""Builds the ``ssl.SSLContext`` of a listener.
 
-Source: Kafka's ``DefaultSslEngineFactory`` and ``ChannelBuilders`` (4.3.1), and what Java's own
-TLS does by itself: no renegotiation, every trusted certificate is a root, the server's order of
-cipher suites counts.
+Source: Kafka's ``DefaultSslEngineFactory`` and ``ChannelBuilders`` (4.3.1), and the defaults of
+Java's TLS: no renegotiation, every trusted certificate is a trust anchor, the server's order of
+cipher suites takes precedence.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.authn.distinguished_name import name_of
 from doorkeeper.tls import pem
-from doorkeeper.tls.alerts import TellingContext
-from doorkeeper.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, chosen
-from doorkeeper.tls.sources import REVOKED, TRUST_STORE, named_in_memory
-from doorkeeper.tls.stores import identity_of, trusted_by
+from doorkeeper.tls.alerts import AlertContext
+from doorkeeper.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
+from doorkeeper.tls.sources import REVOKED, TRUST_STORE, memory_file
+from doorkeeper.tls.stores import identity_of, trust_store_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateRevocationList
 
     from doorkeeper.tls.settings import TlsSettings
-    from doorkeeper.tls.stores import Identity
+    from doorkeeper.tls.stores import ServerIdentity
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-"""The protocols that are spoken, oldest first."""
+"""The supported protocols, oldest first."""
 
 _PROTOCOLS: Final = ("TLS", *VERSIONS)
 _CLIENT_AUTH: Final = {
@@ -36,30 +36,29 @@ _CLIENT_AUTH: Final = {
 }
 
 
-class Made(NamedTuple):
-    """A context, the server's own certificate in it, and what people should hear about both."""
+class BuiltContext(NamedTuple):
+    """A context, the server's own certificate in it, and warnings about the configuration."""
 
     context: ssl.SSLContext
     certificate: Certificate
     warnings: tuple[str, ...]
 
 
-def made_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
-    """Make the context.
+def build_context(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
+    """Build the context.
 
     Raises:
-        TlsError: a key, or what it names, cannot be used.
-
+        TlsError: a key, or a file that it names, cannot be used.
     """
     warnings: list[str] = []
     identity = identity_of(settings, files)
-    trusted = trusted_by(settings, files)
+    trusted = trust_store_of(settings, files)
     verify = _client_auth(settings, warnings)
-    context = TellingContext(ssl.PROTOCOL_TLS_SERVER)
+    context = AlertContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    # A session that is taken up again is not held against a list of revoked certificates. Without
-    # tickets that leaves the sessions of TLS 1.2 that OpenSSL keeps in this context, which Python
-    # cannot switch off: they go with it when the list changes.
+    # A resumed session is not checked against revocation lists. Without
+    # tickets, the TLS 1.2 sessions that OpenSSL caches in this context remain, which Python
+    # cannot disable: they vanish with the context when the list changes.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     _choose_protocols(settings, context, warnings)
@@ -72,17 +71,18 @@ def made_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
                 " (ssl.client.auth): give the file of a trust store",
             )
         _load_trusted(settings, context, trusted)
+        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if REVOKED in files:
         _load_revoked(settings, context, files[REVOKED], trusted or (), warnings)
     context.verify_mode = verify
-    return Made(context, identity.chain[0], tuple(warnings))
+    return BuiltContext(context, identity.chain[0], tuple(warnings))
 
 
 def _client_auth(settings: TlsSettings, warnings: list[str]) -> ssl.VerifyMode:
-    """Return whether clients show certificates.
+    """Return whether clients must or may present certificates.
 
-    With SASL, a value that is not this listener's own does not count.
+    With SASL only the listener's own setting counts, as in ChannelBuilders.
     """
     key = "ssl.client.auth"
     text = (settings.text(key) or "none").lower()
@@ -100,7 +100,7 @@ def _client_auth(settings: TlsSettings, warnings: list[str]) -> ssl.VerifyMode:
 
 
 def _choose_protocols(settings: TlsSettings, context: ssl.SSLContext, warnings: list[str]) -> None:
-    """Set versions and cipher suites; a version without a suite is not spoken, as in Java."""
+    """Set versions and cipher suites; a version without a suite is disabled, as in Java."""
     protocol = settings.text("ssl.protocol")
     if protocol is not None and protocol not in _PROTOCOLS:
         raise settings.problem(
@@ -131,7 +131,7 @@ def _choose_suites(
     context.set_ciphers(AVAILABLE)
     available = [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
     try:
-        found = chosen(names, available)
+        found = choose(names, available)
     except ValueError as error:
         raise settings.problem(key, str(error)) from None
     if found.older:
@@ -147,7 +147,9 @@ def _choose_suites(
     return left
 
 
-def _load_identity(settings: TlsSettings, context: ssl.SSLContext, identity: Identity) -> None:
+def _load_identity(
+    settings: TlsSettings, context: ssl.SSLContext, identity: ServerIdentity
+) -> None:
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
         Encoding,
         NoEncryption,
@@ -157,11 +159,11 @@ def _load_identity(settings: TlsSettings, context: ssl.SSLContext, identity: Ide
     key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
     try:
-        with named_in_memory(chain) as chain_name, named_in_memory(key) as key_name:
+        with memory_file(chain) as chain_name, memory_file(key) as key_name:
             context.load_cert_chain(chain_name, key_name)
     except ssl.SSLError as error:
         raise settings.problem(
-            "ssl.keystore.location", f"OpenSSL does not take the certificate: {_reason(error)}"
+            "ssl.keystore.location", f"OpenSSL rejects the certificate: {_reason(error)}"
         ) from None
 
 
@@ -176,7 +178,7 @@ def _load_trusted(
         )
     except ssl.SSLError as error:
         raise settings.problem(
-            TRUST_STORE, f"OpenSSL does not take the certificates: {_reason(error)}"
+            TRUST_STORE, f"OpenSSL rejects the certificates: {_reason(error)}"
         ) from None
 
 
@@ -187,7 +189,7 @@ def _load_revoked(
     trusted: Sequence[Certificate],
     warnings: list[str],
 ) -> None:
-    """Refuse the certificates of the lists, and those of issuers that have none."""
+    """Refuse certificates on the lists, and those of issuers without a list."""
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - TLS only
 
     try:
@@ -195,12 +197,13 @@ def _load_revoked(
     except pem.PemError as error:
         raise settings.problem(REVOKED, f"{settings.text(REVOKED)}: {error}") from None
     try:
-        with named_in_memory(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
+        with memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
             context.load_verify_locations(cafile=name)
     except ssl.SSLError as error:
         raise settings.problem(
-            REVOKED, f"{settings.text(REVOKED)}: OpenSSL does not take it: {_reason(error)}"
+            REVOKED, f"{settings.text(REVOKED)}: OpenSSL rejects it: {_reason(error)}"
         ) from None
+    # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
     warnings.extend(_without_list(settings, lists, trusted))
 
@@ -210,7 +213,7 @@ def _without_list(
     lists: Sequence[CertificateRevocationList],
     trusted: Sequence[Certificate],
 ) -> list[str]:
-    """Tell of trusted issuers whose clients are all refused."""
+    """Return a warning for each trusted issuer without a list: its clients are all refused."""
     issuers = {each.issuer for each in lists}
     return [
         f"{settings.key(REVOKED)}: it has no list of {name_of(each.subject.public_bytes())!r}:"
@@ -221,7 +224,7 @@ def _without_list(
 
 
 def _issues(certificate: Certificate) -> bool:
-    """Say whether others may have this certificate as their issuer."""
+    """Return whether it is a CA certificate."""
     from cryptography.x509 import (  # noqa: PLC0415 - TLS only
         BasicConstraints,
         ExtensionNotFound,

@@ -1,7 +1,8 @@
-"""The TLS of one listener as it is at the moment: made anew when one of its files changes.
+"""The present TLS context of one listener; rebuilt when one of its files changes.
 
-A connection keeps what it began with. A file that cannot be used leaves what is in use; so does a
-certificate for another name, unless the configuration allows that, as on a broker (KIP-978).
+Existing connections keep their context. A file that cannot be used leaves the present context in
+use; so does a certificate for another name, unless the configuration allows it, as on a broker
+(KIP-978).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from doorkeeper.authn.distinguished_name import name_of
-from doorkeeper.tls.context import Made, made_of
+from doorkeeper.tls.context import BuiltContext, build_context
 from doorkeeper.tls.settings import TlsError
 from doorkeeper.tls.sources import KEY_STORE, files_of
 
@@ -24,58 +25,56 @@ if TYPE_CHECKING:
 
 
 class ListenerTls:
-    """What a listener's next connection is encrypted with.
+    """The TLS context for new connections of a listener.
 
-    ``refresh`` may run in another thread than those who ask for ``context``.
+    ``refresh`` may run in another thread than the readers of ``context``.
     """
 
-    __slots__ = ("_digests", "_made", "settings")
+    __slots__ = ("_built", "_digests", "settings")
 
     def __init__(self, settings: TlsSettings) -> None:
         """Read the files.
 
         Raises:
-            TlsError: a key, or what it names, cannot be used.
-
+            TlsError: a key, or a file that it names, cannot be used.
         """
         self.settings = settings
         files = files_of(settings)
-        self._made = _made(settings, files)
+        self._built = _build(settings, files)
         self._digests = _digests(files)
 
     @property
     def context(self) -> ssl.SSLContext:
-        """Return what the next connection is encrypted with."""
-        return self._made.context
+        return self._built.context
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what people should hear about it."""
-        return self._made.warnings
+        return self._built.warnings
 
     def refresh(self) -> Sequence[str]:
-        """Look whether the files have changed, and use them; return one line for each problem."""
+        """Reload changed files; return one line for each problem."""
         try:
             files = files_of(self.settings)
             digests = _digests(files)
             if digests == self._digests:
                 return ()
-            made = _made(self.settings, files)
-            self._check_same_name(made)
+            built = _build(self.settings, files)
+            self._check_same_name(built)
         except TlsError as error:
-            return (f"{error}; what was read before stays in use",)
-        self._made, self._digests = made, digests
+            return (f"{error}; the previous certificates remain in use",)
+        # One assignment each: readers in other threads see the old or the new context.
+        self._built, self._digests = built, digests
         return ()
 
-    def _check_same_name(self, made: Made) -> None:
-        """Refuse a certificate for somebody else.
+    def _check_same_name(self, built: BuiltContext) -> None:
+        """Reject a certificate for another name.
 
         Raises:
-            TlsError: name or alternative names have changed.
-
+            TlsError: the subject or the alternative names have changed.
         """
-        settings, old, new = self.settings, self._made.certificate, made.certificate
+        settings, old, new = self.settings, self._built.certificate, built.certificate
         names = [name_of(each.subject.public_bytes()) for each in (old, new)]
+        # Without this a client that verifies the host name would fail after the reload.
         if names[0] != names[1] and not settings.flag("ssl.allow.dn.changes"):
             raise settings.problem(
                 KEY_STORE,
@@ -92,16 +91,13 @@ class ListenerTls:
             )
 
 
-def _made(settings: TlsSettings, files: Mapping[str, bytes]) -> Made:
-    """Make a context.
+def _build(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
+    """Build a context; any exception becomes a TlsError.
 
-    Raises:
-        TlsError: whatever goes wrong: some certificates are read when they are first looked at,
-            and what is odd about them raises what nobody has foreseen.
-
+    Certificates are parsed lazily, so that malformed ones raise various errors only when used.
     """
     try:
-        return made_of(settings, files)
+        return build_context(settings, files)
     except TlsError:
         raise
     except Exception as error:

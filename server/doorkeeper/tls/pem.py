@@ -1,7 +1,7 @@
 """PEM as Kafka reads it: from a file, or from a value on one line.
 
-White space counts for nothing, so that a value which a properties file continues over several
-lines is as good as a file. Text between the blocks is skipped.
+White space is ignored, so that a value continued over several lines of a properties file is the
+same as a file. Text between the blocks is skipped.
 
 Source: Kafka's ``DefaultSslEngineFactory.PemStore`` and ``PemParser`` (4.3.1).
 """
@@ -21,11 +21,11 @@ _BEGIN = re.compile(rb"-----BEGIN +([A-Z0-9]+(?: [A-Z0-9]+)*) *-----")
 
 
 class PemError(ValueError):
-    """The text is no PEM, or not of what is wanted; never holds a piece of it."""
+    """The text is not PEM, or not of the expected kind; the error text contains no part of it."""
 
 
 class Block(NamedTuple):
-    """One block: what its first line calls it, and its bytes."""
+    """One block: its label and its decoded bytes."""
 
     label: str
     der: bytes
@@ -35,8 +35,7 @@ def blocks_of(data: bytes) -> list[Block]:
     """Return the blocks, in order.
 
     Raises:
-        PemError: a block does not end, or holds no base64.
-
+        PemError: a block does not end, or is not base64.
     """
     found = []
     at = 0
@@ -56,7 +55,7 @@ def blocks_of(data: bytes) -> list[Block]:
         try:
             der = base64.b64decode(b"".join(body.split()), validate=True)
         except binascii.Error:
-            raise PemError(f"the block {label} holds something else than base64") from None
+            raise PemError(f"the block {label} is not base64") from None
         found.append(Block(label, der))
         at = end.end()
     return found
@@ -67,7 +66,6 @@ def certificates_of(data: bytes) -> list[Certificate]:
 
     Raises:
         PemError: there is none, or one is malformed.
-
     """
     from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
 
@@ -81,14 +79,14 @@ def certificates_of(data: bytes) -> list[Certificate]:
 
 
 def revocations_of(data: bytes) -> list[CertificateRevocationList]:
-    """Return the revocation lists of a text or, where it is no PEM, the one that it is in DER.
+    """Return the revocation lists of a PEM text, or the single one in DER.
 
     Raises:
         PemError: there is none, or one is malformed.
-
     """
     from cryptography.x509 import load_der_x509_crl  # noqa: PLC0415 - TLS only
 
+    # DER begins with the tag of a SEQUENCE, PEM with ASCII text.
     in_der = data[:1] == b"\x30"
     lists = [data] if in_der else [block.der for block in _of_kind(data, "X509 CRL")]
     found = []
@@ -101,11 +99,10 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
 
 
 def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
-    """Return the one private key of a text; other blocks are skipped.
+    """Return the only private key of a text; other blocks are skipped.
 
     Raises:
-        PemError: there is none, or several, it is malformed, or the password is not its own.
-
+        PemError: there is none, or several, it is malformed, or the password is wrong.
     """
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - TLS only
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
@@ -124,7 +121,7 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
             keys[0].der, password.encode() if encrypted and password is not None else None
         )
     except UnsupportedAlgorithm:
-        raise PemError("the private key is of a kind, or encrypted in a way, not known") from None
+        raise PemError("the type or encryption of the private key is not supported") from None
     except (ValueError, TypeError):
         if encrypted:
             raise PemError("the password is wrong, or the private key is malformed") from None

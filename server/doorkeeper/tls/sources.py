@@ -1,7 +1,7 @@
-"""The files that a listener's keys name, and handing secrets to OpenSSL.
+"""Reads the files that a listener's keys name, and passes secrets to OpenSSL in memory.
 
-OpenSSL's loading of keys takes names of files only. A key is written to memory that has a name
-and no place on a disk, and that is gone when it is closed.
+OpenSSL loads keys from file names only. A key is written to an anonymous file in memory, which
+never reaches a disk and disappears when it is closed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,15 @@ KEY_STORE: Final = "ssl.keystore.location"
 TRUST_STORE: Final = "ssl.truststore.location"
 REVOKED: Final = "doorkeeper.ssl.crl.file"
 FILES: Final = (KEY_STORE, TRUST_STORE, REVOKED)
-"""The keys that name files."""
-
+# A store of all public CAs has 200 kB, a revocation list of a large CA some MB.
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A store of all public authorities has 200 kB, a revocation list of a large one some MB."""
 
 
 def files_of(settings: TlsSettings) -> dict[str, bytes]:
-    """Return what the files hold, by key; of those that are named.
+    """Return the contents of the named files, by key.
 
     Raises:
         TlsError: a file cannot be read.
-
     """
     return {key: _read(settings, key) for key in FILES if settings.text(key) is not None}
 
@@ -52,10 +49,10 @@ def _read(settings: TlsSettings, key: str) -> bytes:
 
 
 @contextmanager
-def named_in_memory(data: bytes) -> Iterator[str]:
-    """Give the data a name, for as long as it is needed."""
+def memory_file(data: bytes) -> Iterator[str]:
+    """Provide the data under a file name for the duration of the block."""
     if not hasattr(os, "memfd_create"):
-        with _named_pipe_end(data) as name:
+        with _pipe_file(data) as name:
             yield name
         return
     descriptor = os.memfd_create("doorkeeper", os.MFD_CLOEXEC)
@@ -68,9 +65,10 @@ def named_in_memory(data: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def _named_pipe_end(data: bytes) -> Iterator[str]:
-    """Give the data a name where memory has none: it can be read once."""
+def _pipe_file(data: bytes) -> Iterator[str]:
+    """Provide the data under a file name that can be read once, without memfd."""
     reading, writing = os.pipe()
+    # A thread, because a pipe holds less than a long chain and the reader comes later.
     writer = threading.Thread(target=_fill, args=(writing, data), name="doorkeeper-tls-pipe")
     writer.start()
     try:
@@ -85,5 +83,5 @@ def _fill(descriptor: int, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except BrokenPipeError:
-        # The reader has seen enough, or failed.
+        # The reader stopped early, or failed.
         return

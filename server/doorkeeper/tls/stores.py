@@ -1,8 +1,8 @@
-"""The server's key with its certificates, and the certificates of those it trusts.
+"""Key stores and trust stores: the server's key and chain, and the trusted certificates.
 
 Three types, as in Kafka: PEM, from a file or in the configuration itself; PKCS12; JKS. As in Java
-the types JKS and PKCS12 read each other's files: what counts is what the file holds. A PKCS12 file
-is read by ``cryptography``, a true JKS file by the optional package ``pyjks``.
+the types JKS and PKCS12 read each other's files: the content decides. A PKCS12 file is read by
+``cryptography``, a true JKS file by the optional package ``pyjks``.
 
 Source: Kafka's ``DefaultSslEngineFactory`` (4.3.1); Java's ``KeyStore``.
 """
@@ -31,22 +31,22 @@ _CONVERT: Final = (
 )
 
 
-class Identity(NamedTuple):
+class ServerIdentity(NamedTuple):
     """The server's key, its certificate, and those of the issuers between it and a root."""
 
     key: PrivateKeyTypes
     chain: tuple[Certificate, ...]
 
     def __repr__(self) -> str:
-        return f"Identity({len(self.chain)} certificates)"
+        # It must not show the key.
+        return f"ServerIdentity({len(self.chain)} certificates)"
 
 
-def identity_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Identity:
-    """Return who the server is.
+def identity_of(settings: TlsSettings, files: Mapping[str, bytes]) -> ServerIdentity:
+    """Return the server's key and certificate chain.
 
     Raises:
-        TlsError: the keys contradict each other, or what they name cannot be used.
-
+        TlsError: the settings contradict each other, or a file cannot be used.
     """
     _check_type(settings, "ssl.keystore.type")
     inline_key, inline_chain = (
@@ -80,15 +80,16 @@ def identity_of(settings: TlsSettings, files: Mapping[str, bytes]) -> Identity:
         raise settings.problem("ssl.keystore.password", "missing, with a key store given")
     else:
         found = _identity_in_store(settings, files[KEY_STORE], password)
-    return _checked(settings, found)
+    return _check_key(settings, found)
 
 
-def trusted_by(settings: TlsSettings, files: Mapping[str, bytes]) -> tuple[Certificate, ...] | None:
-    """Return whose clients are trusted; None where nothing says so.
+def trust_store_of(
+    settings: TlsSettings, files: Mapping[str, bytes]
+) -> tuple[Certificate, ...] | None:
+    """Return the trusted certificates; None without a trust store.
 
     Raises:
         TlsError: see identity_of.
-
     """
     _check_type(settings, "ssl.truststore.type")
     inline = settings.text("ssl.truststore.certificates")
@@ -112,10 +113,10 @@ def trusted_by(settings: TlsSettings, files: Mapping[str, bytes]) -> tuple[Certi
             data = files[TRUST_STORE] if inline is None else inline.encode()
             return tuple(pem.certificates_of(data))
         except pem.PemError as error:
-            raise _told(settings, key, str(error)) from None
+            raise _problem(settings, key, str(error)) from None
     found = _trusted_in_store(settings, files[TRUST_STORE], password)
     if not found:
-        raise _told(settings, TRUST_STORE, "found no trusted certificate")
+        raise _problem(settings, TRUST_STORE, "found no trusted certificate")
     return tuple(found)
 
 
@@ -128,15 +129,15 @@ def _check_type(settings: TlsSettings, key: str) -> None:
         raise settings.problem(key, f"found {settings.text(key)!r}; allowed: {', '.join(TYPES)}")
 
 
-def _told(settings: TlsSettings, key: str, text: str) -> ValueError:
-    """Return the error about what a key names, with the name of the file."""
+def _problem(settings: TlsSettings, key: str, text: str) -> ValueError:
+    """Return an error about a key's value, with the name of the file if it names one."""
     named = key.endswith((".location", ".file"))
     return settings.problem(key, f"{settings.text(key)}: {text}" if named else text)
 
 
 def _identity_in_pem(
     settings: TlsSettings, files: Mapping[str, bytes], key: str | None, chain: str | None
-) -> Identity:
+) -> ServerIdentity:
     whole = files.get(KEY_STORE, b"")
     named = KEY_STORE if key is None else "ssl.keystore.key"
     try:
@@ -145,34 +146,34 @@ def _identity_in_pem(
         )
         if chain is not None:
             named = "ssl.keystore.certificate.chain"
-        return Identity(
+        return ServerIdentity(
             private, tuple(pem.certificates_of(whole if chain is None else chain.encode()))
         )
     except pem.PemError as error:
-        raise _told(settings, named, str(error)) from None
+        raise _problem(settings, named, str(error)) from None
 
 
-def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> Identity:
+def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> ServerIdentity:
     if data.startswith(_JKS):
         return _identity_in_jks(settings, data, password)
     found = _pkcs12(settings, KEY_STORE, data, password)
     if found.key is None or found.cert is None:
-        raise _told(settings, KEY_STORE, "found no private key with its certificate")
+        raise _problem(settings, KEY_STORE, "found no private key with its certificate")
     others = [each.certificate for each in found.additional_certs]
-    return Identity(found.key, tuple(_chain(found.cert.certificate, others)))
+    return ServerIdentity(found.key, tuple(_chain(found.cert.certificate, others)))
 
 
 def _trusted_in_store(
     settings: TlsSettings, data: bytes, password: str | None
 ) -> Sequence[Certificate]:
-    """Return the trusted certificates of a store; of its keys, their own certificates."""
+    """Return the trusted certificates of a store; of a key entry, its own certificate."""
     if data.startswith(_JKS):
         return _trusted_in_jks(settings, data, password)
     found = _pkcs12(settings, TRUST_STORE, data, password)
     if found.cert is None:
         return [each.certificate for each in found.additional_certs]
-    # Beside a key stand the issuers of its certificate, which Java does not trust for that alone;
-    # it names them by their subject, and entries of their own by their alias.
+    # With a key come the issuers of its certificate, which Java does not trust for that alone;
+    # in PKCS12 they are named by subject, trusted entries by alias.
     own = [
         each.certificate
         for each in found.additional_certs
@@ -192,11 +193,11 @@ def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) 
     try:
         return pkcs12.load_pkcs12(data, None if password is None else password.encode())
     except UnsupportedAlgorithm:
-        raise _told(settings, key, "the store is encrypted in a way not known") from None
+        raise _problem(settings, key, "the encryption of the store is not supported") from None
     except Exception:  # noqa: BLE001 - ValueError, or what a certificate within raises
         password_key = key.replace("location", "password")
         what = "the password is missing" if password is None else "the password is wrong"
-        raise _told(
+        raise _problem(
             settings, key, f"{what} ({settings.key(password_key)}), or the store is damaged"
         ) from None
 
@@ -209,14 +210,14 @@ def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
         found = f"PEM; give {type_key}=PEM"
     else:
         found = "something else"
-    raise _told(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
+    raise _problem(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
 
 
 def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
     try:
         import jks  # noqa: PLC0415 - an extra
     except ImportError:
-        raise _told(
+        raise _problem(
             settings,
             key,
             "found a store of the old type JKS: install doorkeeper[jks], or convert it to PKCS12:"
@@ -226,14 +227,14 @@ def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> 
         return jks.KeyStore.loads(data, password, try_decrypt_keys=False)
     except jks.util.KeystoreSignatureException:
         password_key = settings.key(key.replace("location", "password"))
-        raise _told(
+        raise _problem(
             settings, key, f"the password is wrong ({password_key}), or the store is damaged"
         ) from None
     except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
-        raise _told(settings, key, "the store is damaged") from None
+        raise _problem(settings, key, "the store is damaged") from None
 
 
-def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Identity:
+def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> ServerIdentity:
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
         load_der_private_key,
     )
@@ -241,13 +242,14 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Ident
 
     store = _jks(settings, KEY_STORE, data, password)
     if not store.private_keys:
-        raise _told(settings, KEY_STORE, "found no private key with its certificate")
+        raise _problem(settings, KEY_STORE, "found no private key with its certificate")
+    # A store with several keys: Java picks by algorithm; the first alias is at least stable.
     alias = min(store.private_keys)
     entry = store.private_keys[alias]
     try:
         entry.decrypt(settings.text("ssl.key.password") or password)
     except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
-        raise _told(
+        raise _problem(
             settings,
             KEY_STORE,
             f"the password of the key {alias!r} is wrong ({settings.key('ssl.key.password')})",
@@ -256,8 +258,8 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Ident
         key = load_der_private_key(entry.pkey_pkcs8, None)
         chain = tuple(load_der_x509_certificate(der) for _, der in entry.cert_chain)
     except Exception:  # noqa: BLE001 - as in pem
-        raise _told(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
-    return Identity(key, chain)
+        raise _problem(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
+    return ServerIdentity(key, chain)
 
 
 def _trusted_in_jks(
@@ -271,11 +273,11 @@ def _trusted_in_jks(
     try:
         return [load_der_x509_certificate(der) for der in found]
     except Exception:  # noqa: BLE001 - as in pem
-        raise _told(settings, TRUST_STORE, "a certificate of the store is malformed") from None
+        raise _problem(settings, TRUST_STORE, "a certificate of the store is malformed") from None
 
 
 def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]:
-    """Return a certificate, its issuer, that one's issuer and so on, as far as they are there."""
+    """Return a certificate, followed by its chain of issuers as far as present."""
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:
@@ -287,14 +289,14 @@ def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]
     return chain
 
 
-def _checked(settings: TlsSettings, identity: Identity) -> Identity:
-    """Return an identity whose key belongs to its first certificate."""
+def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentity:
+    """Return an identity after checking that the key matches its first certificate."""
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
         Encoding,
         PublicFormat,
     )
 
-    def written(key: Any) -> bytes:  # noqa: ANN401 - each kind of key has a class
+    def encode(key: Any) -> bytes:  # noqa: ANN401 - each kind of key has a class
         public: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return public
 
@@ -302,11 +304,11 @@ def _checked(settings: TlsSettings, identity: Identity) -> Identity:
     if settings.text(KEY_STORE) is None:
         key = "ssl.keystore.certificate.chain"
     if not identity.chain:
-        raise _told(settings, key, "found no certificate beside the private key")
+        raise _problem(settings, key, "found no certificate beside the private key")
     try:
-        fits = written(identity.key.public_key()) == written(identity.chain[0].public_key())
+        fits = encode(identity.key.public_key()) == encode(identity.chain[0].public_key())
     except Exception:  # noqa: BLE001 - kinds of keys that are not known raise several things
-        raise _told(settings, key, "the certificate's key is of a kind not known") from None
+        raise _problem(settings, key, "the certificate's key type is not supported") from None
     if not fits:
-        raise _told(settings, key, "the first certificate is not that of the private key")
+        raise _problem(settings, key, "the first certificate is not that of the private key")
     return identity

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
-from doorkeeper.authorizer.awaiting import as_future
+from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.cluster.model import Group
 from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import settled
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.authorizer.audit import AuditSink
+    from doorkeeper.authorizer.decision_log import DecisionSink
 
 LISTENER = "PLAINTEXT"
 USERS = ("root", "alice", "bob")
@@ -57,7 +57,7 @@ class Named(NamedTuple):
 class CountedAudit:
     """Writes audit lines to the server's log, and keeps them."""
 
-    def __init__(self, inner: AuditSink) -> None:
+    def __init__(self, inner: DecisionSink) -> None:
         self._inner = inner
         self.threshold = inner.threshold
         self.lines: list[str] = []

@@ -12,7 +12,7 @@ from doorkeeper.authorizer.older import (
     OlderAuthorizer,
     Session,
     has_older_interface,
-    wrapping,
+    wrap,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, ErrorCode
@@ -56,7 +56,7 @@ def test_it_is_known_by_its_methods() -> None:
 
 def test_what_wraps_it_has_its_name() -> None:
     """Logs speak of the class that the operator has configured."""
-    made = wrapping(OlderInMemory)
+    made = wrap(OlderInMemory)
 
     assert (made.__module__, made.__name__) == ("testkit.older", "OlderInMemory")
     assert isinstance(made(), OlderAuthorizer)

@@ -243,7 +243,7 @@ def test_a_user_without_a_type_is_told() -> None:
 
     assert hints_of([by_name, *whole, allow("requester", tokens, prefixed)]) == [
         (
-            "the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1 has no effect: a"
-            " user is asked about by its whole principal, as User:owner1"
+            "the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1 has no effect:"
+            " the resource of a user is its full principal, as User:owner1"
         )
     ]

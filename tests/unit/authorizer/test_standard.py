@@ -10,7 +10,6 @@ import pytest
 
 from doorkeeper.acl.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acl.model import ANY_BINDING, AclOperation, PatternType, Principal, ResourceType
-from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
@@ -18,6 +17,7 @@ from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,
 )
+from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.change import Author

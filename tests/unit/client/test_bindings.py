@@ -19,12 +19,12 @@ from doorkeeper.acl.model import (
 from doorkeeper.api.codes import binding_of, filter_of
 from doorkeeper.api.codes import resource_rows as rows_of
 from doorkeeper.client.bindings import (
+    bindings_of,
     check_filter,
-    creating,
-    deleted,
-    deleting,
-    described,
-    describing,
+    creation_request,
+    deletion_request,
+    description_request,
+    matched_binding,
     refusal,
 )
 from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
@@ -42,16 +42,16 @@ def test_a_server_reads_what_a_client_writes() -> None:
     """Requests come back as the values they were made of, by the server's own reading."""
     filters = [ANY_BINDING, *map(exactly, BINDINGS)]
 
-    assert [binding_of(row) for row in creating(BINDINGS).creations] == BINDINGS
-    assert [filter_of(row) for row in deleting(filters).filters] == filters
-    assert [filter_of(describing(each)) for each in filters] == filters
+    assert [binding_of(row) for row in creation_request(BINDINGS).creations] == BINDINGS
+    assert [filter_of(row) for row in deletion_request(filters).filters] == filters
+    assert [filter_of(description_request(each)) for each in filters] == filters
 
 
 def test_a_client_reads_what_a_server_writes() -> None:
     """Each pattern of an answer has its entries, each of which is a binding."""
     answer = DescribeAclsResponse(resources=rows_of(BINDINGS))
 
-    assert described(answer) == sorted(BINDINGS)
+    assert bindings_of(answer) == sorted(BINDINGS)
 
 
 def test_what_a_later_release_knows_is_unknown() -> None:
@@ -66,7 +66,7 @@ def test_what_a_later_release_knows_is_unknown() -> None:
         permission_type=96,
     )
 
-    assert deleted(row) == AclBinding(
+    assert matched_binding(row) == AclBinding(
         ResourcePattern(ResourceType.UNKNOWN, "z", PatternType.UNKNOWN),
         AccessControlEntry("User:a", "*", AclOperation.UNKNOWN, AclPermissionType.UNKNOWN),
     )

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from doorkeeper.client.config import Address, ClientConfig
-from doorkeeper.client.connection import Connection, told
+from doorkeeper.client.connection import ClientConnection, describe_error
 from doorkeeper.client.errors import (
     ClientError,
     ConnectionLost,
@@ -38,11 +38,13 @@ def config(server: ScriptedServer, **parts: object) -> ClientConfig:
     return ClientConfig(bootstrap=server.address, **parts)  # type: ignore[arg-type]
 
 
-async def connected(server: ScriptedServer, **parts: object) -> Connection:
-    return await Connection.connect(Address("127.0.0.1", server.port), config(server, **parts))
+async def connected(server: ScriptedServer, **parts: object) -> ClientConnection:
+    return await ClientConnection.connect(
+        Address("127.0.0.1", server.port), config(server, **parts)
+    )
 
 
-async def describe(connection: Connection, name: str = "t") -> str | None:
+async def describe(connection: ClientConnection, name: str = "t") -> str | None:
     request = DescribeAclsRequest(resource_name_filter=name)
     return (await connection.call(request, DescribeAclsResponse)).error_message
 
@@ -200,7 +202,7 @@ async def test_nobody_there_is_told() -> None:
         (Address("127.0.0.1", 70000), "127.0.0.1:70000: "),
     ):
         with pytest.raises(Unreachable) as raised:
-            await Connection.connect(address, ClientConfig(bootstrap="unused:1"))
+            await ClientConnection.connect(address, ClientConfig(bootstrap="unused:1"))
         assert text in str(raised.value)
 
 
@@ -303,10 +305,12 @@ async def test_closing_fails_what_waits() -> None:
 
 def test_errors_of_the_system_are_told_in_a_line() -> None:
     """asyncio's own words give way to the system's; certificates are told with the reason."""
-    assert told(OSError(111, "Connect call failed ('127.0.0.1', 1)")) == "Connection refused"
-    assert told(OSError("Multiple\nexceptions")) == "Multiple exceptions"
-    assert told(ssl.SSLError(1, "[SSL: X] unhelpful")).startswith("TLS: ")
-    assert told(ValueError()) == "ValueError"
+    assert (
+        describe_error(OSError(111, "Connect call failed ('127.0.0.1', 1)")) == "Connection refused"
+    )
+    assert describe_error(OSError("Multiple\nexceptions")) == "Multiple exceptions"
+    assert describe_error(ssl.SSLError(1, "[SSL: X] unhelpful")).startswith("TLS: ")
+    assert describe_error(ValueError()) == "ValueError"
 
 
 async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
@@ -318,7 +322,7 @@ async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
     async with await asyncio.start_server(end, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(Unreachable, match="reset by peer; does the server speak TLS there"):
-            await Connection.connect(
+            await ClientConnection.connect(
                 Address("127.0.0.1", port),
                 ClientConfig(bootstrap="unused:1", tls=ssl.create_default_context()),
             )

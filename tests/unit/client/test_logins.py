@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from doorkeeper.client.errors import LoginRefused
-from doorkeeper.client.logins import Bearer, Password, Scram
+from doorkeeper.client.logins import Bearer, Password, ScramExchange
 
 SERVER_FIRST = (
     b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -32,7 +32,7 @@ async def test_plain_is_one_token() -> None:
 
 def test_scram_is_that_of_the_rfc() -> None:
     """The example of RFC 7677, from first to last message."""
-    login = Scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+    login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
 
     assert login.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     assert login.answer(SERVER_FIRST) == (
@@ -44,7 +44,7 @@ def test_scram_is_that_of_the_rfc() -> None:
 
 def test_a_server_that_does_not_know_the_password_is_left() -> None:
     """It may be anybody's: what it proves is compared."""
-    login = Scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+    login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
     login.answer(SERVER_FIRST)
 
     with pytest.raises(LoginRefused, match="does not know the password"):
@@ -53,9 +53,9 @@ def test_a_server_that_does_not_know_the_password_is_left() -> None:
 
 def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
     """A comma and an equals sign are escaped; a delegation token says that it is one."""
-    assert Scram(SCRAM, "n").first() == b"n,,n=a=3D=2Cb,r=n"
+    assert ScramExchange(SCRAM, "n").first() == b"n,,n=a=3D=2Cb,r=n"
     token = Password("SCRAM-SHA-256", "id", "hmac", by_token=True)
-    assert Scram(token, "n").first() == b"n,,n=id,r=n,tokenauth=true"
+    assert ScramExchange(token, "n").first() == b"n,,n=id,r=n,tokenauth=true"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
 def test_a_server_that_speaks_no_scram_is_left(first: bytes) -> None:
     """Too few iterations give the password away, too many are work for ever: Kafka's bounds."""
     with pytest.raises(LoginRefused, match="the server speaks no SCRAM-SHA-256"):
-        Scram(SCRAM, "n").answer(first)
+        ScramExchange(SCRAM, "n").answer(first)
 
 
 async def test_a_password_is_for_mechanisms_that_have_one() -> None:

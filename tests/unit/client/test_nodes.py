@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.errors import ClientError, ConnectionLost, TimedOut, Unreachable
-from doorkeeper.client.nodes import Again, Nodes
+from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer
@@ -73,7 +73,7 @@ async def test_a_lost_connection_is_made_anew() -> None:
         DescribeAcls=lambda _: None if next(lost) else said("at last")
     ) as server:
         found = Nodes(ClientConfig(bootstrap=server.address, retry_ms=1), told.append)
-        answer = await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
+        answer = await found.retry(lambda: found.call(DESCRIBE, DescribeAclsResponse))
         await found.close()
 
     assert answer.error_message == "at last"
@@ -94,7 +94,7 @@ async def test_silence_is_tried_again_until_the_calls_time_is_over() -> None:
         async with ScriptedServer(DescribeAcls=is_silent) as server:  # type: ignore[arg-type]
             found = nodes(server.address, request_timeout_ms=100, timeout_ms=450, retry_ms=0)
             with pytest.raises(TimedOut, match="not done in 450 ms"):
-                await found.retried(lambda: found.call(DESCRIBE, DescribeAclsResponse))
+                await found.retry(lambda: found.call(DESCRIBE, DescribeAclsResponse))
             await found.close()
             silent.cancel()
 
@@ -117,7 +117,7 @@ async def test_pauses_grow_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> No
     """Twice as long each time; what was the reason is raised at the end."""
 
     async def once() -> None:
-        raise Again("not yet")
+        raise RetryNeeded("not yet")
 
     found = Nodes(
         ClientConfig(
@@ -126,8 +126,8 @@ async def test_pauses_grow_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> No
     )
     with time_by_hand() as clock:
         monkeypatch.setattr(asyncio, "sleep", clock.sleep)
-        with pytest.raises(Again, match="not yet"):
-            await found.retried(once)
+        with pytest.raises(RetryNeeded, match="not yet"):
+            await found.retry(once)
 
     assert clock.pauses_s == [0.01, 0.02, 0.04, 0.04, 0.04, 0.04]
 
@@ -140,7 +140,7 @@ async def test_a_cluster_without_controller_is_waited_for() -> None:
             server.port, controller_id=next(leaders)
         )
         found = nodes(server.address)
-        answer = await found.retried(
+        answer = await found.retry(
             lambda: found.call(DESCRIBE, DescribeAclsResponse, controller=True)
         )
         await found.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.authn.credentials import credential_of, salted_credential_of
-from doorkeeper.client.scram import ScramDeletion, ScramPassword, altered, described, rounds
+from doorkeeper.client.scram import ScramDeletion, ScramPassword, alter, iterations_by_user, rounds
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -47,7 +47,7 @@ def test_users_are_found_in_order() -> None:
         results=(kind(user="b", credential_infos=infos), kind(user="a"))
     )
 
-    found = described(answer)
+    found = iterations_by_user(answer)
 
     assert list(found) == ["a", "b"]
     assert found["b"] == {"SCRAM-SHA-256": 4097, "SCRAM-SHA-512": 4098}
@@ -66,7 +66,7 @@ async def test_a_server_never_gets_a_password() -> None:
     )
     answers = Answers(AlterUserScramCredentialsResponse(results=results))
 
-    first, second, third = await altered(cast("Nodes", answers), changes)
+    first, second, third = await alter(cast("Nodes", answers), changes)
 
     (request,) = answers.asked
     salts = set()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from doorkeeper.authorizer.audit_line import FORMS
-from doorkeeper.authorizer.keys import LOG_FORMAT
+from doorkeeper.authorizer.kafka_log_line import FORMS
+from doorkeeper.authorizer.standard_keys import LOG_FORMAT
 from doorkeeper.config.key import Key
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.values import KeyType, typed

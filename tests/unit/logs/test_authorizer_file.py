@@ -11,8 +11,8 @@ import pytest
 
 from doorkeeper.acl.decision import Decision, RuleKind
 from doorkeeper.acl.model import PatternType
-from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.contract import Action
+from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper.logs.authorizer_file import AuthorizerFile, hour_of, render
 from doorkeeper.logs.thresholds import LoggerThreshold
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.net.transports import is_encrypted, peer_certificates
-from doorkeeper.tls.context import made_of
+from doorkeeper.tls.context import build_context
 from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
 from testkit.tls import client_context, in_pem, shaken
@@ -26,7 +26,7 @@ class Transport(asyncio.BaseTransport):
 def shaken_with(folder: Path, *, certified: bool) -> Transport:
     settings: Any = in_pem(folder, ssl_client_auth="requested")
     client = client_context(world().alice, folder) if certified else client_context()
-    return Transport(shaken(made_of(settings, files_of(settings)).context, client)[0])
+    return Transport(shaken(build_context(settings, files_of(settings)).context, client)[0])
 
 
 def test_in_clear_nobody_shows_anything() -> None:

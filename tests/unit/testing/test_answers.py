@@ -11,8 +11,8 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.explaining import explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, operation_of, question_of
-from doorkeeper.testing.given_acls import bindings_of
 
 READS = Question("User:a", "127.0.0.1", AclOperation.READ, ResourceType.TOPIC, "t")
 

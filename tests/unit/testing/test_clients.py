@@ -9,13 +9,13 @@ import pytest
 
 from doorkeeper.config.properties import read
 from doorkeeper.testing.certificates import Authority
-from doorkeeper.testing.clients import ClientConfig
+from doorkeeper.testing.clients import ClientSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAIN = ClientConfig(bootstrap_servers="127.0.0.1:1", security_protocol="PLAINTEXT")
-LOGIN = ClientConfig(
+PLAIN = ClientSettings(bootstrap_servers="127.0.0.1:1", security_protocol="PLAINTEXT")
+LOGIN = ClientSettings(
     bootstrap_servers="127.0.0.1:1",
     security_protocol="SASL_PLAINTEXT",
     mechanism="SCRAM-SHA-256",
@@ -62,7 +62,7 @@ def test_tls_is_a_file_or_a_context(tmp_path: Path) -> None:
     """With TLS each library gets the authority and the client's own certificate."""
     authority = Authority(tmp_path)
     alice = authority.client("alice")
-    config = ClientConfig(
+    config = ClientSettings(
         bootstrap_servers="127.0.0.1:1",
         security_protocol="SSL",
         ca_file=authority.file,
@@ -82,7 +82,7 @@ def test_a_password_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("config", [PLAIN, LOGIN])
-def test_each_call_gives_a_dict_of_its_own(config: ClientConfig) -> None:
+def test_each_call_gives_a_dict_of_its_own(config: ClientSettings) -> None:
     """Who changes what was returned changes nothing else."""
     config.kafka_python().clear()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.errors import ErrorCode
-from doorkeeper.testing.faults import Faults, Kind, code_of, key_of
+from doorkeeper.testing.faults import FaultKind, LocalFaults, code_of, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,25 +17,25 @@ CREATE_ACLS = 30
 
 def test_a_fault_strikes_inside_its_block() -> None:
     """Before and after its block nothing goes wrong; inside, each strike is counted."""
-    faults = Faults()
+    faults = LocalFaults()
     fault = faults.drop("CreateAcls")
 
-    assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is None
+    assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is None
     with fault as entered:
         assert entered is fault
-        assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is fault
-        assert faults.strikes(Kind.DROP_BEFORE, 29) is None
-        assert faults.strikes(Kind.DROP_AFTER, CREATE_ACLS) is None
-    assert faults.strikes(Kind.DROP_BEFORE, CREATE_ACLS) is None
+        assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is fault
+        assert faults.strikes(FaultKind.DROP_BEFORE, 29) is None
+        assert faults.strikes(FaultKind.DROP_AFTER, CREATE_ACLS) is None
+    assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is None
     assert fault.struck == 1
 
 
 def test_a_fault_may_strike_a_few_times_only() -> None:
     """After that many times the next fault of its kind strikes, if there is one."""
-    faults = Faults()
+    faults = LocalFaults()
 
     with faults.delay("CreateAcls", ms=1) as always, faults.delay("CreateAcls", ms=2, times=2):
-        found = [faults.strikes(Kind.DELAY, CREATE_ACLS) for _ in range(4)]
+        found = [faults.strikes(FaultKind.DELAY, CREATE_ACLS) for _ in range(4)]
 
     assert [each.delay_s for each in found if each] == [0.002, 0.002, 0.001, 0.001]
     assert always.struck == 2
@@ -43,12 +43,12 @@ def test_a_fault_may_strike_a_few_times_only() -> None:
 
 def test_all_can_be_ended() -> None:
     """After clear nothing goes wrong, inside a block too."""
-    faults = Faults()
+    faults = LocalFaults()
 
     with faults.refuse_login("alice"):
         faults.clear()
 
-        assert faults.strikes(Kind.REFUSE_LOGIN, "alice") is None
+        assert faults.strikes(FaultKind.REFUSE_LOGIN, "alice") is None
 
 
 def test_errors_have_a_number_or_a_name() -> None:
@@ -60,7 +60,7 @@ def test_errors_have_a_number_or_a_name() -> None:
 
 def test_slips_are_told() -> None:
     """Unknown names, codes and numbers that cannot be are refused, with what is near."""
-    faults = Faults()
+    faults = LocalFaults()
 
     assert key_of("CreateAcls") == CREATE_ACLS
     cases: list[tuple[Callable[[], object], str]] = [

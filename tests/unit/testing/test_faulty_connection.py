@@ -1,4 +1,4 @@
-"""Faults, as clients of a server meet them."""
+"""LocalFaults, as clients of a server meet them."""
 
 from __future__ import annotations
 

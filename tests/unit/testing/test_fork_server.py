@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.testing.forking import Forking, environment
+from doorkeeper.testing.fork_client import ForkClient, environment
 from testkit.forking import WAIT_S, ended, gone, started, wanted
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def forking() -> Iterator[Forking]:
+def forking() -> Iterator[ForkClient]:
     """Give a process of the test's own, that forks and ends with it."""
-    forking = Forking()
+    forking = ForkClient()
     yield forking
     forking.close()
 
@@ -32,10 +32,10 @@ TEST = """
 from os import *
 import signal, sys, time
 from doorkeeper.testing import DoorkeeperProcess
-from doorkeeper.testing.forking import FORKING
+from doorkeeper.testing.fork_client import FORK_CLIENT
 server = DoorkeeperProcess()
 server.start()
-print(server.pid, FORKING.pid, flush=True)
+print(server.pid, FORK_CLIENT.pid, flush=True)
 """
 KILLED = "kill(getpid(), signal.SIGKILL)"
 ENDINGS = {
@@ -43,7 +43,9 @@ ENDINGS = {
     "by a signal": KILLED,
     "with its terminal": "signal.signal(signal.SIGHUP, signal.SIG_DFL); killpg(0, signal.SIGHUP)",
     "with a server that is stopped": f"kill(server.pid, signal.SIGSTOP); {KILLED}",
-    "behind the one that forks": f"kill(FORKING.pid, signal.SIGKILL); time.sleep(0.1); {KILLED}",
+    "behind the one that forks": (
+        f"kill(FORK_CLIENT.pid, signal.SIGKILL); time.sleep(0.1); {KILLED}"
+    ),
     "before its fork": f"fork() or (close(1), time.sleep(30)); {KILLED}",
 }
 
@@ -71,7 +73,7 @@ def test_a_test_that_ends_leaves_nobody_behind(tmp_path: Path, ending: str) -> N
 
 
 def test_an_interrupt_from_the_terminal_is_for_the_servers(
-    tmp_path: Path, forking: Forking
+    tmp_path: Path, forking: ForkClient
 ) -> None:
     """It comes to all processes: a server ends in order, and who forks goes on."""
     first = forking.fork(wanted(tmp_path))
@@ -88,7 +90,7 @@ def test_an_interrupt_from_the_terminal_is_for_the_servers(
 
 
 def test_what_is_missing_is_told_by_the_server(
-    tmp_path: Path, forking: Forking, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, forking: ForkClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who forks imports what there is; the server then says what it lacks, or what is broken."""
     (tmp_path / "immutables.py").write_text("raise OSError('no immutables')", encoding="utf-8")
@@ -102,7 +104,7 @@ def test_what_is_missing_is_told_by_the_server(
 
 
 def test_who_cannot_fork_goes_on(
-    tmp_path: Path, forking: Forking, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, forking: ForkClient, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Where a request cannot be met it says why, and servers that there are stay."""
     first = forking.fork(wanted(tmp_path))

@@ -290,8 +290,8 @@ def test_processes_are_prepared_before_the_first_test(
     pytester.makeconftest(
         "import pytest, sys\n"
         "def pytest_runtestloop():\n"
-        "    forking = sys.modules.get('doorkeeper.testing.forking')\n"
-        "    print('prepared:', forking is not None and forking.FORKING.pid is not None)\n"
+        "    forking = sys.modules.get('doorkeeper.testing.fork_client')\n"
+        "    print('prepared:', forking is not None and forking.FORK_CLIENT.pid is not None)\n"
     )
     pytester.makepyfile(test)
 

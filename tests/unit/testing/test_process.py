@@ -12,8 +12,8 @@ import pytest
 from doorkeeper.app.errors import StartError
 from doorkeeper.client import AdminClient
 from doorkeeper.testing import DoorkeeperProcess
-from doorkeeper.testing.forking import FORKING
-from doorkeeper.testing.given_acls import bindings_of
+from doorkeeper.testing.acl_options import bindings_of
+from doorkeeper.testing.fork_client import FORK_CLIENT
 from testkit.forking import gone
 from testkit.plugins import InMemory
 
@@ -100,13 +100,13 @@ def test_an_end_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("doorkeeper.testing.process.STOP_S", 0.5)
     with DoorkeeperProcess() as server:
         pid = server.pid
-        assert FORKING.pid is not None
-        os.kill(FORKING.pid, signal.SIGSTOP)
+        assert FORK_CLIENT.pid is not None
+        os.kill(FORK_CLIENT.pid, signal.SIGSTOP)
         try:
             server.stop()
             assert not server.is_running
         finally:
-            os.kill(FORKING.pid, signal.SIGCONT)
+            os.kill(FORK_CLIENT.pid, signal.SIGCONT)
         assert gone(pid)
 
 

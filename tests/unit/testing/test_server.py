@@ -18,7 +18,7 @@ from doorkeeper.client import AdminClient, LoginRefused
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.errors import ApiError
 from doorkeeper.testing import DoorkeeperServer
-from doorkeeper.testing.given_acls import bindings_of
+from doorkeeper.testing.acl_options import bindings_of
 from testkit.plugins import InMemory
 
 if TYPE_CHECKING:

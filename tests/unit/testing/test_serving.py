@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.testing.configuration import configuration_of
-from doorkeeper.testing.forking import FORKING
+from doorkeeper.testing.fork_client import FORK_CLIENT
 from testkit.forking import ended, wanted
 
 if TYPE_CHECKING:
-    from doorkeeper.testing.fork_server import Wanted
+    from doorkeeper.testing.fork_server import ServeRequest
     from doorkeeper.testing.options import Options
 
 
-def refusal_of(asked: Wanted) -> str:
+def refusal_of(asked: ServeRequest) -> str:
     """Return what a server that does not start says on stderr."""
-    server = FORKING.fork(asked)
+    server = FORK_CLIENT.fork(asked)
     told = server.stderr.read().decode()
     assert ended(server) == 1
     return told

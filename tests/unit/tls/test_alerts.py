@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.tls.alerts import TellingContext, tell_alert
-from doorkeeper.tls.context import made_of
+from doorkeeper.tls.alerts import AlertContext, alert_sender
+from doorkeeper.tls.context import build_context
 from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
 from testkit.tls import client_context, in_pem, shaken
@@ -22,26 +22,26 @@ ALERT = 0x15
 def test_the_alert_is_told_and_only_then(tmp_path: Path) -> None:
     """A handshake that fails gives its alert to who asked; one that succeeds gives nothing."""
     settings = in_pem(tmp_path, ssl_client_auth="required", ssl_enabled_protocols="TLSv1.2")
-    context = made_of(settings, files_of(settings)).context
+    context = build_context(settings, files_of(settings)).context
     told: list[bytes] = []
-    token = tell_alert.set(told.append)
+    token = alert_sender.set(told.append)
     try:
         shaken(context, client_context(world().alice, tmp_path))
         assert told == []
         with pytest.raises(ssl.SSLError):
             shaken(context, client_context(world().stranger, tmp_path))
     finally:
-        tell_alert.reset(token)
+        alert_sender.reset(token)
 
     (alert,) = told
-    assert isinstance(context, TellingContext)
+    assert isinstance(context, AlertContext)
     assert alert[0] == ALERT
 
 
 def test_nobody_needs_to_ask(tmp_path: Path) -> None:
     """Without somebody who sends it, the alert is dropped."""
     settings = in_pem(tmp_path, ssl_client_auth="required")
-    context = made_of(settings, files_of(settings)).context
+    context = build_context(settings, files_of(settings)).context
 
     with pytest.raises(ssl.SSLError):
         shaken(context, client_context())

@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.tls.cipher_suites import (
     AVAILABLE,
     OF_TLS_1_3,
-    chosen,
+    choose,
     java_name,
     openssl_name,
 )
@@ -46,7 +46,7 @@ def test_all_that_there_is_has_a_name_in_java() -> None:
 
 def test_a_list_in_both_names() -> None:
     """Order is kept, names are mixed, Java's signals are skipped, its old prefix is known."""
-    found = chosen(
+    found = choose(
         (
             "SSL_RSA_WITH_AES_128_CBC_SHA",
             "TLS_AES_128_GCM_SHA256",
@@ -67,7 +67,7 @@ def test_a_list_in_both_names() -> None:
 def test_a_name_that_nobody_knows(name: str) -> None:
     """The error lists what there is."""
     with pytest.raises(ValueError, match="found") as refused:
-        chosen((name,), available())
+        choose((name,), available())
 
     said = str(refused.value)
     assert said.startswith(f"found {name!r}; allowed: TLS_AES_256_GCM_SHA384, ")

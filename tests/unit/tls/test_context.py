@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.tls.context import Made, made_of
+from doorkeeper.tls.context import BuiltContext, build_context
 from doorkeeper.tls.settings import TlsError, TlsSettings
 from doorkeeper.tls.sources import files_of
 from testkit.certificates import Authority, crl_pem, world
@@ -21,9 +21,9 @@ PARTIAL = "TLS_AES_128_GCM_SHA256"
 OLDER = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
 
 
-def made(found: TlsSettings) -> Made:
+def made(found: TlsSettings) -> BuiltContext:
     """Return the context of settings."""
-    return made_of(found, files_of(found))
+    return build_context(found, files_of(found))
 
 
 def test_without_client_certificates(tmp_path: Path) -> None:

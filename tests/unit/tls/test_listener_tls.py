@@ -87,7 +87,7 @@ def test_a_broken_file(tmp_path: Path, file: str, text: str | None, said: str) -
 
     assert problems[0] == problems[1]
     assert said in problems[0][0]
-    assert problems[0][0].endswith("; what was read before stays in use")
+    assert problems[0][0].endswith("; the previous certificates remain in use")
     shaken(before, client_context())
     (tmp_path / file).write_text(right)
     assert tls.refresh() == ()
@@ -121,12 +121,12 @@ def test_what_nobody_has_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def odd(*_given: object) -> None:
         raise TypeError("odd")
 
-    monkeypatch.setattr(listener_tls, "made_of", odd)
+    monkeypatch.setattr(listener_tls, "build_context", odd)
     world().authority.server().write_pem(tmp_path / "server.pem")
 
     (problem,) = tls.refresh()
 
-    assert "server.pem: a certificate or key cannot be used (TypeError); what was" in problem
+    assert "server.pem: a certificate or key cannot be used (TypeError); the previous" in problem
     assert tls.context is before
 
 

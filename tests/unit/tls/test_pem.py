@@ -55,7 +55,7 @@ def test_keys() -> None:
         (LOCKED, "wrong", "the password is wrong, or the private key is malformed"),
         (KEY[: len(KEY) // 2], None, "the block PRIVATE KEY does not end"),
         ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", None, "malformed"),
-        ("-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----", None, "else than base64"),
+        ("-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----", None, "is not base64"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n-----END RSA PRIVATE KEY-----",
             None,

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.tls import sources
 from doorkeeper.tls.settings import TlsError
-from doorkeeper.tls.sources import files_of, named_in_memory
+from doorkeeper.tls.sources import files_of, memory_file
 from testkit.tls import settings
 
 
@@ -55,9 +55,9 @@ def test_memory_has_a_name_for_a_while(
         monkeypatch.delattr(os, "memfd_create")
     data = b"x" * 200_000
 
-    with named_in_memory(data) as name:
+    with memory_file(data) as name:
         assert name.startswith(("/proc/self/fd/", "/dev/fd/"))
         assert Path(name).read_bytes() == data
-    with named_in_memory(data) as unread:
+    with memory_file(data) as unread:
         pass
     assert not Path(unread).exists()

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from doorkeeper.tls.settings import TlsError
 from doorkeeper.tls.sources import files_of
-from doorkeeper.tls.stores import identity_of, trusted_by
+from doorkeeper.tls.stores import identity_of, trust_store_of
 from testkit.certificates import PASSWORD, Authority, jks, trust_store, world
 from testkit.tls import settings
 
@@ -35,7 +35,7 @@ def identity(**values: str | Path) -> Any:
 def trusted(**values: str | Path) -> Any:
     """Return whom settings trust."""
     found = settings(**values)
-    return trusted_by(found, files_of(found))
+    return trust_store_of(found, files_of(found))
 
 
 def refusal(ask: Callable[..., Any], **values: str | Path) -> str:
@@ -58,7 +58,7 @@ def test_pem_in_a_file(tmp_path: Path) -> None:
     )
 
     assert plain.chain == locked.chain == CHAIN
-    assert repr(plain) == "Identity(2 certificates)"
+    assert repr(plain) == "ServerIdentity(2 certificates)"
 
 
 def test_pem_in_the_configuration() -> None:

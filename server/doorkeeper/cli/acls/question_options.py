@@ -13,7 +13,7 @@ from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.authorizer.keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
+from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 

@@ -54,7 +54,9 @@ def test_an_authority_without_key_identifiers_is_trusted(tmp_path: Path) -> None
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
 
-    context = trust_context(settings(truststore_type="PEM", truststore_location=str(tmp_path / "ca.pem")))
+    context = trust_context(
+        settings(truststore_type="PEM", truststore_location=str(tmp_path / "ca.pem"))
+    )
 
     assert shaken(served, context)[1].getpeercert()
     assert not trust_context(settings()).verify_flags & ssl.VERIFY_X509_STRICT

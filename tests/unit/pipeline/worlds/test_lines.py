@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourcePattern, ResourceType
-from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.contract import Action
+from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper_pipeline.worlds.lines import ERAS, pascal, tails_of
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of

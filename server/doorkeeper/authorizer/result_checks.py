@@ -1,6 +1,6 @@
-"""Whether what an authorizer returns is what its contract says, down to the last field.
+"""Validates results of authorizers, down to the types of their fields.
 
-What is not would only be found when an answer is written, where nothing can be answered any more.
+An invalid field would only be detected while a response is encoded, too late to send an error.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 
+# The types of the fields of a pattern and an entry.
 _TYPES = (ResourceType, str, PatternType, str, str, AclOperation, AclPermissionType)
-"""Of the fields of a pattern and of an entry."""
 
 
 def is_binding(found: Any) -> TypeGuard[AclBinding]:  # noqa: ANN401 - plug-ins return what they like
-    """Say whether it is a binding of patterns, texts and enums."""
+    """Return whether it is a binding whose fields have the right types."""
     if type(found) is not AclBinding:
         return False
     if type(found.pattern) is not ResourcePattern or type(found.entry) is not AccessControlEntry:
@@ -41,12 +41,12 @@ def is_binding(found: Any) -> TypeGuard[AclBinding]:  # noqa: ANN401 - plug-ins 
 
 
 def is_create_result(found: Any) -> TypeGuard[AclCreateResult]:  # noqa: ANN401 - as above
-    """Say whether it is the result of one binding."""
+    """Return whether it is a valid result for one binding."""
     return isinstance(found, AclCreateResult) and _is_error(found.error)
 
 
 def is_delete_result(found: Any) -> TypeGuard[AclDeleteResult]:  # noqa: ANN401 - as above
-    """Say whether it is the result of one filter, with the results of the bindings it matched."""
+    """Return whether it is a valid result for one filter."""
     if not isinstance(found, AclDeleteResult) or not _is_error(found.error):
         return False
     bindings: Any = found.bindings

@@ -1,4 +1,4 @@
-"""Faults of a server in a process of its own. What they do is in test_faulty_connection."""
+"""LocalFaults of a server in a process of its own. What they do is in test_faulty_connection."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from doorkeeper.client import AdminClient
 from doorkeeper.testing import DoorkeeperProcess
-from doorkeeper.testing.distant_faults import DistantFaults, obey
-from doorkeeper.testing.faults import Faults, Kind
+from doorkeeper.testing.faults import FaultKind, LocalFaults
+from doorkeeper.testing.remote_faults import RemoteFaults, serve_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,14 +25,14 @@ class Ends:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        self.local = Faults()
-        self.distant = DistantFaults(ours)
-        self.thread = threading.Thread(target=obey, args=(theirs, self.local))
+        self.local = LocalFaults()
+        self.distant = RemoteFaults(ours)
+        self.thread = threading.Thread(target=serve_faults, args=(theirs, self.local))
         self.thread.start()
 
     def strike(self) -> bool:
         """Let something go wrong once, if it shall."""
-        return self.local.strikes(Kind.DROP_BEFORE, DESCRIBE_ACLS) is not None
+        return self.local.strikes(FaultKind.DROP_BEFORE, DESCRIBE_ACLS) is not None
 
 
 @pytest.fixture
@@ -68,15 +68,15 @@ def test_all_that_is_told_arrives(ends: Ends) -> None:
         faults.drop("DescribeAcls", after=True),
         faults.refuse_login("alice"),
     ):
-        delay = ends.local.strikes(Kind.DELAY, DESCRIBE_ACLS)
-        error = ends.local.strikes(Kind.ERROR, DESCRIBE_ACLS)
+        delay = ends.local.strikes(FaultKind.DELAY, DESCRIBE_ACLS)
+        error = ends.local.strikes(FaultKind.ERROR, DESCRIBE_ACLS)
         assert delay is not None
         assert delay.delay_s == 0.02
         assert error is not None
         assert error.error is not None
         assert (error.error.code, error.error.message) == (41, "why")
-        assert ends.local.strikes(Kind.DROP_AFTER, DESCRIBE_ACLS) is not None
-        assert ends.local.strikes(Kind.REFUSE_LOGIN, "alice") is not None
+        assert ends.local.strikes(FaultKind.DROP_AFTER, DESCRIBE_ACLS) is not None
+        assert ends.local.strikes(FaultKind.REFUSE_LOGIN, "alice") is not None
 
 
 def test_all_can_be_ended(ends: Ends) -> None:
@@ -95,7 +95,7 @@ def test_threads_of_a_test_tell_at_once(ends: Ends) -> None:
     def tell(user: str) -> None:
         for _ in range(50):
             with ends.distant.refuse_login(user) as fault:
-                ends.local.strikes(Kind.REFUSE_LOGIN, user)
+                ends.local.strikes(FaultKind.REFUSE_LOGIN, user)
             struck.append(fault.struck)
 
     threads = [threading.Thread(target=tell, args=(user,)) for user in ("a", "b", "c")]

@@ -9,7 +9,7 @@ from doorkeeper.acl.model import AclOperation, Principal, ResourceType
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.testing.asking import allowed_by
+from doorkeeper.testing.authorizer_requests import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def test_the_authorizer_is_asked_as_by_a_client() -> None:
     """Principal, address and listener are those of the question."""
     authorizer = GuardedAuthorizer(OnlyFromOneHost())
 
-    assert allowed_by(authorizer, QUESTION, "SSL")
-    assert not allowed_by(authorizer, QUESTION, "PLAINTEXT")
-    assert not allowed_by(authorizer, QUESTION._replace(host="10.0.0.8"), "SSL")
-    assert not allowed_by(authorizer, QUESTION._replace(principal="User:b"), "SSL")
+    assert decide(authorizer, QUESTION, "SSL")
+    assert not decide(authorizer, QUESTION, "PLAINTEXT")
+    assert not decide(authorizer, QUESTION._replace(host="10.0.0.8"), "SSL")
+    assert not decide(authorizer, QUESTION._replace(principal="User:b"), "SSL")

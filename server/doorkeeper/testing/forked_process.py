@@ -1,4 +1,4 @@
-"""A process that ``fork_server`` has forked, as the test sees it."""
+"""A process forked by ``fork_server``, on the test's side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import socket
 
 
-class Forked:
+class ForkedProcess:
     """A forked process."""
 
     def __init__(
@@ -21,12 +21,11 @@ class Forked:
         stdout: IO[bytes],
         stderr: IO[bytes],
     ) -> None:
-        """Take the socket that tells of it, the one that it obeys, and what it writes.
+        """Read the process id from ``about``, whose timeout applies.
 
         Raises:
-            ConnectionError: nobody has forked it.
-            TimeoutError: nobody has in the time that the first socket has.
-
+            ConnectionError: the fork failed.
+            TimeoutError: no process id in time.
         """
         self._owner = os.getpid()
         self._about = about
@@ -34,28 +33,27 @@ class Forked:
         self.control = control
         self.stdout = stdout
         self.stderr = stderr
-        number = self._told()
+        number = self._read_number()
         if number is None:
             raise ConnectionResetError("nobody has forked it")
         self.pid = number
 
     @property
     def is_ours(self) -> bool:
-        """Say whether this process asked for it, and not one that this one was forked from."""
+        """Return whether this process started it, and not a parent that forked this one."""
         return os.getpid() == self._owner
 
     def wait(self, timeout_s: float | None = None) -> int:
-        """Return its status when it has ended, negative where a signal ended it.
+        """Return the exit status once it has ended, negative for a signal.
 
         Raises:
             TimeoutError: it has not ended.
-
         """
         if self._status is None:
             self._about.settimeout(timeout_s)
-            status = self._told()
+            status = self._read_number()
             if status is None:
-                # Who forked it was killed, and cannot tell any more.
+                # The fork server was killed and cannot report the status.
                 with suppress(ProcessLookupError):
                     os.kill(self.pid, signal.SIGKILL)
                 status = -signal.SIGKILL
@@ -64,28 +62,28 @@ class Forked:
         return self._status
 
     def close(self) -> None:
-        """Hear no more of it. ``wait`` does it too."""
+        """Close the sockets. ``wait`` does it too."""
         self._about.close()
         self.control.close()
 
     def terminate(self) -> None:
-        """Tell it to end (SIGTERM)."""
+        """Send SIGTERM."""
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once (SIGKILL)."""
+        """Send SIGKILL."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
         try:
-            # When it has ended, its id may soon be another's.
+            # The system may reuse the id of an ended process.
             self.wait(0)
         except TimeoutError:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
-    def _told(self) -> int | None:
-        """Return the number in the next line; None where there is nobody to tell it."""
+    def _read_number(self) -> int | None:
+        """Return the number in the next line; None at the end of the stream."""
         line = b""
         try:
             while not line.endswith(b"\n"):
@@ -93,8 +91,8 @@ class Forked:
                 if not byte:
                     return None
                 line += byte
-        except BlockingIOError:  # what a time of 0 raises
+        except BlockingIOError:  # raised with a timeout of 0
             raise TimeoutError from None
-        except ConnectionError:  # it ended, and left unread what it was sent
+        except ConnectionError:  # it ended with unread input
             return None
         return int(line)

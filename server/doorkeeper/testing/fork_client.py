@@ -1,4 +1,4 @@
-"""The one process that forks the servers of this test: ``fork_server``, from the test's side."""
+"""The client of ``fork_server``: one fork server for each test process."""
 
 from __future__ import annotations
 
@@ -12,79 +12,78 @@ from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.testing.fork_server import READY, Needs
-from doorkeeper.testing.forked import Forked
+from doorkeeper.testing.forked_process import ForkedProcess
 from doorkeeper.testing.pickling import dumps
 
 if TYPE_CHECKING:
-    from doorkeeper.testing.fork_server import Wanted
+    from doorkeeper.testing.fork_server import ServeRequest
 
 T = TypeVar("T", socket.socket, IO[bytes])
 
 _FORK_S: Final = 60.0
 _END_S: Final = 5.0
 _DEATH_S: Final = 0.5
-"""How long a process may still be there that has closed its socket, because it ends."""
+"""The time for a process that has closed its socket to end."""
 
 
-class Forking:
-    """Starts the process that forks when it is first needed, and again where it was killed."""
+class ForkClient:
+    """Starts the fork server on first use, and again if it was killed."""
 
     def __init__(self, fork_s: float = _FORK_S) -> None:
-        """Begin without one; ``fork_s`` is how long a server may take to be forked."""
+        """Create it without a process; ``fork_s`` is the timeout for forking a server."""
         self._fork_s = fork_s
         self._lock = threading.Lock()
-        self._running: _Running | None = None
+        self._running: _ForkServerProcess | None = None
 
     @property
     def pid(self) -> int | None:
-        """Return the id of the process that forks, if there is one."""
+        """Return the id of the fork server, or None."""
         return None if self._running is None else self._running.process.pid
 
     def prepare(self) -> None:
-        """Begin to start it: whoever needs a server soon waits less for it."""
+        """Start the fork server in the background."""
         with self._lock:
-            self._started()
+            self._ensure_started()
 
     def wait(self) -> None:
-        """Wait until it can fork; where that cannot be, whoever wants a server is told."""
+        """Wait until the fork server is ready; errors are reported by ``fork``."""
         with self._lock:
-            self._started().wait(self._fork_s)
+            self._ensure_started().wait(self._fork_s)
 
-    def fork(self, wanted: Wanted, needs: Needs = Needs.NOTHING) -> Forked:
+    def fork(self, request: ServeRequest, needs: Needs = Needs.NOTHING) -> ForkedProcess:
         """Fork a server.
 
         Raises:
-            ConnectionError: there is nobody to fork it; why is on stderr.
-            TimeoutError: there is, and does not answer.
-
+            ConnectionError: the fork server failed; the cause is on stderr.
+            TimeoutError: it does not respond.
         """
         with self._lock:
-            running = self._started()
+            running = self._ensure_started()
             try:
-                return running.fork(wanted, needs, self._fork_s)
+                return running.fork(request, needs, self._fork_s)
             except ConnectionError:
                 if not running.has_ended():
                     raise
-                # It was killed since, by somebody who looked for processes to kill.
+                # It was killed in the meantime, for example by pkill.
                 self._close()
-                return self._started().fork(wanted, needs, self._fork_s)
+                return self._ensure_started().fork(request, needs, self._fork_s)
 
     def close(self) -> None:
-        """Let it end, and its servers with it."""
+        """End the fork server and its servers."""
         with self._lock:
             self._close()
 
     def forget(self) -> None:
-        """Begin without one, in a fork of the test: the test's goes on."""
-        # Another thread of the test may have had the lock, and is not there to give it back.
+        """Drop the fork server in a fork of the test's process, to which it does not belong."""
+        # Another thread of the parent may have held the lock; it does not exist here.
         self._lock = threading.Lock()
         if self._running is not None:
             self._running.forget()
         self._running = None
 
-    def _started(self) -> _Running:
+    def _ensure_started(self) -> _ForkServerProcess:
         if self._running is None:
-            self._running = _Running()
+            self._running = _ForkServerProcess()
         return self._running
 
     def _close(self) -> None:
@@ -93,8 +92,8 @@ class Forking:
             running.close()
 
 
-class _Running:
-    """A process that forks."""
+class _ForkServerProcess:
+    """The process of the fork server."""
 
     def __init__(self) -> None:
         self._is_ready = False
@@ -117,21 +116,21 @@ class _Running:
             self._is_ready = self._ask.recv(1) == READY
         self._ask.settimeout(None)
 
-    def fork(self, wanted: Wanted, needs: Needs, fork_s: float) -> Forked:
-        message = dumps(wanted)
+    def fork(self, request: ServeRequest, needs: Needs, fork_s: float) -> ForkedProcess:
+        message = dumps(request)
         self._has_forked = True
         with ExitStack() as ours, ExitStack() as theirs:
-            pairs = [_passed(socket.socketpair(), ours, theirs) for _ in range(2)]
-            pipes = [_passed(_pipe(), ours, theirs) for _ in range(2)]
+            pairs = [_register_ends(socket.socketpair(), ours, theirs) for _ in range(2)]
+            pipes = [_register_ends(_pipe(), ours, theirs) for _ in range(2)]
             (about, its_about), (control, its_control) = pairs
             (stdout, its_stdout), (stderr, its_stderr) = pipes
             passed = (its_stdout, its_stderr, its_about, its_control)
             socket.send_fds(self._ask, [bytes([needs])], [each.fileno() for each in passed])
             theirs.close()
             about.settimeout(fork_s)
-            with suppress(ConnectionError):  # if it was forked, it says why it did not read
+            with suppress(ConnectionError):  # a forked process reports the cause
                 about.sendall(message)
-            forked = Forked(about, control, stdout, stderr)
+            forked = ForkedProcess(about, control, stdout, stderr)
             ours.pop_all()
         return forked
 
@@ -142,9 +141,9 @@ class _Running:
 
     def close(self) -> None:
         if not self._has_forked:
-            # It may still import, and has nothing to put in order.
+            # It may still import, and there is nothing to clean up.
             self.process.kill()
-        # A fork of the test that Python knows nothing of may have this socket too.
+        # A fork made by a C library may hold this socket too; closing it would not be enough.
         with suppress(OSError):
             self._ask.shutdown(socket.SHUT_RDWR)
         self._ask.close()
@@ -153,7 +152,7 @@ class _Running:
 
     def forget(self) -> None:
         self._ask.close()
-        # Nobody can wait for another's child, and Python would tell of it.
+        # It is no child of this process; without a status Popen would warn.
         self.process.returncode = 0
 
 
@@ -162,20 +161,20 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
     return os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
 
 
-def _passed(ends: tuple[T, T], ours: ExitStack, theirs: ExitStack) -> tuple[T, T]:
-    """Have both ends closed, the second as soon as it is passed on."""
+def _register_ends(ends: tuple[T, T], ours: ExitStack, theirs: ExitStack) -> tuple[T, T]:
+    """Register both ends for closing, the second after it has been passed on."""
     ours.enter_context(ends[0])
     theirs.enter_context(ends[1])
     return ends
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which a process finds the modules that this one finds."""
+    """Return an environment in which a process finds the modules of this one."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-FORKING: Final = Forking()
-"""This process's own."""
+FORK_CLIENT: Final = ForkClient()
+"""The fork server of this process."""
 
-atexit.register(FORKING.close)
-os.register_at_fork(after_in_child=FORKING.forget)
+atexit.register(FORK_CLIENT.close)
+os.register_at_fork(after_in_child=FORK_CLIENT.forget)

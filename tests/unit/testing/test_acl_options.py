@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclBinding, AclOperation
-from doorkeeper.testing.given_acls import bindings_of
+from doorkeeper.testing.acl_options import bindings_of
 from testkit.stores import binding
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from doorkeeper.testing.importing import REWRITES_ASSERTIONS, undisturbed
+from doorkeeper.testing.fast_imports import REWRITES_ASSERTIONS, fast_imports
 
 
 def hooks() -> list[object]:
@@ -21,7 +21,7 @@ def test_pytest_and_the_collector_are_back_afterwards() -> None:
     before = list(sys.meta_path)
     assert hooks(), "pytest rewrites assertions in this run"
 
-    with undisturbed():
+    with fast_imports():
         within = (hooks(), gc.isenabled())
 
     assert within == ([], False)
@@ -33,7 +33,7 @@ def test_an_error_changes_nothing_of_that() -> None:
     """What cannot be imported leaves the process as it was."""
     before = list(sys.meta_path)
 
-    with pytest.raises(ModuleNotFoundError), undisturbed():
+    with pytest.raises(ModuleNotFoundError), fast_imports():
         import_module("a_module_that_nobody_has")
 
     assert sys.meta_path == before
@@ -44,7 +44,7 @@ def test_who_collects_by_hand_goes_on_so() -> None:
     """A process without the collector does not get it."""
     gc.disable()
     try:
-        with undisturbed():
+        with fast_imports():
             pass
         assert not gc.isenabled()
     finally:

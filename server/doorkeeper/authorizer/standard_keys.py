@@ -1,6 +1,6 @@
-"""The configuration keys that the standard authorizer reads.
+"""The configuration keys of the standard authorizer.
 
-Source: ``StandardAuthorizer.configure`` (4.3.1), which trims, ignores what is blank, and takes
+Source: ``StandardAuthorizer.configure`` (4.3.1), which trims values, ignores blank ones, and takes
 anything but ``true`` for false.
 """
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import Principal
-from doorkeeper.authorizer.audit_line import DEFAULT_FORM, FORMS
+from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.authorizer.audit_line import Form
+    from doorkeeper.authorizer.kafka_log_line import Form
 
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
@@ -23,13 +23,12 @@ LOG_FORMAT = "doorkeeper.authorizer.log.format"
 
 
 def read_policy(configs: Mapping[str, str]) -> Policy:
-    """Return who is a super user, and what holds where no ACL covers a resource.
+    """Read the super users, and the default for resources without ACLs.
 
-    Super users are separated by semicolons, because distinguished names hold commas.
+    Super users are separated by semicolons, because distinguished names contain commas.
 
     Raises:
-        ValueError: super users without a colon, each of them.
-
+        ValueError: super users without a colon; the text lists each.
     """
     given = (user.strip() for user in configs.get(SUPER_USERS, "").split(";"))
     users = [user for user in given if user]
@@ -48,11 +47,10 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
 
 
 def read_form(configs: Mapping[str, str]) -> Form:
-    """Return how audit lines are rendered.
+    """Read the format of the decision log.
 
     Raises:
-        ValueError: the release is none of those that changed the line.
-
+        ValueError: it is not one of ``FORMS``.
     """
     release = configs.get(LOG_FORMAT, "").strip() or DEFAULT_FORM
     if release not in FORMS:

@@ -1,8 +1,8 @@
-"""Importing hundreds of modules in a test's process, without what makes it slow there.
+"""Fast imports of hundreds of modules in pytest's process.
 
-pytest looks at every import, and writes the assertions of a plugin's whole distribution anew: the
-server's modules too, though they are no tests. And the collector walks through all that pytest
-holds again and again, since importing makes many objects. Together that is half of the time.
+pytest's import hook rewrites the assertions of a plugin's whole distribution, here of the server's
+modules; and the garbage collector repeatedly scans all objects of pytest, since imports allocate
+many. Together that is half of the time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REWRITES_ASSERTIONS: Final = "_pytest.assertion.rewrite"
-"""Where pytest's hook comes from."""
+"""The module of pytest's import hook."""
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Import without pytest's hook and without the collector until the end of the block."""
+def fast_imports() -> Iterator[None]:
+    """Disable pytest's import hook and the garbage collector within the block."""
     hooks = [hook for hook in sys.meta_path if type(hook).__module__ == REWRITES_ASSERTIONS]
     sys.meta_path[:] = [hook for hook in sys.meta_path if hook not in hooks]
     collecting = gc.isenabled()

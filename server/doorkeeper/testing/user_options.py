@@ -1,4 +1,4 @@
-"""From what a test gives as users to their passwords."""
+"""Converts the option ``users`` to passwords by name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
 
 def users_of(given: object) -> dict[str, str]:
-    """Return passwords by name, from ``Users`` or what somebody gives instead.
+    """Return passwords by name.
 
     Raises:
-        ValueError: a password is no text; a line of a file is no ``name=password``, or names
-            somebody again.
+        ValueError: a name or password is not a text; a line of a file is not ``name=password``, or
+            repeats a name.
         OSError: the file cannot be read.
-
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
@@ -28,7 +27,7 @@ def users_of(given: object) -> dict[str, str]:
         raise ValueError(text)  # noqa: TRY004  as of all options
     for name, password in given.items():
         if not isinstance(name, str) or not isinstance(password, str):
-            # It may be a password that somebody forgot to quote.
+            # Without the value: it may be a password without quotes.
             text = f"users: {name!r}: expected are texts, a name and a password"
             raise ValueError(text)  # noqa: TRY004  as of all options
     return dict(given)
@@ -41,7 +40,7 @@ def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
             continue
         user, sign, password = (part.strip() for part in line.partition("="))
         if not sign:
-            # The line may be a password.
+            # Without the line: it may be a password.
             raise ValueError(f"users: {name} line {number}: expected is name=password")
         if user in found:
             raise ValueError(f"users: {name} line {number}: {user!r} was there before")

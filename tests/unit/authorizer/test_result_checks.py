@@ -12,7 +12,7 @@ from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
 )
-from doorkeeper.authorizer.returned import is_binding, is_create_result, is_delete_result
+from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
 from doorkeeper.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, topic
 

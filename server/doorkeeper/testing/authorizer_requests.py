@@ -1,4 +1,4 @@
-"""Asking any authorizer a question, as a request of a client does."""
+"""Asks an authorizer for a decision, like a client's request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.guard import GuardedAuthorizer
 
 
-def allowed_by(authorizer: GuardedAuthorizer, question: Question, listener_name: str) -> bool:
-    """Return what the authorizer answers. For its loop's thread."""
+def decide(authorizer: GuardedAuthorizer, question: Question, listener_name: str) -> bool:
+    """Return the authorizer's decision. Call it on the thread of its event loop."""
     context = AuthorizableRequestContext(
         listener_name=listener_name,
         security_protocol="PLAINTEXT",

@@ -6,8 +6,8 @@ import pytest
 
 from doorkeeper.acl.decision import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision, RuleKind
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.authorizer.audit_line import FORMS
 from doorkeeper.authorizer.contract import Action
+from doorkeeper.authorizer.kafka_log_line import FORMS
 from testkit.acl import DESCRIBE, PREFIXED, READ, deny, request_of, to, topic
 
 ALICE = request_of("alice", host="10.0.0.7", api_key=3)

@@ -1,11 +1,11 @@
-"""Waits for what authorizers return: one awaitable for each item of an update.
+"""Awaits the results of an update: one awaitable for each item.
 
 A plug-in may return a coroutine, a future of the loop, a future that a thread completes, or any
-object that can be awaited. ``as_future`` makes a future of the loop from each; what is wrong with
-it is the future's exception.
+other awaitable. ``as_future`` turns each into a future of the loop; a wrong type becomes the
+future's exception.
 
-A future of the loop that another thread completes does not wake the loop, which is a common slip
-of plug-ins: what waits is looked at ten times a second.
+A future of the loop that another thread completes does not wake the loop, a common mistake in
+plug-ins: pending futures are therefore polled ten times a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOOK_AGAIN_S: Final = 0.1
-"""How often futures are looked at that have not called back."""
+"""The polling interval for futures that another thread may have completed."""
 
 
 async def results_of(
@@ -32,17 +32,17 @@ async def results_of(
     accepts: Callable[[Any], bool],
     timeout_s: float,
 ) -> Results:
-    """Wait for the awaitables of an update's items; return their results, in order.
+    """Await the items of an update; return their results, in order.
 
-    ``refused`` makes an item's result from an error. An ``ApiError`` that an awaitable raises is
-    its result. Any other exception, and a result that ``accepts`` does not, is error -1 and kept
-    in ``errors``; an item that is not complete in time is REQUEST_TIMED_OUT.
+    ``refused`` creates an item's result from an error. An ``ApiError`` raised by an awaitable is
+    its result. Any other exception, or a result that ``accepts`` rejects, becomes error -1 and is
+    kept in ``errors``; an item that is not complete in time becomes REQUEST_TIMED_OUT.
     """
     loop = asyncio.get_running_loop()
     futures: list[asyncio.Future[Any]] = []
     last: Any = None
     for awaitable in awaitables:
-        # Items of one fate share a future, a thousand of them.
+        # A change of the standard authorizer returns one shared future for all its items.
         shared = bool(futures) and awaitable is last and futures[-1] is last
         futures.append(last if shared else as_future(awaitable, loop))
         last = awaitable
@@ -51,7 +51,7 @@ async def results_of(
 
 
 async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
-    """Wait until all are complete, or for the time; only one of them has a callback at a time."""
+    """Wait for all, up to the deadline; only one of them has a callback at a time."""
     time_s = asyncio.get_running_loop().time
     for future in futures:
         while not future.done():
@@ -93,7 +93,7 @@ def _results(
 
 
 def _outcome(future: asyncio.Future[Any], accepts: Callable[[Any], bool]) -> Any:  # noqa: ANN401 - plug-ins return what they like
-    """Return the result of a complete future, or the error that it stands for."""
+    """Return the result of a complete future, or its error."""
     if future.cancelled():
         return asyncio.CancelledError("an item was cancelled")
     error = future.exception()
@@ -106,28 +106,28 @@ def _outcome(future: asyncio.Future[Any], accepts: Callable[[Any], bool]) -> Any
 
 
 def as_future(awaitable: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:  # noqa: ANN401 - plug-ins return what they like
-    """Return a future of this loop that has the awaitable's result; coroutines begin to run."""
+    """Return a future of this loop with the awaitable's result; starts coroutines."""
     if isinstance(awaitable, concurrent.futures.Future):
-        return _of_thread(awaitable, loop)
+        return _follow_thread(awaitable, loop)
     future: asyncio.Future[Any]
     if asyncio.isfuture(awaitable):
         future = awaitable
         if future.get_loop() is loop:
             return future
-        return _failed(loop, ValueError("the future belongs to another event loop"))
+        return _failed_future(loop, ValueError("the future belongs to another event loop"))
     if hasattr(awaitable, "__await__"):
-        return loop.create_task(_contained(awaitable))
-    return _failed(loop, TypeError(f"found {awaitable!r:.80}; expected is an awaitable"))
+        return loop.create_task(_call_safely(awaitable))
+    return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected is an awaitable"))
 
 
-def _failed(loop: asyncio.AbstractEventLoop, error: Exception) -> asyncio.Future[Any]:
+def _failed_future(loop: asyncio.AbstractEventLoop, error: Exception) -> asyncio.Future[Any]:
     future: asyncio.Future[Any] = loop.create_future()
     future.set_exception(error)
     return future
 
 
 def forget(future: asyncio.Future[Any]) -> None:
-    """Ignore the result, and what it raises now or later."""
+    """Ignore the result, and mark a present or future exception as retrieved."""
     if future.done():
         _read(future)
     else:
@@ -139,18 +139,18 @@ def _read(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-async def _contained(awaitable: Any) -> Any:  # noqa: ANN401 - as above
-    """Wait; what would end the whole process is an error like any other."""
+async def _call_safely(awaitable: Any) -> Any:  # noqa: ANN401 - as above
     try:
         return await awaitable
+    # A plug-in must not end the process.
     except (SystemExit, KeyboardInterrupt) as error:
         raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
-def _of_thread(
+def _follow_thread(
     future: concurrent.futures.Future[Any], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[Any]:
-    """Follow a thread's future; one that is complete is so at once, not a turn later."""
+    """Follow a thread's future; a complete one is complete at once, not an iteration later."""
     if not future.done() or future.cancelled():
         return asyncio.wrap_future(future, loop=loop)
     copy: asyncio.Future[Any] = loop.create_future()

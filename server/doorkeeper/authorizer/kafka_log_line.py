@@ -1,6 +1,6 @@
-"""The line that an authorizer writes about a decision, in the form of each age of Kafka.
+"""Kafka's log line of a decision, in the format of each generation of Kafka.
 
-A form is named by the release that brought it:
+A format is named by the release that introduced it:
 
     4.2    StandardAuthorizer, 4.2 on: the ACL of the rule in square brackets
     3.3    StandardAuthorizer, 3.3 to 4.1: the ACL of the rule in round brackets
@@ -43,22 +43,22 @@ _OPERATION_NAMES = {each: _pascal(each.name) for each in AclOperation}
 
 
 def line_4_2(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
-    """Render the form of Kafka 4.2 and later."""
+    """Render the format of Kafka 4.2 and later."""
     return _with_rule(context, action, decision, "[", "]")
 
 
 def line_3_3(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
-    """Render the form of the StandardAuthorizer of Kafka 3.3 to 4.1."""
+    """Render the format of StandardAuthorizer in Kafka 3.3 to 4.1."""
     return _with_rule(context, action, decision, "(", ")")
 
 
 def line_2_4(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
-    """Render the form of the AclAuthorizer of Kafka 2.4 to 3.9."""
+    """Render the format of AclAuthorizer in Kafka 2.4 to 3.9."""
     return f"{line_2_0(context, action, decision)}{_request(context, action)}"
 
 
 def line_2_0(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
-    """Render the form of Kafka 2.0 to 2.3."""
+    """Render the format of SimpleAclAuthorizer in Kafka 2.0 to 2.3."""
     resource = action.resource
     return (
         f"{_head(context, decision)} Operation = {_OPERATION_NAMES[action.operation]}"
@@ -68,7 +68,7 @@ def line_2_0(context: AuthorizableRequestContext, action: Action, decision: Deci
 
 
 def line_1_0(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
-    """Render the form of Kafka before 2.0."""
+    """Render the format of Kafka before 2.0."""
     resource = action.resource
     return (
         f"{_head(context, decision)} Operation = {_OPERATION_NAMES[action.operation]}"
@@ -84,7 +84,6 @@ FORMS: Mapping[str, Form] = {
     "2.0": line_2_0,
     "1.0": line_1_0,
 }
-"""The forms by name."""
 
 
 def _with_rule(

@@ -1,4 +1,4 @@
-"""From what a test gives as ACLs to bindings."""
+"""Converts the option ``acls`` to bindings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     """Return the bindings, in their order.
 
     Raises:
-        FormatError: a record or a file is not what it should be, or no message can carry a binding.
+        FormatError: a record or a file is malformed, or a binding is too long for a request.
         OSError: a file cannot be read.
-
     """
     if isinstance(given, (str, Path)):
-        # Most tests have no file, and need none of the formats.
+        # Imported here: most tests have no file.
         from doorkeeper.acl.formats.choosing import read  # noqa: PLC0415
 
         path = Path(given)
@@ -32,7 +31,9 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     found: list[AclBinding] = []
     for number, each in enumerate(given, 1):
         found += (
-            [_checked(number, each)] if isinstance(each, AclBinding) else _of_record(number, each)
+            [_check_binding(number, each)]
+            if isinstance(each, AclBinding)
+            else _of_record(number, each)
         )
     return found
 
@@ -48,7 +49,7 @@ def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
         raise FormatError(f"{text}: {error}") from None
 
 
-def _checked(number: int, binding: AclBinding) -> AclBinding:
+def _check_binding(number: int, binding: AclBinding) -> AclBinding:
     refusal = unencodable(binding)
     if refusal is None:
         return binding

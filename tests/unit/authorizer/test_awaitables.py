@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.authorizer.awaiting import as_future, forget, results_of
+from doorkeeper.authorizer.awaitables import as_future, forget, results_of
 from doorkeeper.authorizer.contract import AclCreateResult, completed
-from doorkeeper.authorizer.returned import is_create_result
+from doorkeeper.authorizer.result_checks import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.state.outcome import Results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.audit import DEBUG, INFO, TRACE, LoggerAudit
+from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE, DecisionLogger
 
 if TYPE_CHECKING:
     import pytest
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixture) -> None:
     """A percent sign in a name is no format."""
-    audit = LoggerAudit()
+    audit = DecisionLogger()
     with caplog.at_level(DEBUG, "kafka.authorizer.logger"):
         audit.write(INFO, "topic %s")
 
@@ -22,7 +22,7 @@ def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixtu
 
 def test_the_loggers_level_decides(caplog: pytest.LogCaptureFixture) -> None:
     """Also when it is changed later."""
-    audit = LoggerAudit()
+    audit = DecisionLogger()
 
     with caplog.at_level(INFO, "kafka.authorizer.logger"):
         assert audit.threshold.level == INFO

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.testing.forking import FORKING
+from doorkeeper.testing.fork_client import FORK_CLIENT
 from testkit.forking import WAIT_S, ended, is_there, started, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.testing.forked import Forked
+    from doorkeeper.testing.forked_process import ForkedProcess
 
 TELLS = """
 import os, time
@@ -27,15 +27,15 @@ class Telling(InMemory):
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Forked]:
-    server = FORKING.fork(wanted(tmp_path))
+def server(tmp_path: Path) -> Iterator[ForkedProcess]:
+    server = FORK_CLIENT.fork(wanted(tmp_path))
     assert started(server)
     yield server
     server.kill()
     ended(server)
 
 
-def test_who_is_told_to_end_ends_in_order(server: Forked) -> None:
+def test_who_is_told_to_end_ends_in_order(server: ForkedProcess) -> None:
     """The status is that of a server; one that has ended is told nothing, by whatever name."""
     with pytest.raises(TimeoutError):
         server.wait(0)
@@ -51,14 +51,14 @@ def test_who_is_told_to_end_ends_in_order(server: Forked) -> None:
     assert server.wait() == 0
 
 
-def test_who_is_killed_has_the_signal_as_status(server: Forked) -> None:
+def test_who_is_killed_has_the_signal_as_status(server: ForkedProcess) -> None:
     """As a process that Python has started itself."""
     server.kill()
 
     assert server.wait(WAIT_S) == -signal.SIGKILL
 
 
-def test_it_has_what_the_test_has_at_this_moment(tmp_path: Path, server: Forked) -> None:
+def test_it_has_what_the_test_has_at_this_moment(tmp_path: Path, server: ForkedProcess) -> None:
     """Environment, folder, time zone and modules: the process that forks was there before them."""
     assert is_there(server.pid)
     (tmp_path / "telling_module.py").write_text(TELLS, encoding="utf-8")
@@ -66,7 +66,7 @@ def test_it_has_what_the_test_has_at_this_moment(tmp_path: Path, server: Forked)
         tmp_path, authorizer_class_name="telling_module.Telling", doorkeeper_data_dir="other"
     )
     asked.environment["TZ"] = "XYZ-3"
-    telling = FORKING.fork(asked)
+    telling = FORK_CLIENT.fork(asked)
 
     lines = started(telling)
     telling.terminate()

@@ -15,7 +15,7 @@ import pytest
 
 from doorkeeper.app.errors import StartError
 from doorkeeper.testing import DoorkeeperProcess
-from doorkeeper.testing.forking import Forking, environment
+from doorkeeper.testing.fork_client import ForkClient, environment
 from testkit.forking import WAIT_S, ended, gone, is_there, started, wanted
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class Where(str, Enum):  # noqa: UP042  its str() is another
 
 
 @pytest.fixture
-def forking() -> Iterator[Forking]:
+def forking() -> Iterator[ForkClient]:
     """Give a process of the test's own, that forks and ends with it."""
-    forking = Forking(WAIT_S)
+    forking = ForkClient(WAIT_S)
     yield forking
     forking.close()
 
 
 def test_where_the_one_that_forks_is_killed_there_is_another(
-    tmp_path: Path, forking: Forking
+    tmp_path: Path, forking: ForkClient
 ) -> None:
     """The next server finds one. Of those before nothing can be told: whoever waits ends them."""
     server = forking.fork(wanted(tmp_path))
@@ -63,7 +63,7 @@ def test_where_the_one_that_forks_is_killed_there_is_another(
     assert ended(after) == 0
 
 
-def test_what_a_server_cannot_read_ends_no_other(tmp_path: Path, forking: Forking) -> None:
+def test_what_a_server_cannot_read_ends_no_other(tmp_path: Path, forking: ForkClient) -> None:
     """It says why it does not start, however much more there was to read."""
     other = forking.fork(wanted(tmp_path))
     assert started(other)
@@ -79,7 +79,7 @@ def test_what_a_server_cannot_read_ends_no_other(tmp_path: Path, forking: Forkin
 
 def test_one_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
     """A start ends with an error in time, also where there is much to send."""
-    forking = Forking(0.5)
+    forking = ForkClient(0.5)
     forking.prepare()
     assert forking.pid is not None
     os.kill(forking.pid, signal.SIGSTOP)
@@ -98,7 +98,7 @@ def test_descriptors_may_have_large_numbers(tmp_path: Path) -> None:
         pytest.skip(f"this process may have {hard} files open; 2,048 are needed")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
     many = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
-    forking = Forking()
+    forking = ForkClient()
     try:
         server = forking.fork(wanted(tmp_path))
         assert started(server)
@@ -130,7 +130,7 @@ def test_names_may_be_members_of_an_enum() -> None:
             assert fault.struck == 0
 
 
-def test_who_waits_for_one_that_dies_goes_on(tmp_path: Path, forking: Forking) -> None:
+def test_who_waits_for_one_that_dies_goes_on(tmp_path: Path, forking: ForkClient) -> None:
     """It is ready once; where it was killed before, the next server finds another."""
     forking.prepare()
     assert forking.pid is not None
@@ -186,17 +186,17 @@ def test_a_fork_of_the_test_has_one_of_its_own() -> None:
     code = """
 import os, warnings
 from doorkeeper.testing import DoorkeeperProcess
-from doorkeeper.testing.forking import FORKING
+from doorkeeper.testing.fork_client import FORK_CLIENT
 warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, for what this test does
 with DoorkeeperProcess() as ours:
-    with FORKING._lock:
+    with FORK_CLIENT._lock:
         pid = os.fork()
     if not pid:
         with DoorkeeperProcess() as theirs:
             print(theirs.acls(), flush=True)
         ours.kill()
         ours.close()
-        FORKING.close()
+        FORK_CLIENT.close()
         os._exit(0)  # as multiprocessing ends a fork: what its parent has is not to be cleaned up
     assert os.waitpid(pid, 0)[1] == 0
     print(ours.acls(), flush=True)
