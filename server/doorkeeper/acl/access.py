@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Question, is_allowed
 from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.host_sets import tree_of
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -23,9 +24,10 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.regions import One, covering_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.host_sets import HostNode
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Snapshot
 
@@ -37,7 +39,8 @@ class Access(NamedTuple):
 
     ``principal`` is ``User:*`` for anybody whom no binding names. ``everywhere`` says that it is
     allowed from an address that no binding names; ``hosts`` are the addresses where it is allowed
-    although it is not everywhere, ``not_from`` those where it is not although it is.
+    although it is not everywhere, ``not_from`` those where it is not although it is. A network may
+    have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``.
     """
 
     principal: str
@@ -65,24 +68,46 @@ def who_can(
     name: str,
 ) -> list[Access]:
     """Return who may do this with the resource, sorted; anybody else is ``User:*``, first."""
-    hosts = _hosts_about(snapshot, resource_type, name)
+    hosts = tree_of(_hosts_about(snapshot, resource_type, name), networks=snapshot.matches_networks)
     named = set(snapshot.types[resource_type].principals) | policy.super_users
     found = []
     for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
         asked = nobody(named) if principal == WILDCARD_PRINCIPAL else principal
-        allowed = {
-            host: is_allowed(
-                policy, snapshot, Question(asked, host, operation, resource_type, name)
-            )
-            for host in (ANY_HOST, *hosts)
-        }
-        everywhere = allowed.pop(ANY_HOST)
-        differing = tuple(host for host, answer in allowed.items() if answer is not everywhere)
+
+        def allows(host: str, asked: str = asked) -> bool:
+            question = Question(asked, host, operation, resource_type, name)
+            return is_allowed(policy, snapshot, question)
+
+        everywhere = allows(ANY_HOST)
+        differing = _differing(hosts, allows, everywhere=everywhere)
         if everywhere:
             found.append(Access(principal, everywhere, not_from=differing))
         elif differing:
             found.append(Access(principal, everywhere, hosts=differing))
     return found
+
+
+def _differing(
+    nodes: Iterable[HostNode], allows: Callable[[str], bool], *, everywhere: bool
+) -> tuple[str, ...]:
+    """Return the hosts with another answer than everywhere, with exceptions, sorted."""
+    found = []
+
+    def visit(nodes: Iterable[HostNode], around: bool) -> list[str]:  # noqa: FBT001  an answer
+        exceptions = []
+        for node in nodes:
+            answer = around if node.client is None else allows(node.client)
+            if answer is around:
+                exceptions += visit(node.within, around)
+                continue
+            exceptions.append(node.host)
+            within = visit(node.within, answer)
+            if answer is not everywhere:
+                found.append(f"{node.host} except {' and '.join(within)}" if within else node.host)
+        return exceptions
+
+    visit(nodes, everywhere)
+    return tuple(sorted(found))
 
 
 def what_can(
@@ -112,13 +137,13 @@ def what_can(
     return found
 
 
-def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> list[str]:
-    """Return the addresses that bindings about a resource name, sorted."""
+def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> set[str]:
+    """Return the hosts that bindings about a resource name."""
     hosts: set[str] = set()
     for cells in snapshot.types[resource_type].principals.values():
         for pattern_name, pattern_type in covering_patterns(cells, One(name)):
             hosts.update(host for host, _ in masks(cells.get(pattern_name, pattern_type) or 0))
-    return sorted(hosts - {WILDCARD})
+    return hosts
 
 
 def nobody(named: Collection[str]) -> str:

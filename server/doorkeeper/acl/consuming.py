@@ -20,7 +20,7 @@ from doorkeeper.acl.access import nobody, probe
 from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Question, is_allowed
 from doorkeeper.acl.explaining import ANY_HOST
-from doorkeeper.acl.hosts import is_somewhere
+from doorkeeper.acl.host_sets import clients_of, tree_of
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -87,8 +87,9 @@ def stranded(
         if policy.allow_everyone:
             groups = (*_ALL_GROUPS, *groups)
         one = _Asker(policy, snapshot, asked)
-        named_hosts = {each.entry.host for each in reading if is_somewhere(each.entry.host)}
-        hosts = (ANY_HOST, *sorted(named_hosts | own.hosts | everybodys.hosts))
+        named_hosts = {each.entry.host for each in reading} | own.hosts | everybodys.hosts
+        tree = tree_of(named_hosts, networks=snapshot.matches_networks)
+        hosts = (ANY_HOST, *sorted(clients_of(tree)))
         found = one.first_without_group(reading, groups, hosts)
         if found is not None:
             yield Stranded(principal, *found)
@@ -120,7 +121,8 @@ class _Asker(NamedTuple):
         return None if first is None else (first, elsewhere)
 
     def _reads(self, binding: AclBinding, host: str) -> bool:
-        return binding.entry.host in (WILDCARD, host) and self._may(binding.pattern, host)
+        matching = self.snapshot.hosts_matching(host)
+        return binding.entry.host in matching and self._may(binding.pattern, host)
 
     def _may(self, pattern: ResourcePattern, host: str) -> bool:
         name = probe(self.snapshot, pattern)
@@ -149,5 +151,5 @@ def _granted(snapshot: Snapshot, principal: str) -> _Granted:
         hosts = [host for host, mask in masks(cell) if mask & _MAY_READ]
         if hosts:
             found[ResourcePattern(ResourceType.GROUP, name, pattern_type)] = hosts
-    named = frozenset(filter(is_somewhere, chain.from_iterable(found.values())))
+    named = frozenset(chain.from_iterable(found.values()))
     return _Granted(tuple(found), named)

@@ -14,7 +14,7 @@ The rest are habits of which experience says that they are mistakes or risks.
     W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
     W003  principal's type    no type, or one that is written otherwise than Kafka writes it
     W004  principal's star    a star that stands for nobody but itself
-    W005  host                not the text of an address as Kafka writes it: never matches
+    W005  host                not as Kafka reads it: never matches, or matches more
     W006  everyone            a grant to everybody
     W007  group missing       topics may be read, but no group joined
 """
@@ -38,6 +38,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.necessity import Cause, removable
+from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.operations import effects
 from doorkeeper.acl.regions import is_asked_about, overlap, region_of
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.networks import Network
     from doorkeeper.acl.snapshot import Snapshot
 
 
@@ -122,8 +124,11 @@ def lint(
         for _, _, group in index.patterns.patterns()
         for binding in group
     )
-    found += _contradictions(bindings)
+    networks = snapshot.matches_networks
+    found += _contradictions(bindings, networks=networks)
     for binding in bindings:
+        if (finding := _host(binding, networks=networks)) is not None:
+            found.append(finding)
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
     chosen = (each for each in found if each.code in codes)
@@ -177,10 +182,12 @@ def _principal_star(binding: AclBinding) -> Finding | None:
     )
 
 
-def _host(binding: AclBinding) -> Finding | None:
+def _host(binding: AclBinding, *, networks: bool) -> Finding | None:
     host = binding.entry.host
     if host == WILDCARD:
         return None
+    if networks and "/" in host:
+        return _network(binding, network_of(host))
     written = java_host(host)
     if written is None:
         return _warning(
@@ -192,6 +199,21 @@ def _host(binding: AclBinding) -> Finding | None:
     return _warning(
         "W005", f"Kafka writes this address {written}", binding, fix=_other(binding, host=written)
     )
+
+
+def _network(binding: AclBinding, network: Network | None) -> Finding | None:
+    if network is None:
+        return _warning(
+            "W005", "a host with a slash that is no network never matches",
+            binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
+        )  # fmt: skip
+    written = address_of(binding.entry.host.partition("/")[0].strip("[]"))
+    if written is None or written.value == network.first:
+        return None
+    return _warning(
+        "W005", f"the length counts: this is all of {network}",
+        binding, fix=_other(binding, host=str(network)),
+    )  # fmt: skip
 
 
 def _everyone(binding: AclBinding) -> Finding | None:
@@ -211,7 +233,6 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
     _prefixed_asterisk,
     _principal_type,
     _principal_star,
-    _host,
     _everyone,
 )
 
@@ -219,7 +240,7 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
 # --- rules about several
 
 
-def _contradictions(bindings: Iterable[AclBinding]) -> Iterator[Finding]:
+def _contradictions(bindings: Iterable[AclBinding], *, networks: bool) -> Iterator[Finding]:
     """Return the ALLOWs of which a DENY on the same pattern takes something back."""
     groups: dict[ResourcePattern, list[AclBinding]] = {}
     for binding in bindings:
@@ -231,7 +252,9 @@ def _contradictions(bindings: Iterable[AclBinding]) -> Iterator[Finding]:
         for allowing in group:
             if not _is(allowing, AclPermissionType.ALLOW):
                 continue
-            against = tuple(each for each in denying if _contradicts(each, allowing))
+            against = tuple(
+                each for each in denying if _contradicts(each, allowing, networks=networks)
+            )
             if against:
                 yield _warning(
                     "W001",
@@ -241,10 +264,10 @@ def _contradictions(bindings: Iterable[AclBinding]) -> Iterator[Finding]:
                 )
 
 
-def _contradicts(denying: AclBinding, allowing: AclBinding) -> bool:
+def _contradicts(denying: AclBinding, allowing: AclBinding, *, networks: bool) -> bool:
     if denying.entry.principal != allowing.entry.principal:
         return False
-    if overlap(region_of(denying), region_of(allowing)) is None:
+    if overlap(region_of(denying), region_of(allowing), networks=networks) is None:
         return False
     return not set(effects(denying)).isdisjoint(effects(allowing))
 

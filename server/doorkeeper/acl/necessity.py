@@ -20,6 +20,7 @@ from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.acl.host_sets import contains, cover_of
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -188,28 +189,31 @@ class _Judge:
         because: dict[AclBinding, None] = {}
         shadowed = True
         for operation in asked:
-            by = self._covered(self._region, operation, deny=True)
-            if by is None:
+            by = self._covered(self._region, DENY_TESTS[operation])
+            if not by:
                 shadowed = False
-                by = self._covered(self._region, operation, deny=False)
-            if by is None:
+                by = self._covered(self._region, ALLOW_TESTS[operation])
+            if not by:
+                # Part of a network may be denied, and all the rest allowed by others.
+                by = self._covered(self._region, _either(operation))
+            if not by:
                 return None
-            because[by] = None
+            because |= dict.fromkeys(by)
         cause = Cause.SHADOWED if shadowed else Cause.COVERED
         return Removable(self._binding, cause, tuple(because))
 
     def _deny(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}
         for operation in asked:
-            by = self._covered(self._region, operation, deny=True)
-            if by is not None:
-                because[by] = None
+            by = self._covered(self._region, DENY_TESTS[operation])
+            if by:
+                because |= dict.fromkeys(by)
                 continue
             for region in self._allowed_regions(operation):
-                by = self._covered(region, operation, deny=True)
-                if by is None:
+                by = self._covered(region, DENY_TESTS[operation])
+                if not by:
                     return None
-                because[by] = None
+                because |= dict.fromkeys(by)
         cause = Cause.COVERED if because else Cause.NOTHING_TO_DENY
         return Removable(self._binding, cause, tuple(because))
 
@@ -224,10 +228,7 @@ class _Judge:
             if region is None:
                 continue
             for operation in SUPPORTED_OPERATIONS[resource_type]:
-                if (
-                    self._covered(region, operation, deny=True) is None
-                    and self._covered(region, operation, deny=False) is None
-                ):
+                if not self._covered(region, _either(operation)):
                     return None
         return Removable(self._binding, Cause.DEFAULT)
 
@@ -259,14 +260,24 @@ class _Judge:
             and effects(self._binding) == SUPPORTED_OPERATIONS.get(resource_type)
         )
 
-    def _covered(self, region: Region, operation: AclOperation, *, deny: bool) -> AclBinding | None:
-        """Return another binding that allows, or denies, all questions of a region."""
-        test = DENY_TESTS[operation] if deny else ALLOW_TESTS[operation]
+    def _covered(self, region: Region, test: int) -> tuple[AclBinding, ...]:
+        """Return other bindings that answer all questions of a region; () where none do.
+
+        That is one of them, or several whose networks cover that of the region. ``test`` says which
+        bits of a mask answer.
+        """
+        networks = self._snapshot.matches_networks
+        parts: dict[str, AclBinding] = {}
         for held in covering(self._snapshot, region):
             bits = held.mask & test & ~self._own_bit(held)
-            if bits:
-                return _binding(region.resource_type, held, bits & -bits)
-        return None
+            if not bits:
+                continue
+            binding = _binding(region.resource_type, held, bits & -bits)
+            if contains(held.host, region.host, networks=networks):
+                return (binding,)
+            parts.setdefault(held.host, binding)
+        cover = cover_of(region.host, parts) if parts else None
+        return () if cover is None else tuple(map(parts.__getitem__, cover))
 
     def _own_bit(self, held: Held) -> int:
         (_, name, pattern_type), (principal, host, operation, permission_type) = self._binding
@@ -283,7 +294,8 @@ class _Judge:
                 entry = binding.entry
                 if not entry_bit(entry.operation, entry.permission_type) & test:
                     continue
-                region = overlap(self._region, region_of(binding))
+                networks = self._snapshot.matches_networks
+                region = overlap(self._region, region_of(binding), networks=networks)
                 if region is not None and region.principal not in self._policy.super_users:
                     yield region
 
@@ -294,6 +306,10 @@ class _Judge:
         yield from self._space.within(self._region.names)
         if self._region.names == Prefix(WILDCARD):
             yield WILDCARD, PatternType.LITERAL
+
+
+def _either(operation: AclOperation) -> int:
+    return DENY_TESTS[operation] | ALLOW_TESTS[operation]
 
 
 def _binding(resource_type: ResourceType, held: Held, bit: int) -> AclBinding:

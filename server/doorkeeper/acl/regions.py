@@ -5,11 +5,11 @@ overlap in a region, because the names of two patterns are nested or have nothin
 
     names      One("orders")   Prefix("ord")   WILD: the literal "*"
     principal  one, or all of them: User:*
-    host       one, or all of them: *
+    host       one, a network, or all of them: *
 
 A region that several bindings cover together is covered by one of them alone: it contains a
 question about a name, from a principal and a host, that no binding mentions, and whatever covers
-that one covers the whole region.
+that one covers the whole region. Networks are the exception: two halves cover a network.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.cells import masks
+from doorkeeper.acl.host_sets import narrower
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -130,20 +131,24 @@ def common_names(one: NameSet, other: NameSet) -> NameSet | None:
     return None
 
 
-def overlap(one: Region, other: Region) -> Region | None:
+def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | None:
     """Return the questions that are in both; None where there is none."""
     names = common_names(one.names, other.names)
     if names is None or one.resource_type is not other.resource_type:
         return None
     principal = _narrower(one.principal, other.principal, WILDCARD_PRINCIPAL)
-    host = _narrower(one.host, other.host, WILDCARD)
+    host = narrower(one.host, other.host, networks=networks)
     if principal is None or host is None:
         return None
     return Region(one.resource_type, names, principal, host)
 
 
 def covering(snapshot: Snapshot, region: Region) -> Iterator[Held]:
-    """Return what is about every question of the region: O(lengths of prefixes)."""
+    """Return what is about every question of the region from some or all of its hosts.
+
+    Where hosts are no networks, from all of them. O(lengths of prefixes).
+    """
+    networks = snapshot.matches_networks
     principals = snapshot.types[region.resource_type].principals
     for who in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
         cells = principals.get(who)
@@ -151,7 +156,9 @@ def covering(snapshot: Snapshot, region: Region) -> Iterator[Held]:
             continue
         for name, pattern_type in covering_patterns(cells, region.names):
             for host, mask in masks(cells.get(name, pattern_type) or 0):
-                if host in (region.host, WILDCARD):
+                if host in (region.host, WILDCARD) or (
+                    networks and narrower(host, region.host, networks=True) not in (None, WILDCARD)
+                ):
                     yield Held(name, pattern_type, who, host, mask)
 
 

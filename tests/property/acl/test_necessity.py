@@ -14,10 +14,11 @@ from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
 from doorkeeper.acl.necessity import Cause, removable
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from testkit import acl_worlds
-from testkit.acl import LITERAL, PREFIXED, allow, cluster, deny
+from testkit.acl import LITERAL, PREFIXED, allow, cluster, deny, topic
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.snapshot import Snapshot
 
 # Behind each name one that no binding has, so that every set of names has such a member.
 NAMES = (*acl_worlds.NAMES, *(f"{name}~" for name in acl_worlds.NAMES))
@@ -71,17 +72,52 @@ policies = st.builds(
 )
 
 
+network_worlds = st.lists(
+    st.sampled_from(
+        tuple(
+            make(principal, operation, topic(name), host)
+            for make, principal, operation, name, host in product(
+                (allow, deny),
+                ("User:a", "User:*"),
+                (AclOperation.ALL, AclOperation.READ),
+                ("a", "*"),
+                (
+                    *("*", "10.0.0.0/30", "10.0.0.3/30", "10.0.0.0/31", "10.0.0.2/31", "0.0.0.0/0"),
+                    *("10.0.0.1/32", "10.0.0.0", "10.0.0.1", "10.0.0.2", "::/0", "10.0.0.0/33"),
+                ),
+            )
+        )
+    ),
+    max_size=9,
+    unique=True,
+)
+NETWORK_QUESTIONS = tuple(
+    Question(principal, host, operation, ResourceType.TOPIC, name)
+    for principal, host, operation, name in product(
+        ("User:a", "User:~"),
+        (*(f"10.0.0.{number}" for number in range(5)), "0:0:0:0:0:0:0:1", "0.0.0.0", "10.0.0.0/33"),
+        (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.WRITE),
+        ("a", "b"),
+    )
+)
+
+
 def answers(
     policy: Policy, bindings: list[AclBinding], questions: tuple[Question, ...] = QUESTIONS
 ) -> list[bool]:
-    snapshot = acl_worlds.loaded(*bindings)
+    snapshot = loaded(bindings, questions)
     return [is_allowed(policy, snapshot, question) for question in questions]
+
+
+def loaded(bindings: list[AclBinding], questions: tuple[Question, ...]) -> Snapshot:
+    networks = questions is NETWORK_QUESTIONS
+    return acl_worlds.loaded(*bindings).with_network_matching(enabled=networks)
 
 
 def check(
     policy: Policy, world: list[AclBinding], questions: tuple[Question, ...] = QUESTIONS
 ) -> None:
-    gone = {each.binding for each in removable(policy, acl_worlds.loaded(*world))}
+    gone = {each.binding for each in removable(policy, loaded(world, questions))}
     left = [binding for binding in world if binding not in gone]
 
     before = answers(policy, world, questions)
@@ -116,6 +152,21 @@ def test_quick(policy: Policy, world: list[AclBinding]) -> None:
 def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
     """The same, for the resource that has one name."""
     check(policy, world, CLUSTER_QUESTIONS)
+
+
+@settings(max_examples=200)
+@given(policies, network_worlds)
+def test_networks(policy: Policy, world: list[AclBinding]) -> None:
+    """The same with networks, which may cover one another together."""
+    check(policy, world, NETWORK_QUESTIONS)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000)
+@given(policies, network_worlds)
+def test_networks_slow(policy: Policy, world: list[AclBinding]) -> None:
+    """The same, for many worlds."""
+    check(policy, world, NETWORK_QUESTIONS)
 
 
 @pytest.mark.slow

@@ -6,9 +6,11 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doorkeeper.acl.access import Access, Power, what_can, who_can
 from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.host_sets import contains
 from doorkeeper.acl.model import AclOperation, ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
@@ -38,6 +40,69 @@ def test_who_can() -> None:
     assert who_can(Policy(super_users=frozenset({"User:root"})), loaded(), READ, TOPIC, "t") == [
         Access("User:root", everywhere=True)
     ]
+
+
+def test_who_can_from_networks() -> None:
+    """A network is told with the networks and addresses in it that are otherwise."""
+    world = loaded(
+        allow("a", READ, topic("t"), "10.0.0.0/8"),
+        deny("a", READ, topic("t"), "10.3.0.0/16"),
+        deny("a", READ, topic("*"), "10.4.0.1"),
+        allow("a", READ, topic("t"), "10.3.0.9"),
+        allow("a", READ, topic("t"), "11.0.0.1"),
+        allow("b", READ, topic("t")),
+        deny("b", READ, topic("t"), "10.0.0.0/9"),
+        allow("c", READ, topic("t"), "10.9.0.0/16"),
+    ).with_network_matching(enabled=True)
+
+    assert who_can(PLAIN, world, READ, TOPIC, "t") == [
+        Access(
+            "User:a",
+            everywhere=False,
+            hosts=("10.0.0.0/8 except 10.3.0.0/16 and 10.4.0.1", "11.0.0.1"),
+        ),
+        Access("User:b", everywhere=True, not_from=("10.0.0.0/9",)),
+        Access("User:c", everywhere=False, hosts=("10.9.0.0/16",)),
+    ]
+
+
+NETWORK_HOSTS = (
+    *("*", "10.0.0.0/29", "10.0.0.0/30", "10.0.0.4/30", "10.0.0.0/31", "10.0.0.1", "10.0.0.5"),
+    *("0.0.0.0/0", "::/0", "10.0.0.2/32", "10.0.0.0/33"),
+)
+
+
+@given(
+    world=st.lists(
+        st.builds(
+            lambda make, host: make("a", READ, topic("t"), host),
+            st.sampled_from((allow, deny)),
+            st.sampled_from(NETWORK_HOSTS),
+        ),
+        max_size=8,
+    )
+)
+def test_who_can_from_any_networks(world: list[AclBinding]) -> None:
+    """For every address, the hosts and their exceptions say what the engine says."""
+    snapshot = loaded(*world).with_network_matching(enabled=True)
+    rows = {each.principal: each for each in who_can(PLAIN, snapshot, READ, TOPIC, "t")}
+    row = rows.get("User:a")
+
+    def is_listed(host: str, listed: tuple[str, ...]) -> bool:
+        for text in listed:
+            around, _, exceptions = text.partition(" except ")
+            if contains(around, host, networks=True) and not any(
+                contains(each, host, networks=True) for each in exceptions.split(" and ") if each
+            ):
+                return True
+        return False
+
+    for number in range(1, 10):
+        host = f"10.0.0.{number}"
+        told = row is not None and (
+            not is_listed(host, row.not_from) if row.everywhere else is_listed(host, row.hosts)
+        )
+        assert told is is_allowed(PLAIN, snapshot, Question("User:a", host, READ, TOPIC, "t"))
 
 
 def test_what_can() -> None:

@@ -98,3 +98,23 @@ def test_every_code_has_a_title() -> None:
     assert [line.split()[0] for line in module.__doc__.splitlines() if line.startswith("    ")] == [
         *CODES
     ]
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("10.0.0.0/8", None),
+        ("::/0", None),
+        ("10.0.0.0/33", "a host with a slash that is no network never matches"),
+        ("10.1.2.3/8", "the length counts: this is all of 10.0.0.0/8"),
+        ("broker.example", "hosts are compared as texts of addresses: a name or a network"),
+    ],
+)
+def test_networks_are_judged_by_the_rules_of_4_4(host: str, reason: str | None) -> None:
+    """A network with host bits matches more than it seems to; other texts match nothing."""
+    world = loaded(allow("b", WRITE, topic("t"), host)).with_network_matching(enabled=True)
+
+    reasons = [each.reason for each in lint(PLAIN, world, {"W005"})]
+
+    assert len(reasons) == (reason is not None)
+    assert all(each.startswith(reason or "") for each in reasons)

@@ -1,0 +1,77 @@
+"""Hosts as sets of clients: nesting, and what several cover together."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.host_sets import HostNode, clients_of, contains, cover_of, narrower, tree_of
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "inside"),
+    [
+        ("*", "10.0.0.0/8", True),
+        ("10.0.0.0/8", "*", False),
+        ("10.0.0.0/8", "10.1.2.3/8", True),
+        ("10.0.0.0/8", "10.3.0.0/16", True),
+        ("10.0.0.0/8", "10.0.0.1", True),
+        ("10.0.0.0/8", "0:0:0:0:0:0:0:1", False),
+        ("0.0.0.0/0", "0.0.0.0", False),
+        ("::/0", "::1", False),
+        ("::/0", "0:0:0:0:0:0:0:1", True),
+        ("10.0.0.0/33", "10.0.0.1", False),
+        ("10.0.0.1", "10.0.0.1/32", False),
+    ],
+)
+def test_nesting(outer: str, inner: str, inside: bool) -> None:  # noqa: FBT001  a parameter
+    """Without networks only ``*`` and the text itself contain a host."""
+    assert contains(outer, inner, networks=True) is inside
+    assert contains(outer, inner, networks=False) is (outer == "*")
+
+
+def test_what_two_hosts_have_in_common() -> None:
+    """The narrower one, or nothing."""
+    assert narrower("10.0.0.0/8", "10.3.0.0/16", networks=True) == "10.3.0.0/16"
+    assert narrower("10.0.0.1", "10.0.0.0/8", networks=True) == "10.0.0.1"
+    assert narrower("10.0.0.1", "10.0.0.0/8", networks=False) is None
+    assert narrower("10.0.0.0/8", "11.0.0.0/8", networks=True) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "parts", "cover"),
+    [
+        ("10.0.0.0/8", ["10.0.0.0/9", "10.128.0.0/9"], ["10.0.0.0/9", "10.128.0.0/9"]),
+        ("10.0.0.0/8", ["10.0.0.0/9", "10.128.0.0/10"], None),
+        ("10.0.0.0/31", ["10.0.0.0", "10.0.0.1"], ["10.0.0.0", "10.0.0.1"]),
+        ("0.0.0.0/31", ["0.0.0.1", "x"], ["0.0.0.1"]),
+        ("::/127", ["0:0:0:0:0:0:0:0", "0:0:0:0:0:0:0:1"], None),
+        ("::/127", ["::/128", "::1/128", "::0/128"], ["::/128", "::1/128"]),
+        ("*", ["0.0.0.0/0", "::/0"], None),
+    ],
+)
+def test_covers(host: str, parts: list[str], cover: list[str] | None) -> None:
+    """Every client of the network has to be a client of some part."""
+    assert cover_of(host, parts) == cover
+
+
+def test_trees() -> None:
+    """Each host has a client that matches nothing within it; none where it is all taken."""
+    hosts = ["*", "10.0.0.0/8", "10.9.9.9/8", "10.0.0.0", "10.0.0.0/30", "0.0.0.0/0", "name"]
+    halves = ["192.0.0.0/7", "192.0.0.0/8", "193.0.0.0/8"]
+
+    tree = tree_of([*hosts, *halves], networks=True)
+
+    assert [node.host for node in tree] == ["0.0.0.0/0", "name"]
+    assert tree[0].client == "0.0.0.1"
+    ten, both = tree[0].within
+    assert (ten.host, ten.client) == ("10.0.0.0/8", "10.0.0.4")
+    inner = HostNode("10.0.0.0/30", "10.0.0.1", (HostNode("10.0.0.0", "10.0.0.0"),))
+    assert ten.within == (inner,)
+    assert (both.host, both.client) == ("192.0.0.0/7", None)
+    assert list(clients_of(tree)) == [
+        *("0.0.0.1", "10.0.0.4", "10.0.0.1", "10.0.0.0", "192.0.0.0", "193.0.0.0"),
+    ]
+    assert tree_of(["10.0.0.0/8", "10.0.0.1"], networks=False) == (
+        HostNode("10.0.0.0/8", "10.0.0.0/8"),
+        HostNode("10.0.0.1", "10.0.0.1"),
+    )
