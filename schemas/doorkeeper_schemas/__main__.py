@@ -22,6 +22,7 @@ from doorkeeper_schemas.reading import SchemaError, read_module
 from doorkeeper_schemas.records import read_events
 from doorkeeper_schemas.states import declared_state_source, read_states
 from doorkeeper_schemas.tables import read_tables, table_of, tables_source
+from doorkeeper_schemas.unserved import unserved_source
 
 ROOT = Path(__file__).parents[2]
 _WIRE = ROOT / "protocol" / "doorkeeper_wire"
@@ -40,6 +41,9 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     yield _file(_WIRE / "declared" / "contents.py", _contents(modules))
     apis = read_apis(root / "schemas/apis.yaml")
     yield _file(_WIRE / "api_keys.py", apis_source(apis))
+    names = {key: name for key, (name, _) in apis.items()}
+    unserved = unserved_source(root / "schemas/unserved.yaml", names)
+    yield _file(_WIRE / "unserved.py", unserved)
     operations = operations_source(root / "schemas/operations.yaml", apis)
     yield _file(ROOT / "server/doorkeeper/api/operations.py", operations)
     declared = declared_state_source(read_states(root / "schemas/state"))

@@ -30,6 +30,7 @@ from doorkeeper.api.node import ACL_UPDATE, ApiRange, Node, Outcome, Response, S
 from doorkeeper.descriptions.rows import AclRows, Description
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
+from doorkeeper.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
@@ -197,9 +198,11 @@ _settings_of = cache(settings_of)
 
 
 class EdgeNode:
-    """As much of a node as ApiVersions and connections ask for."""
+    """As much of a node as ApiVersions, refusals and connections ask for."""
 
     node_id = 1
+    authorizer = None
+    state = EMPTY
     cluster_id = "4L6g3nShT-eMCtK--X86sw"
 
     def __init__(self, properties: str = "") -> None:

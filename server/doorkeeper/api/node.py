@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter, ResourcePattern
+    from doorkeeper.acl.model import (
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        ResourcePattern,
+        ResourceType,
+    )
     from doorkeeper.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.cluster.model import Broker, Group, Topic
     from doorkeeper.config.settings import Settings
@@ -87,6 +93,15 @@ class AuthorizerReads(Protocol):
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
     ) -> list[int]:
         """Return a mask of allowed operations for each resource, in order."""
+        ...
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+    ) -> AuthorizationResult:
+        """Say whether the caller may do this to any resource of a type (KIP-679)."""
         ...
 
 

@@ -433,8 +433,10 @@ class Connection:
         return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.events)
 
     def _api(self, header: RequestHeader) -> Api:
-        """Return the API if this listener serves it."""
+        """Return the API if this listener serves it, or has a refusal for it."""
         api = self._apis(header.api_key)
+        if api is None or not api.min_version <= header.api_version <= api.max_version:
+            api = _unserved(header, api)
         if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
             raise disabled_api(header)
         return api
@@ -681,6 +683,19 @@ class Connection:
 
 def _principal_fault(error: BaseException) -> LogEvent:
     return LogEvent("no principal could be made for a connection", {"cause": one_line(error)})
+
+
+def _unserved(header: RequestHeader, served: Api | None) -> Api | None:
+    """Return the API that refuses this version, where Kafka has it; else what is served."""
+    if header.api_key == API_VERSIONS:
+        return served
+    # Imported when such a request arrives: the declarations of sixty APIs would cost every start.
+    from doorkeeper.handlers.unserved import api_of  # noqa: PLC0415
+
+    api = api_of(header.api_key)
+    if served is None or (api and api.min_version <= header.api_version <= api.max_version):
+        return api
+    return served
 
 
 _ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})

@@ -44,8 +44,8 @@ def sample(each: Api) -> Any:
     return each.request(acks=1) if each.key == 0 else each.request()
 
 
-NO_HANDLERS = {"config_alteration", "registry", "token_alteration"}
-"""Modules beside the handlers: what several of them share, and the list of them."""
+NO_HANDLERS = {"config_alteration", "registry", "token_alteration", "unserved"}
+"""Modules beside the handlers: what several of them share, the list of them, and what has none."""
 
 
 def test_every_handler_is_registered() -> None:

@@ -111,6 +111,10 @@ final class Fields {
         if (value instanceof byte[]) {
             return JSON.valueToTree(HexFormat.of().formatHex((byte[]) value));
         }
+        if (value != null && value.getClass().getSimpleName().equals("MemoryRecords")) {
+            // The class has another package in each of the releases.
+            return json(value.getClass().getMethod("buffer").invoke(value));
+        }
         if (value instanceof ByteBuffer) {
             ByteBuffer view = ((ByteBuffer) value).duplicate();
             byte[] bytes = new byte[view.remaining()];
@@ -165,6 +169,10 @@ final class Fields {
                 return HexFormat.of().parseHex(json.asText());
             case "ByteBuffer":
                 return ByteBuffer.wrap(HexFormat.of().parseHex(json.asText()));
+            case "BaseRecords":
+                return Class.forName(kind.getPackageName() + ".MemoryRecords")
+                        .getMethod("readableRecords", ByteBuffer.class)
+                        .invoke(null, ByteBuffer.wrap(HexFormat.of().parseHex(json.asText())));
             case "Uuid":
                 ByteBuffer id = ByteBuffer.wrap(HexFormat.of().parseHex(json.asText()));
                 return new Uuid(id.getLong(), id.getLong());

@@ -1,0 +1,112 @@
+"""Requests for APIs without a handler: an answer, and the connection stays open."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.connection.exchange import PendingDecoding, Refused
+from doorkeeper.limits import Limits
+from doorkeeper_wire.interpreted import decode, encode
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.unserved import UNSERVED
+from testkit.deliveries import CUTS, Cut, body, closed, header, one, results
+from testkit.edge import LOGIN, bare, connection, describe, frames, handshake
+
+LIST_OFFSETS, VOTE, JOIN_GROUP, UPDATE_FEATURES = 2, 52, 11, 57
+
+
+def unserved(key: int, version: int, correlation_id: int = 1, **values: object) -> bytes:
+    """Return the frame of a request without a handler."""
+    declared = UNSERVED[key]
+    flexible = version >= declared.flexible_from
+    head = header(key, version, correlation_id) + b"\xff\xff" + (b"\0" if flexible else b"")
+    return bare(head + encode(declared.request, values, version, flexible=flexible))
+
+
+def code(frame: bytes, key: int, version: int) -> tuple[int, int]:
+    """Return correlation id and error code of an answer."""
+    declared = UNSERVED[key]
+    flexible = version >= declared.flexible_from
+    at = 5 if flexible else 4
+    values, end = decode(declared.response, frame, at, version, flexible=flexible)
+    assert end == len(frame)
+    return int.from_bytes(frame[:4]), values["ErrorCode"]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("version", [0, 6, 9])
+def test_it_is_answered_and_the_next_request_is_served(cut: Cut, version: int) -> None:
+    """In the order of the requests, however the bytes are cut."""
+    sent = [describe("a"), unserved(JOIN_GROUP, version, 7), describe("b", 8)]
+
+    found = results(connection(), b"".join(sent), cut)
+
+    first, second, third = found
+    assert body(first, DescribeAclsResponse, 3).error_message == "a"
+    assert code(frames(second)[0], JOIN_GROUP, version) == (7, 35)
+    assert body(third, DescribeAclsResponse, 3).error_message == "b"
+
+
+def test_kinds_of_listeners_have_their_own_apis() -> None:
+    """An API that Kafka has on the other kind only ends the connection, as there."""
+    vote, update = unserved(VOTE, 1), unserved(UPDATE_FEATURES, 1)
+
+    assert "disabled api with key 52 (Vote)" in closed(connection(), vote).reason
+    assert code(frames(one(connection(controller=True), vote))[0], VOTE, 1)[1] == 35
+    assert code(frames(one(connection(), update))[0], UPDATE_FEATURES, 1)[1] == 35
+    join = unserved(JOIN_GROUP, 9)
+    assert "disabled api with key 11" in closed(connection(controller=True), join).reason
+
+
+@pytest.mark.parametrize("version", [-1, 10])
+def test_a_version_that_kafka_does_not_have_ends_it(version: int) -> None:
+    """The line names API and version."""
+    found = closed(connection(), bare(header(JOIN_GROUP, version) + b"\xff\xff\0\0\0\0"))
+
+    assert found.reason == (
+        f"Received request for api with key 11 (JoinGroup) and unsupported version {version}"
+    )
+
+
+def test_a_malformed_request_ends_it() -> None:
+    """The line names the field, as for an API that is served."""
+    frame = unserved(JOIN_GROUP, 2)
+
+    found = closed(connection(), bare(frame[4:-2]))
+
+    assert found.reason == "Error getting request for apiKey: JoinGroup, apiVersion: 2"
+    assert found.fields["field"] == "Protocols"
+
+
+def test_elements_are_bounded() -> None:
+    """More of them than a request may have make it malformed, before they are made."""
+    topics = [{"Name": "", "Partitions": []}] * 20
+    frame = unserved(LIST_OFFSETS, 1, Topics=topics)
+
+    assert isinstance(one(connection(limits=Limits(elements_max=20)), frame), bytes)
+    found = closed(connection(limits=Limits(elements_max=19)), frame)
+    assert "more than allowed" in str(found.fields["cause"])
+
+
+def test_a_large_request_is_decoded_in_a_thread() -> None:
+    """As those of other APIs."""
+    to = connection()
+    topics = [{"Name": "x" * 30_000, "Partitions": []}] * 3
+
+    pending = one(to, unserved(LIST_OFFSETS, 1, Topics=topics))
+
+    assert isinstance(pending, PendingDecoding)
+    answered = to.complete_decoding(pending, pending.decode())
+    assert isinstance(answered, bytes)
+    assert answered.count(b"x" * 30_000) == 3
+
+
+def test_before_the_authentication_it_is_refused_in_its_own_form() -> None:
+    """With 34, where only SaslAuthenticate may come; the connection ends, as on a broker."""
+    to = connection(LOGIN)
+    one(to, handshake())
+
+    refused = one(to, unserved(JOIN_GROUP, 5))
+
+    assert isinstance(refused, Refused)
+    assert code(frames(refused.answer)[0], JOIN_GROUP, 5)[1] == 34

@@ -1,0 +1,112 @@
+"""The codec that walks declarations: what it reads and writes, beside the generated code."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper_wire.errors import Malformed, Unencodable
+from doorkeeper_wire.interpreted import Field, decode, encode, initial
+from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from doorkeeper_wire.reading import bounded
+from doorkeeper_wire.unserved import UNSERVED
+
+JOIN_GROUP = UNSERVED[11].request
+
+FIELDS = (
+    Field("Always", "int16", 0, 9, default=0),
+    Field("Later", "string", 2, 9, null_low=3, null_high=9, default="none"),
+    Field("Part", "struct", 2, 9, fields=(Field("Inner", "int8", 2, 9, default=7),)),
+    Field("Tagged", "int32", 2, 9, tag=1, default=-1),
+    Field("Newer", "int32", 4, 9, tag=2, default=-1),
+)
+
+
+@given(
+    st.text(max_size=9),
+    st.integers(-(2**31), 2**31 - 1),
+    st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=9)), max_size=3),
+    st.sampled_from([0, 1]),
+)
+def test_messages_are_those_of_the_generated_code(
+    text: str, number: int, protocols: list[tuple[str, bytes]], version: int
+) -> None:
+    """JoinGroup has both: the same bytes, and the same values again."""
+    whole = JoinGroupRequest(
+        group_id=text,
+        session_timeout_ms=number,
+        protocols=tuple(JoinGroupRequestProtocol(name=a, metadata=b) for a, b in protocols),
+    ).encode(version)
+
+    values, end = decode(JOIN_GROUP, b"head" + whole, 4, version, flexible=False)
+
+    assert end == 4 + len(whole)
+    assert (values["GroupId"], values["SessionTimeoutMs"]) == (text, number)
+    assert [(each["Name"], each["Metadata"]) for each in values["Protocols"]] == protocols
+    assert values["GroupInstanceId"] is None
+    assert encode(JOIN_GROUP, values, version, flexible=False) == whole
+
+
+@given(st.binary(max_size=40), st.sampled_from([0, 1]))
+def test_noise_is_read_as_by_the_generated_code(noise: bytes, version: int) -> None:
+    """Both refuse it, or both read it to the same place."""
+    try:
+        generated = JoinGroupRequest.decode(noise, 0, version)[1]
+    except Malformed:
+        generated = -1
+    try:
+        found = decode(JOIN_GROUP, noise, 0, version, flexible=False)[1]
+    except Malformed:
+        found = -1
+
+    assert found == generated
+
+
+def test_what_a_version_lacks_has_its_default() -> None:
+    """Every field of the declaration is there, whatever the version."""
+    values, end = decode(FIELDS, b"\0\5", 0, 1, flexible=False)
+
+    assert end == 2
+    assert values == {
+        "Always": 5,
+        "Later": "none",
+        "Part": {"Inner": 7},
+        "Tagged": -1,
+        "Newer": -1,
+    }
+    assert values == {field.name: initial(field) for field in FIELDS} | {"Always": 5}
+
+
+def test_tagged_fields() -> None:
+    """Known ones are read, others skipped, those of another version refused; none is written."""
+    head = b"\0\5" + b"\0" + b"\1" + b"\0"
+    both = b"\2" + b"\1\4\0\0\0\x09" + b"\x05\2xy"
+
+    values, end = decode(FIELDS, head + both, 0, 3, flexible=True)
+
+    assert (values["Later"], values["Part"], values["Tagged"]) == (None, {"Inner": 1}, 9)
+    assert end == len(head + both)
+    assert encode(FIELDS, values, 3, flexible=True) == head + b"\0"
+    with pytest.raises(Malformed, match="tag 2 is not valid in this version"):
+        decode(FIELDS, head + b"\1" + b"\2\4\0\0\0\x09", 0, 3, flexible=True)
+
+
+def test_null_is_refused_where_it_is_not_allowed() -> None:
+    """Read or written, in the versions that do not have it."""
+    with pytest.raises(Malformed, match="null"):
+        decode(FIELDS, b"\0\5\0", 0, 2, flexible=True)
+    with pytest.raises(Unencodable):
+        encode(FIELDS, {"Always": None}, 1, flexible=False)
+
+
+def test_a_claimed_length_allocates_nothing() -> None:
+    """A count above the bytes left is refused at once, and so is one element too many in all."""
+    numbers = (Field("Numbers", "int32", 0, 9, is_array=True, default=()),)
+    many = b"\0\0\0\x05" + bytes(20)
+
+    with pytest.raises(Malformed, match="an array of 2147483647"):
+        decode(numbers, b"\x7f\xff\xff\xff" + bytes(9), 0, 0, flexible=False)
+    with pytest.raises(Malformed, match="more than allowed"):
+        decode(numbers, bounded(many, 4), 0, 0, flexible=False)
+    assert decode(numbers, many, 0, 0, flexible=False) == ({"Numbers": [0] * 5}, 24)
