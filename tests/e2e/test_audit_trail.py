@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.audit.verifying import verified
+from doorkeeper.audit.verifying import verify_log
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from testkit.interrupts import pythons_own_handler
@@ -94,7 +94,7 @@ def test_killed_under_load(tmp_path: Path, sync: str) -> None:
         assert server.stop() == 0
 
     found = added(audit)
-    verdict = verified(audit)
+    verdict = verify_log(audit)
     assert len(acknowledged) >= 200
     assert len(set(found)) == len(found)
     assert set(acknowledged) <= set(found)
@@ -168,7 +168,7 @@ def test_a_full_disk_with_strict(tmp_path: Path) -> None:
             server.line("the audit trail is written again")
             later = outcomes(server, "later", 2)
             assert server.stop() == 0
-        found, verdict = added(disk / "audit"), verified(disk / "audit")
+        found, verdict = added(disk / "audit"), verify_log(disk / "audit")
 
     assert codes == sorted(codes)
     assert codes[-1] == 56
@@ -192,7 +192,7 @@ def test_a_full_disk_otherwise(tmp_path: Path) -> None:
             (disk / "filler").unlink()
             server.line("the audit trail is written again")
             assert server.stop() == 0
-        events, verdict = lines_in(disk / "audit"), verified(disk / "audit")
+        events, verdict = lines_in(disk / "audit"), verify_log(disk / "audit")
 
     dropped = [event for event in events if event["kind"] == "dropped"]
     changes = [event for event in events if event["kind"] == "change"]

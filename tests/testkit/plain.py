@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.app.listeners import Doors
+from doorkeeper.app.listeners import ServerSecurity
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
@@ -44,5 +44,5 @@ NO_SOURCES = Sources(
 
 async def offers_of(listener: Listener) -> ConnectionSecurity:
     """Return what a listener offers by its configuration, where nobody has a credential."""
-    doors = Doors(NO_SOURCES, structlog.get_logger("doors"))
+    doors = ServerSecurity(NO_SOURCES, structlog.get_logger("doors"))
     return doors.use(await doors.prepare([listener], {}))[listener.name]

@@ -26,24 +26,24 @@ from doorkeeper.app.audit_log import audit_sink, trail_of, watch
 from doorkeeper.app.authorizer import (
     authorizer_of,
     close,
-    placed,
+    locate,
     refused_start,
     server_info,
-    started,
+    start_authorizer,
 )
-from doorkeeper.app.catalogs import NOTHING, catalog_of, declared_by
+from doorkeeper.app.catalogs import NOTHING, catalog_of, declarations_of
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.listeners import Doors, limits_of, spec_of
+from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
-from doorkeeper.app.reconfiguration import Reconfiguring
+from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
-from doorkeeper.app.stores import opened_store, utc_ms
+from doorkeeper.app.stores import open_store, utc_ms
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.config.loading import with_kept
+from doorkeeper.config.loading import with_stored_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.descriptions.rows import AclRows
@@ -62,8 +62,8 @@ from doorkeeper.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.app.operations_port import Operating
-    from doorkeeper.audit.trail import Trail
+    from doorkeeper.app.operations_port import OperationsPort
+    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.decision_log import DecisionSink
@@ -113,11 +113,11 @@ class Assembly:
         """The same authorizer behind its guard, as the server calls it."""
         self.meters = Meters()
         self.reloads = ReloadMeter(self.meters)
-        self.operating: Operating | None = None
+        self.operations_port: OperationsPort | None = None
         """The operations port, if enabled."""
         self._draining = False
         self._authorizer_started = False
-        self.trail: Trail | None = None
+        self.audit_log: AuditLog | None = None
         """The audit log, if enabled."""
         self.declared = NOTHING
         """The catalog's topics and groups; a reload compares them with the new ones."""
@@ -141,20 +141,20 @@ class Assembly:
         try:
             await self._start()
         except (BindError, StorageError) as error:
-            raise StartError(placed(self._settings.entries, error)) from error
+            raise StartError(locate(self._settings.entries, error)) from error
 
     async def _start(self) -> None:
-        self.trail = self._open_trail(asyncio.get_running_loop())
+        self.audit_log = self._open_audit_log(asyncio.get_running_loop())
         self.log = await self._open_log()
         # From here on settings include the dynamic values of the store.
         settings = self._use_stored()
         problems: list[str] = []
         catalog = self._make_authorizer(settings, problems)
         self.tokens = self._make_tokens(settings)
-        offers = await self._open_doors(settings, problems)
+        security = await self._open_security(settings, problems)
         if problems:
             raise StartError(*problems)
-        self.declared = declared_by(catalog, self.log.cluster_id)
+        self.declared = declarations_of(catalog, self.log.cluster_id)
         self.log.declare(self.declared.topics)
         self.log.amend(groups=self.declared.groups)
         self.node = LiveNode(
@@ -168,16 +168,16 @@ class Assembly:
             self.node.acl_rows = AclRows(self.guarded.snapshot)
         timeout_s = settings.update_timeout_ms / 1000
         services = NodeServices(self.log, self.tokens, self.guarded, timeout_s)
-        self.edge = self._make_edge(settings, offers, services)
-        self.reconfiguring = Reconfiguring(
+        self.edge = self._make_edge(settings, security, services)
+        self.reconfiguration = Reconfiguration(
             node=self.node,
             authorizer=self.authorizer,
             edge=self.edge,
-            doors=self.doors,
+            security=self.security,
             tokens=self.tokens,
             logs=self._logs,
         )
-        self.config_changes = ConfigChanges(self.log, self.reconfiguring, self._log)
+        self.config_changes = ConfigChanges(self.log, self.reconfiguration, self._log)
         # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
         services.configs = self.config_changes
@@ -187,35 +187,35 @@ class Assembly:
         endpoints = self._advertise()
         await self._join_others(settings)
         self.log.start()
-        self.doors.watch(self.edge.use_security)
+        self.security.watch(self.edge.use_security)
         await self._open_listeners(self.guarded, endpoints)
         self.tokens.start()
         self._record_start(settings)
 
     def _record_start(self, settings: Settings) -> None:
-        if self.trail is not None:
-            self.trail.started(
+        if self.audit_log is not None:
+            self.audit_log.record_start(
                 cluster_id=self.log.cluster_id,
                 version=__version__,
                 authorizer=settings.authorizer_class_name or None,
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
             )
 
-    def _open_trail(self, loop: asyncio.AbstractEventLoop) -> Trail | None:
+    def _open_audit_log(self, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
         settings = self._settings
         logger = self._logs.logger("doorkeeper.audit")
-        trail = trail_of(
+        audit_log = trail_of(
             settings.audit, settings.node_id, loop, logger=logger, meter=AuditMeter(self.meters)
         )
-        if trail is not None:
-            self._opened.callback(trail.close)
-        return trail
+        if audit_log is not None:
+            self._opened.callback(audit_log.close)
+        return audit_log
 
     async def _open_operations(self, settings: Settings) -> None:
         if settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
-        from doorkeeper.app.operations_port import Operating, Parts  # noqa: PLC0415
+        from doorkeeper.app.operations_port import OperationsPort, Parts  # noqa: PLC0415
 
         parts = Parts(
             self.edge,
@@ -223,21 +223,23 @@ class Assembly:
             self.log,
             self.node,
             self.guarded,
-            loaded=lambda: self._loaded,
+            loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
         )
         logger = self._logs.logger("doorkeeper.http")
-        operating = Operating(settings.http, parts, self.meters, logger)
-        self._opened.push_async_callback(operating.close)
-        await operating.open()
-        self.operating = operating
-        logger.info("operations port open", url=operating.url)
+        operations_port = OperationsPort(settings.http, parts, self.meters, logger)
+        self._opened.push_async_callback(operations_port.close)
+        await operations_port.open()
+        self.operations_port = operations_port
+        logger.info("operations port open", url=operations_port.url)
 
     @property
-    def _loaded(self) -> bool:
+    def _is_loaded(self) -> bool:
         """Return whether the authorizer has loaded its data."""
         # Without endpoints nothing waits for the authorizer.
-        return self._authorizer_started and all(_succeeded(wait) for wait in self._waits.values())
+        return self._authorizer_started and all(
+            _has_succeeded(wait) for wait in self._waits.values()
+        )
 
     async def _join_others(self, settings: Settings) -> None:
         """Join the nodes of a shared store; the shutdown leaves it before the edge drains."""
@@ -248,23 +250,23 @@ class Assembly:
             await membership.enter()
 
     def _make_edge(
-        self, settings: Settings, offers: Mapping[str, ConnectionSecurity], services: NodeServices
+        self, settings: Settings, security: Mapping[str, ConnectionSecurity], services: NodeServices
     ) -> Server:
         return Server(
-            [spec_of(each, offers[each.name]) for each in settings.listeners],
+            [options_of(each, security[each.name]) for each in settings.listeners],
             limits_of(settings),
             self.node,
             self.guarded,
             services,
             self._logs.logger("doorkeeper.net"),
             apis=registry.apis(optional=settings.clients_join_group).finder(),
-            connect=self._connected(),
+            connect=self._connection_factory(),
             requests=None if settings.http is None else RequestMeter(self.meters),
-            audit_log=self.trail,
+            audit_log=self.audit_log,
             request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
         )
 
-    def _connected(self) -> Callable[..., Connection]:
+    def _connection_factory(self) -> Callable[..., Connection]:
         """Return the factory of connections; those of production share a response cache."""
         if self._connect is not Connection:
             return self._connect
@@ -288,7 +290,7 @@ class Assembly:
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_doors(
+    async def _open_security(
         self, settings: Settings, problems: list[str]
     ) -> dict[str, ConnectionSecurity]:
         """Construct and start the security of all listeners; append its problems."""
@@ -300,12 +302,14 @@ class Assembly:
             now_ms=self._now_ms,
             logger=self._logs.logger("doorkeeper.authn"),
         )
-        self.doors = Doors(sources, self._log)
-        self._opened.push_async_callback(self.doors.close)
+        self.security = ServerSecurity(sources, self._log)
+        self._opened.push_async_callback(self.security.close)
         try:
-            return self.doors.use(await self.doors.prepare(settings.listeners, settings.originals))
+            return self.security.use(
+                await self.security.prepare(settings.listeners, settings.originals)
+            )
         except StartError as error:
-            problems += [placed(settings.entries, ValueError(each)) for each in error.problems]
+            problems += [locate(settings.entries, ValueError(each)) for each in error.problems]
             return {}
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
@@ -319,7 +323,7 @@ class Assembly:
         settings = self._settings
         store = self._store
         if store is None:
-            store = await opened_store(
+            store = await open_store(
                 settings,
                 now_ms=self._store_now_ms,
                 meter=StoreMeter(self.meters),
@@ -333,8 +337,8 @@ class Assembly:
             max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
         )
         self._opened.push_async_callback(log.aclose)
-        if self.trail is not None:
-            log.subscribe(self.trail.committed)
+        if self.audit_log is not None:
+            log.subscribe(self.audit_log.record_commit)
         log.subscribe(self._note_credentials, CREDENTIAL)
         return log
 
@@ -369,8 +373,8 @@ class Assembly:
         if self.authorizer is not None:
             self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
             self._opened.callback(self._close_authorizer, self.guarded)
-            if self.trail is not None:
-                watch(self.trail, self.guarded, self.authorizer)
+            if self.audit_log is not None:
+                watch(self.audit_log, self.guarded, self.authorizer)
         try:
             catalog = catalog_of(settings.catalog_file)
         except StartError as error:
@@ -380,7 +384,7 @@ class Assembly:
     def _use_stored(self) -> Settings:
         """Apply the dynamic values of the store; log those that do not fit the file."""
         values = dynamic_values(self.log.state.configs, self._settings.node_id)
-        self._settings, problems = with_kept(self._settings, values)
+        self._settings, problems = with_stored_values(self._settings, values)
         for problem in problems:
             self._log.error("a dynamic value has no effect", problem=str(problem))
         self._logs.set_levels(self._settings.log_levels)
@@ -409,7 +413,7 @@ class Assembly:
                 await self.edge.open(endpoint.listener_name)
             return
         info = server_info(self._settings, self.node.cluster_id, endpoints)
-        self._waits = started(authorizer, self._settings, info)
+        self._waits = start_authorizer(authorizer, self._settings, info)
         self._authorizer_started = True
         try:
             async with asyncio.TaskGroup() as group:
@@ -446,5 +450,5 @@ class Assembly:
             self._log.warning("connections cut off", connections=cut_off)
 
 
-def _succeeded(wait: asyncio.Future[None]) -> bool:
+def _has_succeeded(wait: asyncio.Future[None]) -> bool:
     return wait.done() and not wait.cancelled() and wait.exception() is None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.audit.trail import Meter, Trail
+    from doorkeeper.audit.audit_log import AuditLog, Meter
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -29,7 +29,7 @@ def trail_of(
     *,
     logger: Logger,
     meter: Meter,
-) -> Trail | None:
+) -> AuditLog | None:
     """Open the audit log; return None if none is configured.
 
     Raises:
@@ -39,9 +39,9 @@ def trail_of(
     if settings.folder is None:
         return None
     # A server without an audit log imports none of its modules.
+    from doorkeeper.audit.audit_log import AuditLog  # noqa: PLC0415
     from doorkeeper.audit.files import TrailError  # noqa: PLC0415
     from doorkeeper.audit.options import Recorded, Sync, TrailOptions  # noqa: PLC0415
-    from doorkeeper.audit.trail import Trail  # noqa: PLC0415
     from doorkeeper.audit.writer import Clocks  # noqa: PLC0415
 
     options = TrailOptions(
@@ -59,7 +59,7 @@ def trail_of(
     )
     clocks = Clocks(time.time_ns, time.monotonic)
     try:
-        return Trail.open(options, loop, clocks=clocks, logger=logger, meter=meter)
+        return AuditLog.open(options, loop, clocks=clocks, logger=logger, meter=meter)
     except TrailError as error:
         raise StartError(f"doorkeeper.audit.dir: {error}") from error
 
@@ -79,11 +79,11 @@ def audit_sink(
     if path is None:
         return usual
 
-    def failed(error: OSError) -> None:
+    def log_failure(error: OSError) -> None:
         logger.error("authorizer log not written", file=str(path), cause=error.strerror)
 
     try:
-        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=failed)
+        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
     except OSError as error:
         text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
         raise StartError(text) from error
@@ -91,11 +91,11 @@ def audit_sink(
     return file
 
 
-def watch(trail: Trail, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
+def watch(trail: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
     """Record an authorizer's decisions, and its changes unless the state log has them."""
     if isinstance(authorizer, StandardAuthorizer):
         trail.explain_by(authorizer)
     if trail.records_decisions:
         guarded.on_decision, guarded.on_repeat = trail.on_decision, trail.on_repeat
     if not isinstance(authorizer, KeepsInStore):
-        guarded.on_update = trail.updated
+        guarded.on_update = trail.record_update

@@ -58,7 +58,7 @@ def authorizer_of(
     try:
         found = authorizer_class(name)
     except UnusableClass as error:
-        raise StartError(placed(entries, error)) from error
+        raise StartError(locate(entries, error)) from error
     if found is None:
         return None
     authorizer: Authorizer | None = None
@@ -72,7 +72,7 @@ def authorizer_of(
         if authorizer is not None:
             close(GuardedAuthorizer(authorizer), _log())
         if isinstance(error, ValueError):
-            raise StartError(placed(entries, error)) from error
+            raise StartError(locate(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
     return authorizer
 
@@ -91,7 +91,7 @@ def server_info(
     )
 
 
-def started(
+def start_authorizer(
     authorizer: Authorizer, settings: Settings, info: AuthorizerServerInfo
 ) -> Mapping[Endpoint, asyncio.Future[None]]:
     """Start an authorizer; return a future for each endpoint that must wait.
@@ -123,7 +123,7 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def placed(entries: Iterable[Entry], error: Exception) -> str:
+def locate(entries: Iterable[Entry], error: Exception) -> str:
     """Return an error in one line, after file and line of the key with which it begins."""
     text = one_line(error)
     sources = {entry.key: entry.source for entry in entries}
@@ -148,7 +148,7 @@ class TookTooLong(BaseException):
 
 def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -> None:
     """Close an authorizer once, and log problems."""
-    with interrupted_after(most_s):
+    with time_limit(most_s):
         authorizer.close()
     # Not the main thread: the process belongs to a test runner, and so do its threads.
     if threading.current_thread() is not threading.main_thread():
@@ -163,7 +163,7 @@ def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -
 
 
 @contextmanager
-def interrupted_after(most_s: float) -> Iterator[None]:
+def time_limit(most_s: float) -> Iterator[None]:
     """Raise ``TookTooLong`` in the block after ``most_s`` seconds, then each second.
 
     On other threads than the main one nothing is interrupted.

@@ -40,7 +40,7 @@ async def read_apart(
 
     """
     try:
-        process = _started([module, str(file)])
+        process = _start([module, str(file)])
     except OSError as error:
         raise _not_read(file, f"cannot be started: {error.strerror}") from error
     try:
@@ -55,7 +55,7 @@ async def read_apart(
         process.kill()
 
 
-def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     # The same import path as this process, and nothing from the working directory (-P).
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(  # noqa: S603  ourselves
@@ -83,11 +83,11 @@ def _output_of(process: subprocess.Popen[bytes], file: Path, most_s: float) -> b
         process.communicate()
         raise _not_read(file, f"took longer than {most_s:g} s") from None
     if process.returncode:
-        raise _not_read(file, _ended(process.returncode, errors))
+        raise _not_read(file, _describe_exit(process.returncode, errors))
     return output
 
 
-def _ended(status: int, errors: bytes) -> str:
+def _describe_exit(status: int, errors: bytes) -> str:
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     last = errors.decode(errors="replace").strip().rpartition("\n")[2]

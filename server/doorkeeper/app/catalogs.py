@@ -53,21 +53,20 @@ def catalog_of(file: Path | None) -> Catalog | None:
     try:
         # The collector would traverse the new objects again and again and free none: more than half
         # of the time.
-        # look at them again and again: more than half of the time went there.
         with collection_paused():
             return load(file)
     except CatalogError as error:
         raise StartError(*map(str, error.problems)) from error
 
 
-def declared_by(catalog: Catalog | None, cluster_id: str) -> Declared:
+def declarations_of(catalog: Catalog | None, cluster_id: str) -> Declared:
     """Return the declared topics and groups at the start."""
     if catalog is None:
         return NOTHING
-    return Declared(catalog.mark, EMPTY.with_changes(catalog.declared(cluster_id)), catalog.groups)
+    return Declared(catalog.mark, EMPTY.with_changes(catalog.topics_in(cluster_id)), catalog.groups)
 
 
-async def declared_again(file: Path | None, before: Declared, cluster_id: str) -> Declared:
+async def reload_declarations(file: Path | None, before: Declared, cluster_id: str) -> Declared:
     """Return the current declarations, in slices and threads; ``before`` if they are unchanged.
 
     Raises:
@@ -84,7 +83,7 @@ async def declared_again(file: Path | None, before: Declared, cluster_id: str) -
             return before
         return Declared(
             catalog.mark,
-            await run_in_turns(before.topics.replaced(catalog.declared(cluster_id))),
+            await run_in_turns(before.topics.replace_all(catalog.topics_in(cluster_id))),
             await run_in_turns(_kept_if_equal(before.groups, catalog.groups)),
         )
     except CatalogError as error:
@@ -99,7 +98,7 @@ async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
         StartError: the same for a large file; or the process that reads it failed.
 
     """
-    size, mark = await beside(lambda: _looked_at(file), "doorkeeper-catalog")
+    size, mark = await beside(lambda: _inspect(file), "doorkeeper-catalog")
     if mark == before:
         return None
     # _inspect imported these modules in its thread, so they do not delay the loop here.
@@ -111,7 +110,7 @@ async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
     return await beside(lambda: load(file), "doorkeeper-catalog")
 
 
-def _looked_at(file: Path) -> tuple[int, Mark]:
+def _inspect(file: Path) -> tuple[int, Mark]:
     from doorkeeper.catalog.loading import Mark, content_of, digest_of  # noqa: PLC0415
 
     content = content_of(file)

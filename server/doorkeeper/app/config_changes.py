@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.app.errors import StartError
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import settled
-from doorkeeper.configs.broker import altered, check_replicas
+from doorkeeper.config.loading import resolve
+from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
@@ -24,7 +24,7 @@ from doorkeeper.updates.topics import alter_topic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.app.reconfiguration import Reconfiguring, Usable
+    from doorkeeper.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.config.settings import Settings
     from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.kinds.change import Change, Committed, Origin
@@ -47,10 +47,10 @@ def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
 class ConfigChanges:
     """Changes configuration, and uses the changes of other nodes. For the event loop's thread."""
 
-    def __init__(self, log: StateLog, reconfiguring: Reconfiguring, logger: Logger) -> None:
+    def __init__(self, log: StateLog, reconfiguration: Reconfiguration, logger: Logger) -> None:
         """Follow the log from its current state, whose values are already in use."""
         self._state_log = log
-        self._reconfiguring = reconfiguring
+        self._reconfiguration = reconfiguration
         self.turn = asyncio.Lock()
         """Lock of everything that validates and uses configuration, including a reload."""
         self._log: Logger = logger
@@ -84,11 +84,11 @@ class ConfigChanges:
         if resource.is_topic:
             await alter_topic(self._state_log, resource, context, validate_only=validate_only)
             return
-        before = self._reconfiguring.settings.dynamic
+        before = self._reconfiguration.settings.dynamic
         after = _after(before, resource)
         settings = self._settings(after)
         try:
-            usable = await self._reconfiguring.check(settings)
+            usable = await self._reconfiguration.check(settings)
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
         if not validate_only and after != before:
@@ -96,8 +96,8 @@ class ConfigChanges:
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
-            now = self._reconfiguring.settings
-            return settled(now.given, dynamic, now.jaas_file).settings
+            now = self._reconfiguration.settings
+            return resolve(now.given, dynamic, now.jaas_file).settings
         except ConfigError as error:
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
@@ -106,7 +106,7 @@ class ConfigChanges:
         differences = differences_of(before, usable.settings.dynamic)
         await self._store(differences, origin)
         try:
-            self._reconfiguring.use(usable)
+            self._reconfiguration.use(usable)
         except AuthorizerFault as error:
             # It had accepted them: restore the old values, so that the store and the values in use
             # agree.
@@ -114,14 +114,14 @@ class ConfigChanges:
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._store([each.reversed() for each in differences], origin)
+            await self._store([each.inverse() for each in differences], origin)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
         author = origin.author
         keys = ", ".join(sorted({each.name for each in differences}))
         self._log.info("keys changed", keys=keys, principal=author.principal, host=author.host)
 
     async def _store(self, differences: Sequence[Difference], origin: Origin) -> None:
-        node_id = self._reconfiguring.settings.node_id
+        node_id = self._reconfiguration.settings.node_id
         await commit(
             self._state_log,
             lambda state: plan_configs(state.configs, differences, node_id),
@@ -145,7 +145,10 @@ class ConfigChanges:
             self._following = None
 
     async def _use_newest(self) -> None:
-        used, node_id = self._reconfiguring.settings.dynamic, self._reconfiguring.settings.node_id
+        used, node_id = (
+            self._reconfiguration.settings.dynamic,
+            self._reconfiguration.settings.node_id,
+        )
         before = dynamic_values(self._followed, node_id)
         self._followed = self._state_log.state.configs
         # Only newer changes: values that did not fit before are not tried again.
@@ -155,10 +158,10 @@ class ConfigChanges:
             await self._use_others(dynamic)
 
     async def _use_others(self, dynamic: DynamicValues) -> None:
-        differences = differences_of(self._reconfiguring.settings.dynamic, dynamic)
+        differences = differences_of(self._reconfiguration.settings.dynamic, dynamic)
         keys = ", ".join(sorted({each.name for each in differences}))
         try:
-            self._reconfiguring.use(await self._reconfiguring.check(self._settings(dynamic)))
+            self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
         except (ApiError, AuthorizerFault, StartError, ValueError) as error:
             self._log.error(
                 "values that another node was given have no effect here",
@@ -177,7 +180,7 @@ class Difference(NamedTuple):
     old: str | None
     new: str | None
 
-    def reversed(self) -> Difference:
+    def inverse(self) -> Difference:
         return self._replace(old=self.new, new=self.old)
 
 
@@ -222,7 +225,7 @@ def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicVa
 def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
     of_cluster = not resource.name
     check_replicas(resource.alterations, of_cluster=of_cluster)
-    values: Mapping[str, str] = altered(
-        resource.given_of(before), resource.alterations, of_cluster=of_cluster
+    values: Mapping[str, str] = alter_values(
+        resource.current_values(before), resource.alterations, of_cluster=of_cluster
     )
     return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

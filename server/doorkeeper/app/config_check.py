@@ -9,10 +9,10 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.authorizer import check_authorizer, placed
+from doorkeeper.app.authorizer import check_authorizer, locate
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.listeners import Doors
+from doorkeeper.app.listeners import ServerSecurity
 from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
 
 
-def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
+def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Load a configuration, and check the parts that it names.
 
     Raises:
@@ -40,12 +40,12 @@ def checked(file: Path | None, overrides: Sequence[str]) -> Loaded:
     try:
         loaded = load(file, overrides)
     except ConfigError as error:
-        raise StartError(*with_others(error)) from error
+        raise StartError(*with_further_problems(error)) from error
     problems = problems_of(loaded.settings.given)
-    told, warnings = of_doors(loaded.settings)
-    problems += unsaid(told, problems)
-    problems += unsaid(of_operations_port(loaded.settings), problems)
-    problems += unsaid(of_shared_store(loaded.settings), problems)
+    told, warnings = check_listeners(loaded.settings)
+    problems += without_duplicates(told, problems)
+    problems += without_duplicates(check_operations_port(loaded.settings), problems)
+    problems += without_duplicates(check_shared_store(loaded.settings), problems)
     if problems:
         raise StartError(*problems)
     return Loaded(loaded.settings, (*loaded.warnings, *warnings))
@@ -64,7 +64,7 @@ _OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "de
 """Prefixes of the keys on which all listeners, or those with authentication, depend."""
 
 
-class Warnings(NoLog):
+class WarningLog(NoLog):
     """A log that collects warnings for the output of the check."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Warnings(NoLog):
     error = exception = warning
 
 
-def of_doors(
+def check_listeners(
     settings: Settings, listeners: Iterable[Listener] | None = None
 ) -> tuple[list[str], list[str]]:
     """Return the problems and warnings of mechanisms, TLS and principal builders.
@@ -85,7 +85,7 @@ def of_doors(
     Certificates, keytabs, rules and users files are read; callback handlers are constructed and
     closed. Nothing is started and no connection made. ``listeners`` limits the check; None: all.
     """
-    warnings = Warnings()
+    warnings = WarningLog()
     sources = Sources(
         scram_credential=lambda _mechanism, _name: None,
         scram_iterations=lambda _mechanism: ITERATIONS_MIN,
@@ -96,27 +96,27 @@ def of_doors(
     )
 
     async def check() -> list[str]:
-        doors = Doors(sources, warnings)
-        return await doors.check(
+        security = ServerSecurity(sources, warnings)
+        return await security.check(
             settings.listeners if listeners is None else listeners, settings.originals
         )
 
     problems = asyncio.run(check())
-    return [placed(settings.entries, ValueError(each)) for each in problems], warnings.lines
+    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
 
 
-def of_operations_port(settings: Settings) -> list[str]:
+def check_operations_port(settings: Settings) -> list[str]:
     """Return the problems of the operations port's files, if the port is enabled."""
     if settings.http is None:
         return []
     # What it needs of others is imported only where it is on.
     from doorkeeper.app.operations_port import check_files  # noqa: PLC0415
 
-    problems = check_files(settings.http, Warnings())
-    return [placed(settings.entries, ValueError(each)) for each in problems]
+    problems = check_files(settings.http, WarningLog())
+    return [locate(settings.entries, ValueError(each)) for each in problems]
 
 
-def of_shared_store(settings: Settings) -> list[str]:
+def check_shared_store(settings: Settings) -> list[str]:
     """Return the problems of a shared store's driver and files; no connection is made."""
     if settings.store is None:
         return []
@@ -126,22 +126,22 @@ def of_shared_store(settings: Settings) -> list[str]:
     try:
         connector(settings.store)
     except StorageError as error:
-        return [placed(settings.entries, ValueError(str(error)))]
+        return [locate(settings.entries, ValueError(str(error)))]
     return []
 
 
-def with_others(error: ConfigError) -> list[str]:
+def with_further_problems(error: ConfigError) -> list[str]:
     """Return the problems of keys, then those of the parts that the readable entries name."""
     told = list(map(str, error.problems))
-    told += unsaid(problems_of(error.entries), told)
+    told += without_duplicates(problems_of(error.entries), told)
     if error.settings is not None:
         wrong = [problem.key for problem in error.problems]
-        sound = [each for each in error.settings.listeners if not concerned(each, wrong)]
-        told += unsaid(of_doors(error.settings, sound)[0], told)
+        sound = [each for each in error.settings.listeners if not may_depend_on(each, wrong)]
+        told += without_duplicates(check_listeners(error.settings, sound)[0], told)
     return told
 
 
-def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
+def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:
     """Return whether a listener's security may depend on a wrong key.
 
     Problems of such a listener may be consequences of the wrong key. An empty key stands for an
@@ -156,7 +156,7 @@ def concerned(listener: Listener, wrong: Iterable[str]) -> bool:
     return any(not key or key.startswith(about) for key in wrong)
 
 
-def unsaid(problems: Iterable[str], told: Iterable[str]) -> list[str]:
+def without_duplicates(problems: Iterable[str], told: Iterable[str]) -> list[str]:
     """Return the problems of keys that have no problem in ``told``.
 
     A key's own rule and the authorizer may report the same fault.

@@ -38,7 +38,7 @@ REFRESH_INTERVAL_S: Final = 5.0
 _BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
 
 
-class Watched(Protocol):
+class FileUser(Protocol):
     """A part that reads files."""
 
     def refresh(self) -> Sequence[str]:
@@ -46,7 +46,7 @@ class Watched(Protocol):
         ...
 
 
-class Tls(Watched, Protocol):
+class Tls(FileUser, Protocol):
     """The TLS of one listener. A refresh may replace its context."""
 
     @property
@@ -58,7 +58,7 @@ class Tls(Watched, Protocol):
     def warnings(self) -> Sequence[str]: ...
 
 
-class Room:
+class MechanismInstance:
     """One mechanism of one listener; exists as long as a connection may use it."""
 
     __slots__ = ("__weakref__", "provider", "settings")
@@ -72,48 +72,48 @@ class Room:
         return self.provider.begin(context)
 
 
-class Door(NamedTuple):
+class ListenerSecurity(NamedTuple):
     """Mechanisms, principal builder and TLS of one listener."""
 
     listener: Listener
-    rooms: tuple[Room, ...]
+    instances: tuple[MechanismInstance, ...]
     builder: PrincipalBuilder
     tls: Tls | None
 
     @property
-    def offers(self) -> ConnectionSecurity:
+    def for_connections(self) -> ConnectionSecurity:
         """Return the part that connections use."""
         mechanisms = None
         if self.listener.authenticates:
             bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
             mechanisms = {
-                room.settings.name: OfferedMechanism(
-                    room.settings.name, room.begin, bounds[room.settings.name]
+                instance.settings.name: OfferedMechanism(
+                    instance.settings.name, instance.begin, bounds[instance.settings.name]
                 )
-                for room in self.rooms
+                for instance in self.instances
             }
         return ConnectionSecurity(
             mechanisms, self.builder, None if self.tls is None else self.tls.context
         )
 
 
-class Doors:
+class ServerSecurity:
     """The security of all listeners. For the event loop's thread."""
 
     def __init__(self, sources: Sources, logger: Logger) -> None:
         self._sources = sources
         self._log = logger
-        self._doors: dict[str, Door] = {}
+        self._securities: dict[str, ListenerSecurity] = {}
         self._providers: list[Provider] = []
         """All running providers, including those that only older connections use."""
-        self._told: dict[int, tuple[str, ...]] = {}
+        self._reported: dict[int, tuple[str, ...]] = {}
         self._refreshing = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
         self._on_change: Callable[[str, ConnectionSecurity], None] | None = None
 
     async def prepare(
         self, listeners: Iterable[Listener], originals: Mapping[str, str]
-    ) -> dict[str, Door]:
+    ) -> dict[str, ListenerSecurity]:
         """Construct the security of listeners and start its new parts, without using it.
 
         ``originals`` are all keys as given, for plug-ins.
@@ -124,11 +124,11 @@ class Doors:
         """
         problems: list[str] = []
         made: list[Provider] = []
-        doors: dict[str, Door] = {}
+        securities: dict[str, ListenerSecurity] = {}
         for listener in listeners:
-            door = self._made(listener, originals, made, problems)
-            if door is not None:
-                doors[listener.name] = door
+            security = self._build(listener, originals, made, problems)
+            if security is not None:
+                securities[listener.name] = security
         for provider in made:
             problems += await _problems(provider.start())
         if problems:
@@ -137,23 +137,23 @@ class Doors:
             raise StartError(*dict.fromkeys(problems))
         for provider in made:
             self._providers.append(provider)
-        return doors
+        return securities
 
     async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
         """Construct the security of listeners, check its files, and close it again."""
         problems: list[str] = []
         made: list[Provider] = []
         for listener in listeners:
-            self._made(listener, originals, made, problems)
+            self._build(listener, originals, made, problems)
         for provider in made:
             problems += await _problems(provider.check())
             await self._close(provider)
         return list(dict.fromkeys(problems))
 
-    def use(self, doors: Mapping[str, Door]) -> dict[str, ConnectionSecurity]:
+    def use(self, securities: Mapping[str, ListenerSecurity]) -> dict[str, ConnectionSecurity]:
         """Use prepared security; return the part for new connections by listener."""
-        self._doors = dict(doors)
-        return {name: door.offers for name, door in self._doors.items()}
+        self._securities = dict(securities)
+        return {name: security.for_connections for name, security in self._securities.items()}
 
     def watch(self, on_change: Callable[[str, ConnectionSecurity], None]) -> None:
         """Start to check files; ``on_change`` gets the new security of a listener."""
@@ -163,23 +163,23 @@ class Doors:
     async def refresh(self) -> None:
         """Use changed files now."""
         async with self._refreshing:
-            for watched in self._watched():
+            for watched in self._file_users():
                 # In a thread: files may be on a slow disk.
-                problems = await asyncio.to_thread(refreshed, watched)
+                problems = await asyncio.to_thread(refresh_files, watched)
                 for problem in problems:
-                    if problem not in self._told.get(id(watched), ()):
+                    if problem not in self._reported.get(id(watched), ()):
                         self._log.error("a changed file is not used", problem=problem)
-                self._told[id(watched)] = problems
-        for name, door in self._doors.items():
-            if door.tls is not None and self._on_change is not None:
-                self._on_change(name, door.offers)
+                self._reported[id(watched)] = problems
+        for name, security in self._securities.items():
+            if security.tls is not None and self._on_change is not None:
+                self._on_change(name, security.for_connections)
 
     async def close(self) -> None:
         """Close all providers, after all connections have ended."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._doors = {}
+        self._securities = {}
         while self._providers:
             await self._close(self._providers.pop())
 
@@ -187,30 +187,34 @@ class Doors:
         for problem in await _problems(provider.close()):
             self._log.error("a mechanism did not close", problem=problem)
 
-    def _made(
+    def _build(
         self,
         listener: Listener,
         originals: Mapping[str, str],
         made: list[Provider],
         problems: list[str],
-    ) -> Door | None:
+    ) -> ListenerSecurity | None:
         """Return the security of a listener from running and new parts; these are not started.
 
         With problems the result must not be used, or is None.
         """
-        before = self._doors.get(listener.name)
-        known = {} if before is None else {room.settings.name: room for room in before.rooms}
-        rooms = []
+        before = self._securities.get(listener.name)
+        known = (
+            {}
+            if before is None
+            else {instance.settings.name: instance for instance in before.instances}
+        )
+        instances = []
         for settings in listener.mechanisms:
-            room = known.get(settings.name)
-            if room is None or not unchanged(room.settings, settings):
+            instance = known.get(settings.name)
+            if instance is None or not is_unchanged(instance.settings, settings):
                 try:
-                    room = self._room(settings)
+                    instance = self._room(settings)
                 except ValueError as error:
                     problems.append(str(error))
                     continue
-                made.append(room.provider)
-            rooms.append(room)
+                made.append(instance.provider)
+            instances.append(instance)
         tls: Tls | None = None
         try:
             tls = self._tls(listener, before) if listener.encrypts else None
@@ -227,9 +231,9 @@ class Doors:
             given_as = listener.given_as.get(BUILDER_KEY, BUILDER_KEY)
             problems.append(str(error).replace(BUILDER_KEY, given_as, 1))
             return None
-        return Door(listener, tuple(rooms), builder, tls)
+        return ListenerSecurity(listener, tuple(instances), builder, tls)
 
-    def _tls(self, listener: Listener, before: Door | None) -> Tls:
+    def _tls(self, listener: Listener, before: ListenerSecurity | None) -> Tls:
         """Return the running TLS if its configuration is unchanged, else a new one."""
         if (
             before is None
@@ -242,37 +246,39 @@ class Doors:
             return tls
         return before.tls
 
-    def _room(self, settings: MechanismSettings) -> Room:
+    def _room(self, settings: MechanismSettings) -> MechanismInstance:
         provider = provider_of(settings, self._sources)
-        room = Room(settings, provider)
+        instance = MechanismInstance(settings, provider)
         loop = asyncio.get_running_loop()
         # Closed when the last connection that uses it has ended.
-        leaving = weakref.finalize(room, self._left, loop, provider)
+        leaving = weakref.finalize(instance, self._on_unused, loop, provider)
         leaving.atexit = False
-        return room
+        return instance
 
-    def _left(self, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
+    def _on_unused(self, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(self._close_unused, provider)
 
     def _close_unused(self, provider: Provider) -> None:
         if provider in self._providers:
             self._providers.remove(provider)
-            self._told.pop(id(provider), None)
+            self._reported.pop(id(provider), None)
             self._task(self._close(provider))
 
-    def _watched(self) -> list[Watched]:
+    def _file_users(self) -> list[FileUser]:
         """Return the parts whose files are checked."""
-        found: list[Watched] = [
+        found: list[FileUser] = [
             each for each in self._providers if type(each).refresh is not Provider.refresh
         ]
-        found += [door.tls for door in self._doors.values() if door.tls is not None]
+        found += [
+            security.tls for security in self._securities.values() if security.tls is not None
+        ]
         return found
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(REFRESH_INTERVAL_S)
-            if self._watched():
+            if self._file_users():
                 await self.refresh()
 
     def _task(self, work: Awaitable[None]) -> None:
@@ -293,7 +299,7 @@ async def _problems(work: Awaitable[None]) -> list[str]:
     return []
 
 
-def refreshed(watched: Watched) -> tuple[str, ...]:
+def refresh_files(watched: FileUser) -> tuple[str, ...]:
     """Use changed files; return the problems, including unexpected errors."""
     try:
         return tuple(watched.refresh())
@@ -301,7 +307,7 @@ def refreshed(watched: Watched) -> tuple[str, ...]:
         return (f"{type(watched).__name__}: {type(error).__name__}",)
 
 
-def unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
+def is_unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
     """Return whether a mechanism can stay: bounds of the listener do not belong to it.
 
     Nor do unknown keys for plug-ins, except those with the listener's prefix.
@@ -365,7 +371,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def spec_of(listener: Listener, offers: ConnectionSecurity) -> ListenerSpec:
+def options_of(listener: Listener, for_connections: ConnectionSecurity) -> ListenerSpec:
     """Return the options of a listener for the edge."""
     return ListenerSpec(
         name=listener.name,
@@ -373,6 +379,6 @@ def spec_of(listener: Listener, offers: ConnectionSecurity) -> ListenerSpec:
         host=listener.host,
         port=listener.port,
         controller=listener.controller,
-        security=offers,
+        security=for_connections,
         max_connections=listener.max_connections,
     )

@@ -102,7 +102,7 @@ class LiveNode:
         """Use a new list of live nodes, with or without this one."""
         members = tuple(members)
         self.controller_id = min((self.node_id, *(each.node_id for each in members)))
-        self._brokers = {name: listed(name, own, members) for name, own in self._own.items()}
+        self._brokers = {name: brokers_of(name, own, members) for name, own in self._own.items()}
         self._log.amend(members=members)
 
     def as_member(self, secret: bytes) -> Member:
@@ -140,12 +140,12 @@ class LiveNode:
         )
         self._own[listener.name] = broker
         members = self._log.state.members
-        self._brokers[listener.name] = listed(listener.name, broker, members)
+        self._brokers[listener.name] = brokers_of(listener.name, broker, members)
         self._log.amend()
         return broker
 
 
-def listed(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
+def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
     """Return the nodes that have a listener, by id, with ``own`` for this one."""
     others = (
         Broker(each.node_id, *each.addresses[listener_name], each.rack)

@@ -44,7 +44,7 @@ class Parts(NamedTuple):
     draining: Callable[[], bool]
 
 
-class Operating:
+class OperationsPort:
     """The port with its pages. For the event loop's thread."""
 
     def __init__(
@@ -163,8 +163,8 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     meters.read(
         table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}
     )
-    meters.read(table.DELAYED_OPERATIONS, lambda: _labelled(edge.waiting()[0]))
-    meters.read(table.PURGATORY_SIZE, lambda: _labelled(edge.waiting()[1]))
+    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(edge.waiting()[0]))
+    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(edge.waiting()[1]))
     meters.read(table.PURGATORY_SIZE_MAX, lambda: {(ACL_UPDATE,): limits.updates_waiting_max})
     read_counts(meters, edge.counts)
 
@@ -220,5 +220,5 @@ def read_node(meters: Meters, node: LiveNode) -> None:
     meters.read(table.BUILD_INFO, lambda: {(__version__, platform.python_version()): 1})
 
 
-def _labelled(values: Mapping[str, int]) -> Mapping[tuple[str, ...], float]:
+def _with_labels(values: Mapping[str, int]) -> Mapping[tuple[str, ...], float]:
     return {(name,): value for name, value in values.items()}

@@ -122,18 +122,18 @@ class _Process:
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
         assembly = Assembly(settings, self._logs, connect=self._connect)
         async with assembly:
-            if await self._started(assembly):
+            if await self._start(assembly):
                 # After the start, whose objects live as long as the process.
                 limit_collections()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
-                self._tell_start(assembly)
+                self._log_start(assembly)
                 await self._stopping.wait()
                 for reloading in self._reloading:
                     reloading.cancel()
             self._log.info("stopping")
         self._log.info("stopped")
 
-    async def _started(self, assembly: Assembly) -> bool:
+    async def _start(self, assembly: Assembly) -> bool:
         """Start unless a signal comes first; return whether the server serves."""
         starting = asyncio.ensure_future(assembly.start())
         stopping = asyncio.ensure_future(self._stopping.wait())
@@ -146,7 +146,7 @@ class _Process:
         starting.result()
         return True
 
-    def _tell_start(self, assembly: Assembly) -> None:
+    def _log_start(self, assembly: Assembly) -> None:
         settings = self._loaded.settings
         authorizer = assembly.guarded
         self._log.info(

@@ -13,8 +13,8 @@ from doorkeeper.authorizer.guard import name_of
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.config.key import Applies
-from doorkeeper.config.loading import settled
-from doorkeeper.config.naming import is_for_plug_ins, named
+from doorkeeper.config.loading import resolve
+from doorkeeper.config.naming import find_key, is_for_plug_ins
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
@@ -23,7 +23,7 @@ from doorkeeper.runtime.threads import beside
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from doorkeeper.app.listeners import Door, Doors
+    from doorkeeper.app.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.entry import Entry
@@ -44,10 +44,10 @@ class Usable(NamedTuple):
 
     settings: Settings
     overrides: Mapping[str, int]
-    doors: Mapping[str, Door]
+    security: Mapping[str, ListenerSecurity]
 
 
-class Reconfiguring:
+class Reconfiguration:
     """The parts of a server that take new values."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Reconfiguring:
         node: LiveNode,
         authorizer: Authorizer | None,
         edge: Server,
-        doors: Doors,
+        security: ServerSecurity,
         tokens: DelegationTokens,
         logs: Logs,
     ) -> None:
@@ -68,7 +68,7 @@ class Reconfiguring:
         self._authorizer: object = authorizer
         self._name = "" if authorizer is None else name_of(authorizer)
         self._edge = edge
-        self._doors = doors
+        self._security = security
         self._tokens = tokens
         self._logs = logs
         self._log: Logger = logs.logger("doorkeeper.server")
@@ -113,7 +113,7 @@ class Reconfiguring:
         entries = [each for each in self.settings.given if not self._is_reloaded(each.key, keys)]
         return entries + [each for each in new if self._is_reloaded(each.key, keys)]
 
-    def merged(self, new: Settings) -> Settings:
+    def merge(self, new: Settings) -> Settings:
         """Return the settings in use, with the reloadable keys of new settings.
 
         Raises:
@@ -122,7 +122,7 @@ class Reconfiguring:
 
         """
         entries = self.entries_with(new.given)
-        return settled(entries, self.settings.dynamic, new.jaas_file).settings
+        return resolve(entries, self.settings.dynamic, new.jaas_file).settings
 
     async def check(self, new: Settings) -> Usable:
         """Validate settings with all parts; return what ``use`` takes.
@@ -148,8 +148,8 @@ class Reconfiguring:
             overrides = await beside(lambda: resolved_overrides(limits_of(new)), "doorkeeper-names")
         except BindError as error:
             raise ValueError(str(error)) from error
-        doors = await self._doors.prepare(new.listeners, new.originals)
-        return Usable(new, overrides, doors)
+        security = await self._security.prepare(new.listeners, new.originals)
+        return Usable(new, overrides, security)
 
     def check_authorizer(self, originals: Mapping[str, str]) -> None:
         """Validate values with the authorizer if any of its keys has changed.
@@ -159,7 +159,7 @@ class Reconfiguring:
             AuthorizerFault: as for ``is_reloaded``.
 
         """
-        for authorizer in self._concerned(originals):
+        for authorizer in self._affected_authorizers(originals):
             try:
                 authorizer.validate_reconfiguration(originals)
             except ValueError:
@@ -183,21 +183,21 @@ class Reconfiguring:
         """
         # The authorizer goes first: it is the only part that can still fail.
         new = usable.settings
-        for authorizer in self._concerned(new.originals):
+        for authorizer in self._affected_authorizers(new.originals):
             try:
                 authorizer.reconfigure(new.originals)
             except (Exception, SystemExit) as error:
                 # A plug-in must not end the process, least of all between two configurations.
                 raise AuthorizerFault(self._name, "reconfigure", error) from error
         self._logs.set_levels(new.log_levels)
-        for name, offers in self._doors.use(usable.doors).items():
-            self._edge.use_security(name, offers)
+        for name, for_connections in self._security.use(usable.security).items():
+            self._edge.use_security(name, for_connections)
         of_listeners = {each.name: each.max_connections for each in new.listeners}
         self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
         self._node.replace_settings(new)
 
-    def _concerned(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
+    def _affected_authorizers(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
         authorizer = self._authorizer
         if not isinstance(authorizer, Reconfigurable):
             return []
@@ -210,7 +210,7 @@ def is_reloaded(name: str) -> bool:
 
     Unknown keys of a listener's plug-ins do: the plug-in is constructed again for new connections.
     """
-    key = named(name).key
+    key = find_key(name).key
     if key is None:
         return is_for_plug_ins(name)
     return key.applies is not Applies.RESTART

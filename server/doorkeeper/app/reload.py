@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from doorkeeper.app.authorizer import placed
-from doorkeeper.app.catalogs import declared_again
-from doorkeeper.app.config_check import catalog_file_of, unsaid
+from doorkeeper.app.authorizer import locate
+from doorkeeper.app.catalogs import reload_declarations
+from doorkeeper.app.config_check import catalog_file_of, without_duplicates
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.reconfiguration import changed_keys
 from doorkeeper.config.errors import ConfigError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.app.catalogs import Declared
-    from doorkeeper.app.reconfiguration import Reconfiguring, Usable
+    from doorkeeper.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
@@ -44,22 +44,22 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
         try:
             before = assembly.node.settings
             read = await _read(file, overrides, assembly)
-            assembly.reconfiguring.use(read.usable)
+            assembly.reconfiguration.use(read.usable)
             # A list, so that let_go() can drop the last reference in slices: freeing a million
             # topics at once would stop the loop.
             old = [assembly.declared.topics]
             _declare(read.declared, assembly)
-            await assembly.doors.refresh()
+            await assembly.security.refresh()
             assembly.reloads.record_reload(applied=True)
             log.info("reloaded")
             _record(assembly, None)
-            _tell_needing_restart(before, read.new, assembly.reconfiguring, log)
+            _log_needing_restart(before, read.new, assembly.reconfiguration, log)
             if old[0] is not read.declared.topics:
                 await run_in_turns(let_go(old))
         except StartError as error:
             assembly.reloads.record_reload(applied=False)
             _record(assembly, "; ".join(error.problems))
-            await run_in_turns(_told(log, error.problems))
+            await run_in_turns(_log_problems(log, error.problems))
         except AuthorizerFault as fault:
             assembly.reloads.record_reload(applied=False)
             _record(assembly, str(fault))
@@ -82,40 +82,40 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
         AuthorizerFault: the authorizer fails to list its reconfigurable keys.
 
     """
-    reconfiguring = assembly.reconfiguring
+    reconfiguration = assembly.reconfiguration
     problems: list[str] = []
     new = merged = declared = None
     entries: Sequence[Entry] = ()
     try:
         new = load(file, overrides).settings
-        merged = reconfiguring.merged(new)
+        merged = reconfiguration.merge(new)
         entries = merged.entries
     except ConfigError as error:
         problems += map(str, error.problems)
         if error.entries:
-            dynamic = reconfiguring.settings.dynamic.entries()
-            entries = (*reconfiguring.entries_with(error.entries), *dynamic)
+            dynamic = reconfiguration.settings.dynamic.entries()
+            entries = (*reconfiguration.entries_with(error.entries), *dynamic)
     others: list[str] = []
     of_catalog: Sequence[str] = ()
     usable: Usable | None = None
     try:
         if entries:
-            reconfiguring.check_authorizer({each.key: each.value for each in entries})
+            reconfiguration.check_authorizer({each.key: each.value for each in entries})
     except ValueError as error:
-        others.append(placed(entries, error))
+        others.append(locate(entries, error))
     try:
         if merged is not None:
-            usable = await reconfiguring.usable(merged)
+            usable = await reconfiguration.usable(merged)
     except ValueError as error:
-        others.append(placed(entries, error))
+        others.append(locate(entries, error))
     except StartError as error:
-        others += [placed(entries, ValueError(each)) for each in error.problems]
+        others += [locate(entries, ValueError(each)) for each in error.problems]
     try:
         named = catalog_file_of(entries)
-        declared = await declared_again(named, assembly.declared, assembly.node.cluster_id)
+        declared = await reload_declarations(named, assembly.declared, assembly.node.cluster_id)
     except StartError as error:
         of_catalog = error.problems
-    problems += (*unsaid(others, problems), *of_catalog)
+    problems += (*without_duplicates(others, problems), *of_catalog)
     if problems or new is None or usable is None or declared is None:
         raise StartError(*problems)
     return _Read(new, usable, declared)
@@ -127,19 +127,19 @@ def _declare(declared: Declared, assembly: Assembly) -> None:
     assembly.log.amend(groups=declared.groups)
 
 
-def _tell_needing_restart(
-    before: Settings, new: Settings, reconfiguring: Reconfiguring, log: Logger
+def _log_needing_restart(
+    before: Settings, new: Settings, reconfiguration: Reconfiguration, log: Logger
 ) -> None:
     keys = [
         key
         for key in changed_keys(texts_of(before), texts_of(new))
-        if not reconfiguring.is_reloaded(key)
+        if not reconfiguration.is_reloaded(key)
     ]
     if keys:
         log.warning("changed keys that need a restart", keys=", ".join(keys))
 
 
-def _told(log: Logger, problems: Sequence[str]) -> Slices[None]:
+def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:
     """Log each problem in a slice of its own: a large catalog may have one for each topic."""
     for problem in problems:
         log.error("not reloaded", problem=problem)
@@ -147,8 +147,8 @@ def _told(log: Logger, problems: Sequence[str]) -> Slices[None]:
 
 
 def _record(assembly: Assembly, problem: str | None) -> None:
-    if assembly.trail is not None:
-        assembly.trail.reloaded(problem)
+    if assembly.audit_log is not None:
+        assembly.audit_log.record_reload(problem)
 
 
 def texts_of(settings: Settings) -> dict[str, str]:

@@ -40,7 +40,7 @@ def identity_file_of(settings: Settings) -> Path | None:
     return settings.data_dir / f"doorkeeper.node-{settings.node_id}.identity"
 
 
-async def opened_store(
+async def open_store(
     settings: Settings,
     *,
     now_ms: Callable[[], int] | None = None,
@@ -69,7 +69,7 @@ async def opened_store(
         timeout_ms = settings.update_timeout_ms
         return await PostgresStore.open(
             connector(settings.store),
-            name=settings.store.shown,
+            name=settings.store.display_name,
             node_id=settings.node_id,
             random_bytes=os.urandom,
             timeout_s=(timeout_ms - min(EARLIER_MS, timeout_ms // 10)) / 1000,

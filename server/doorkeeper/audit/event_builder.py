@@ -207,7 +207,7 @@ def binding_of(binding: AclBinding, binding_id: str | None) -> Binding:
     )
 
 
-def reported(items: Sequence[Any], results: Sequence[Any]) -> Change:
+def change_from_results(items: Sequence[Any], results: Sequence[Any]) -> Change:
     """Return the change that an authorizer reports in the results of creations or deletions.
 
     It has no ids, and may contain created ACLs that existed before.

@@ -108,11 +108,11 @@ class TrailFolder:
                     # The server was killed between the rename of the compressed file and
                     # this deletion.
                     file.path.unlink()
-                elif (closed := self._recovered(file)) is not None:
+                elif (closed := self._recover_file(file)) is not None:
                     recovered.append(closed)
         return recovered
 
-    def _recovered(self, file: TrailFile) -> Recovered | None:
+    def _recover_file(self, file: TrailFile) -> Recovered | None:
         size = file.path.stat().st_size
         lines, whole_bytes, last_line = _whole_lines(file.path)
         if not lines:

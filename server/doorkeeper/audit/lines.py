@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.audit.events import Event
-    from doorkeeper.audit.queue import Item
+    from doorkeeper.audit.queue import QueuedEvents
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
@@ -26,7 +26,7 @@ class Lines:
         self._second = -1
         self._prefix = ""
 
-    def of(self, items: Iterable[Item], seq: int) -> tuple[bytes, int]:
+    def of(self, items: Iterable[QueuedEvents], seq: int) -> tuple[bytes, int]:
         """Return the lines of items, and how many they are; the first event gets ``seq``."""
         lines: list[bytes] = []
         for item in items:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from doorkeeper.audit.event_builder import decision_events, login_event
 from doorkeeper.audit.occurrences import Seen, SeenLogin
 from doorkeeper.audit.options import Recorded
-from doorkeeper.audit.queue import Item
+from doorkeeper.audit.queue import QueuedEvents
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.guard import RecordedDecision
 
@@ -63,7 +63,7 @@ class Basis(Protocol):
         ...
 
 
-class Meter(Protocol):
+class MergingMeter(Protocol):
     """The counters of merging."""
 
     def record_dropped(self, events: int = 1) -> None: ...
@@ -82,7 +82,7 @@ class ClientDecisions:
         self.snapshot: Snapshot | None = None
 
 
-class Again(NamedTuple):
+class Repetition(NamedTuple):
     """A repetition of some entries."""
 
     entries: Sequence[Seen]
@@ -108,7 +108,7 @@ class Merging:
         loop: asyncio.AbstractEventLoop,
         *,
         now_ns: Callable[[], int],
-        meter: Meter,
+        meter: MergingMeter,
         basis: Basis | None = None,
         entries_max: int = ENTRIES_MAX,
     ) -> None:
@@ -166,7 +166,7 @@ class Merging:
                 recorded.last_ns = now_ns
                 recorded.last_correlation_id = context[7]
                 return recorded
-        return self._counted(asked, context, actions, results, now_ns)
+        return self._count_each(asked, context, actions, results, now_ns)
 
     def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
         """Count decisions again for a request that was answered like the one before.
@@ -185,11 +185,11 @@ class Merging:
         number = int.from_bytes(correlation_id, signed=True)
         context = recorded.context._replace(correlation_id=number)
         asked = context[:7] + context[8:]
-        new = self._counted(asked, context, recorded.actions, recorded.results, now_ns)
+        new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns)
         if new is not None:
             recorded.entries, recorded.window = new.entries, new.window
 
-    def _counted(
+    def _count_each(
         self,
         asked: tuple[object, ...],
         context: AuthorizableRequestContext,
@@ -270,9 +270,9 @@ class Merging:
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return
-        happened = self._happened()
+        happened = self._occurrences()
         again = [
-            Again(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
+            Repetition(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
             for each in self._again
         ]
         for recorded in self._again:
@@ -287,7 +287,7 @@ class Merging:
             again.clear()
             return [*decision_events(decisions), *map(login_event, logins)]
 
-        self._queue.put(Item(self._now_ns(), build, events=count, happened=happened))
+        self._queue.put(QueuedEvents(self._now_ns(), build, events=count, happened=happened))
 
     def _last_ns(self, recorded: RecordedDecision) -> int:
         """Return the time of the last decision; repetitions from the cache have the loop's time."""
@@ -303,11 +303,11 @@ class Merging:
             return
         self._timer.cancel()
         self._timer = None
-        dropped = self._happened()
+        dropped = self._occurrences()
         self._queue.lose(dropped, self._now_ns())
         self._meter.record_dropped(dropped)
 
-    def _happened(self) -> int:
+    def _occurrences(self) -> int:
         """Return the number of decisions and logins in the window."""
         happened = sum(each.count for each in self._entries)
         happened += sum(each.count * len(each.entries) for each in self._again)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Waiter = Future["str | None"]
 
 
-class Item(NamedTuple):
+class QueuedEvents(NamedTuple):
     """Events that the writer's thread builds later.
 
     ``happened`` is the number of occurrences in the events, ``events`` the greatest number of
@@ -56,7 +56,7 @@ class Loss(NamedTuple):
 class Batch(NamedTuple):
     """The content of the queue: items in order, their waiters, and the losses."""
 
-    items: list[Item]
+    items: list[QueuedEvents]
     waiting: list[Waiter]
     lost: Loss | None
     closing: bool
@@ -67,7 +67,7 @@ class Queue:
 
     def __init__(self, events_max: int) -> None:
         self._events_max = events_max
-        self._items: list[Item] = []
+        self._items: list[QueuedEvents] = []
         self._waiting: list[Waiter] = []
         self._lost: Loss | None = None
         self._closing = False
@@ -79,7 +79,7 @@ class Queue:
         """Return whether there is room; the one producer may rely on it until it puts."""
         return self.length + events <= self._events_max
 
-    def put(self, item: Item) -> bool:
+    def put(self, item: QueuedEvents) -> bool:
         """Queue an item; return whether there was room. Always True for a change."""
         with self._wake:
             if not (item.is_change or self.has_room(item.events)):
@@ -117,7 +117,7 @@ class Queue:
             self._items, self._waiting, self._lost = [], [], None
         return batch
 
-    def done(self, events: int) -> None:
+    def release(self, events: int) -> None:
         """Release the room of items that are written or lost."""
         with self._wake:
             self.length -= events

@@ -44,7 +44,7 @@ def lines_of(file: TrailFile) -> Iterator[Line]:
     """
     number = 0
     try:
-        with opened(file) as stream:
+        with open_stream(file) as stream:
             while data := stream.readline(LINE_BYTES_MAX):
                 number += 1
                 is_whole = data.endswith(b"\n")
@@ -74,7 +74,7 @@ def event_of(line: bytes) -> dict[str, Any] | None:
 
 
 @contextmanager
-def opened(file: TrailFile) -> Iterator[IO[bytes]]:
+def open_stream(file: TrailFile) -> Iterator[IO[bytes]]:
     if not file.is_compressed:
         with file.path.open("rb") as plain:
             yield plain

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 _GOOD: Final = {"ALLOWED", "SUCCEEDED"}
 
 
-def shown(event: Mapping[str, Any], paint: Paint) -> str:
+def format_event(event: Mapping[str, Any], paint: Paint) -> str:
     """Return an event's line; ``paint`` adds a colour to a text.
 
     Names from clients are not escaped here; the caller must do that before printing.
     """
-    how = _SHOWN.get(str(event.get("kind")), _other)
+    how = _FORMATS.get(str(event.get("kind")), _other)
     return f"{paint(str(event.get('time', '')), 'bright_black')} {how(event, paint)}"
 
 
@@ -52,7 +52,7 @@ def _change(event: Mapping[str, Any], paint: Paint) -> str:
     return f"{head} {_who(event)}{revision}: {'; '.join(parts)}{_request(event)}"
 
 
-def _dropped(event: Mapping[str, Any], paint: Paint) -> str:
+def _loss(event: Mapping[str, Any], paint: Paint) -> str:
     text = f"DROPPED {event['count']} ({event['changes']} changes): {event['reason']}"
     return paint(text, "red")
 
@@ -63,11 +63,11 @@ def _other(event: Mapping[str, Any], paint: Paint) -> str:
     return f"{paint(str(event.get('kind', '?')).upper(), 'cyan')} {fields}".rstrip()
 
 
-_SHOWN: Final = {
+_FORMATS: Final = {
     "decision": _decision,
     "login": _login,
     "change": _change,
-    "dropped": _dropped,
+    "dropped": _loss,
 }
 
 

@@ -38,7 +38,7 @@ PROBLEMS_MAX: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class AuditProblem:
     """One problem. ``line`` is None for a problem of the whole file."""
 
     kind: str
@@ -59,7 +59,7 @@ class Verdict:
     """The number of missing occurrences according to the log itself."""
     first: dict[int, int] = field(default_factory=dict)
     last: dict[int, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[AuditProblem] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -67,7 +67,7 @@ class Verdict:
         """Return whether there is no problem; a clock that was set back is none."""
         return not any(count for kind, count in self.counts.items() if kind != CLOCK)
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: AuditProblem) -> None:
         self.counts[problem.kind] += 1
         if len(self.problems) < PROBLEMS_MAX:
             self.problems.append(problem)
@@ -98,7 +98,7 @@ class Verdict:
         }
 
 
-def verified(folder: Path) -> Verdict:
+def verify_log(folder: Path) -> Verdict:
     """Verify an audit log.
 
     Raises:
@@ -219,5 +219,5 @@ class _Node:
 
     def _wrong(self, kind: str, file: TrailFile, line: int | None, text: str) -> None:
         self._verdict.add(
-            Problem(kind=kind, node=self.node, file=file.path.name, line=line, text=text)
+            AuditProblem(kind=kind, node=self.node, file=file.path.name, line=line, text=text)
         )

@@ -23,7 +23,7 @@ from doorkeeper.audit.events import Dropped
 from doorkeeper.audit.files import NO_SPACE
 from doorkeeper.audit.lines import Lines
 from doorkeeper.audit.options import SYNC_INTERVAL_S, Sync
-from doorkeeper.audit.queue import Item, Loss
+from doorkeeper.audit.queue import Loss, QueuedEvents
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,7 +48,7 @@ RETRY_S: Final = 1.0
 QUEUE, DISK = "queue", "disk"
 
 
-class Meter(Protocol):
+class WriterMeter(Protocol):
     """The counters of the writer."""
 
     def record_written(self, events: int) -> None: ...
@@ -77,7 +77,7 @@ class Writer:
         *,
         clocks: Clocks,
         logger: Logger,
-        meter: Meter,
+        meter: WriterMeter,
     ) -> None:
         self._queue = queue
         self._folder = folder
@@ -90,7 +90,7 @@ class Writer:
         self._file: _File | None = None
         self._seq = folder.last_seq()
         self._lost: dict[str, Loss] = {}
-        self._held: list[Item] = []
+        self._held: list[QueuedEvents] = []
         self._unsynced_since_s: float | None = None
         self._reserved = False
         self._strict = options.sync is Sync.STRICT
@@ -122,7 +122,7 @@ class Writer:
                 self._lose(batch.items)
                 self._tell(batch.waiting, repr(error))
             finally:
-                self._queue.done(sum(item.events for item in batch.items))
+                self._queue.release(sum(item.events for item in batch.items))
         self._close_file()
         if self._reserved:
             self._folder.free_reserve()
@@ -150,7 +150,7 @@ class Writer:
         if self._file is not None and self._is_old(self._file):
             self._close_file()
 
-    def _record(self, items: list[Item]) -> None:
+    def _record(self, items: list[QueuedEvents]) -> None:
         """Write items, after the event of losses; keep or lose those that cannot be written."""
         self._held = []
         if self._strict and not self._reserved and not self._take_reserve():
@@ -171,7 +171,7 @@ class Writer:
                 self._give_up(items[at:])
                 return
 
-    def _append_or_use_reserve(self, items: list[Item]) -> None:
+    def _append_or_use_reserve(self, items: list[QueuedEvents]) -> None:
         try:
             self._append(items)
         except OSError as error:
@@ -183,7 +183,7 @@ class Writer:
             self._append(changes)
             self._lose(item for item in items if not item.is_change)
 
-    def _append(self, items: list[Item]) -> None:
+    def _append(self, items: list[QueuedEvents]) -> None:
         """Write the events of items, all or none.
 
         Raises:
@@ -228,7 +228,6 @@ class Writer:
             self._unsure = self.failing if self._strict else None
             # Lines that were not synced may be lost, and another fsync would not report it: the
             # next lines go to a new file. With strict, changes wait for a new reserve.
-            # waits until room can be taken once more.
             self._reserved = False
             self._close_file()
         else:
@@ -303,14 +302,14 @@ class Writer:
             self.failing = None
             self._log.info("the audit trail is written again", dir=str(self._folder.path))
 
-    def _give_up(self, items: list[Item]) -> None:
+    def _give_up(self, items: list[QueuedEvents]) -> None:
         """Lose items; with strict hold changes back for the next attempt."""
         if self._strict:
             self._held = [item for item in items if item.is_change]
             items = [item for item in items if not item.is_change]
         self._lose(items)
 
-    def _lose(self, items: Iterable[Item]) -> None:
+    def _lose(self, items: Iterable[QueuedEvents]) -> None:
         items = list(items)
         if not items:
             return
@@ -330,10 +329,10 @@ def _complete(waiting: list[Waiter], problem: str | None) -> None:
             waiter.set_result(problem)
 
 
-def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[Item]:
+def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[QueuedEvents]:
     """Return the events that report losses."""
 
-    def made(reason: str, loss: Loss) -> Dropped:
+    def build(reason: str, loss: Loss) -> Dropped:
         return Dropped(
             seq=0,
             node=0,
@@ -346,8 +345,8 @@ def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[Item]:
             reason=reason,
         )
 
-    events = [made(reason, loss) for reason, loss in losses.items()]
-    return [Item(clocks.now_ns(), lambda: events, events=len(events))]
+    events = [build(reason, loss) for reason, loss in losses.items()]
+    return [QueuedEvents(clocks.now_ns(), lambda: events, events=len(events))]
 
 
 class _File:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from doorkeeper.authn.guarded_handler import GuardedHandler
 from doorkeeper.authn.handlers_contract import CallbackHandler
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, one_line
+from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 
 if TYPE_CHECKING:
     from doorkeeper.authn.provider import MechanismSettings
@@ -53,7 +53,7 @@ def handler_of(
     key = settings.given_as.get(KEY, KEY)
     if not name or _is_kafkas(name, key, settings.name):
         return None
-    found = named(key, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
+    found = import_named(key, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
     if not (isinstance(found, type) and issubclass(found, wanted)):
         raise UnusableClass(
             f"{key}={name}: found {found!r}; allowed for {settings.name}: a subclass of"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, one_line
+from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -162,7 +162,7 @@ def principal_builder_of(
         ours.configure(configs)
         ours.prepare(security_protocol, mechanisms)
         return ours
-    found = named(KEY, name, ENTRY_POINT_GROUP, (KAFKA_NAME,))
+    found = import_named(KEY, name, ENTRY_POINT_GROUP, (KAFKA_NAME,))
     if not isinstance(found, type) or not callable(getattr(found, "build", None)):
         raise UnusableClass(
             f"{KEY}={name}: found {found!r}; allowed: a class with the method build"

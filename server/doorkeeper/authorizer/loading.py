@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.older import has_older_interface, wrap
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, wrong_methods
+from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, wrong_methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return None
     if name in KAFKA_NAMES:
         return StandardAuthorizer
-    found = named(KEY, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
+    found = import_named(KEY, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
     if has_older_interface(found):
         _check_methods(name, found, OLDER_ARGUMENTS)
         return wrap(found)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from doorkeeper.catalog.errors import Problem
+from doorkeeper.catalog.errors import CatalogProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,18 +31,18 @@ _TEXT_BYTES_MAX = 32_767
 """The longest string of Kafka's protocol: a longer one could not be encoded in a response."""
 
 
-class Faults:
+class FaultList:
     """The faults of one file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.problems: list[Problem] = []
+        self.problems: list[CatalogProblem] = []
 
     def note(self, line: int, path: str, text: str) -> None:
-        self.problems.append(Problem(self.file, line, path, text))
+        self.problems.append(CatalogProblem(self.file, line, path, text))
 
 
-def parse(text: str, faults: Faults) -> Value | None:
+def parse(text: str, faults: FaultList) -> YamlValue | None:
     """Return the document; None if it is empty or invalid YAML."""
     try:
         node = yaml.compose(text, Loader=_LOADER)
@@ -56,15 +56,15 @@ def parse(text: str, faults: Faults) -> Value | None:
     except RecursionError:
         faults.note(0, "", "no catalog: lists in lists without end")
         return None
-    return None if node is None else Value(node, "", faults)
+    return None if node is None else YamlValue(node, "", faults)
 
 
-class Value:
+class YamlValue:
     """A node of the document."""
 
     __slots__ = ("_faults", "_node", "path")
 
-    def __init__(self, node: yaml.Node, path: str, faults: Faults) -> None:
+    def __init__(self, node: yaml.Node, path: str, faults: FaultList) -> None:
         """``path`` is its name in faults."""
         self._node = node
         self._faults = faults
@@ -80,14 +80,14 @@ class Value:
 
     def text(self, *, allow_empty: bool = False) -> str | None:
         """Return the text as written, at most as long as a string of the protocol."""
-        return self._carried(self.written(allow_empty=allow_empty))
+        return self._check_size(self.raw_text(allow_empty=allow_empty))
 
-    def written(self, *, allow_empty: bool = False) -> str | None:
+    def raw_text(self, *, allow_empty: bool = False) -> str | None:
         """Return the text as written, of any length."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag in (_NULL, _BOOL, _INT, _FLOAT):
             hint = "; put quotes around it" if self.is_text() and node.tag != _NULL else ""
-            self.fault(f"must be a text, not {self._shown()}{hint}")
+            self.fault(f"must be a text, not {self._display()}{hint}")
             return None
         if not node.value and not allow_empty:
             self.fault("must not be empty")
@@ -98,65 +98,65 @@ class Value:
         """Return a scalar as text: numbers as written, booleans as true or false."""
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
-            self.fault(f"must be a single value, not {self._shown()}")
+            self.fault(f"must be a single value, not {self._display()}")
             return None
         if node.tag == _BOOL:
             return "true" if node.value.lower() in _TRUE else "false"
-        return self._carried(str(node.value))
+        return self._check_size(str(node.value))
 
     def number(self, low: int, high: int) -> int | None:
         """Return a decimal integer within bounds."""
         node = self._node
         allowed = f"must be a whole number from {low} to {high}"
         if not isinstance(node, yaml.ScalarNode) or node.tag != _INT or not _is_decimal(node):
-            self.fault(f"{allowed}, not {self._shown()}")
+            self.fault(f"{allowed}, not {self._display()}")
             return None
         number = int(node.value)
         if not low <= number <= high:
-            self.fault(f"{allowed}, not {self._shown()}")
+            self.fault(f"{allowed}, not {self._display()}")
             return None
         return number
 
     def boolean(self) -> bool:
         node = self._node
         if not isinstance(node, yaml.ScalarNode) or node.tag != _BOOL:
-            self.fault(f"must be true or false, not {self._shown()}")
+            self.fault(f"must be true or false, not {self._display()}")
             return False
         return node.value.lower() in _TRUE
 
-    def items(self) -> list[Value]:
+    def items(self) -> list[YamlValue]:
         """Return the elements of a list."""
         node = self._node
         if not isinstance(node, yaml.SequenceNode):
-            self.fault(f"must be a list, not {self._shown()}")
+            self.fault(f"must be a list, not {self._display()}")
             return []
         return [
-            Value(item, f"{self.path}[{index}]", self._faults)
+            YamlValue(item, f"{self.path}[{index}]", self._faults)
             for index, item in enumerate(node.value)
         ]
 
-    def entries(self) -> dict[str, Value]:
+    def entries(self) -> dict[str, YamlValue]:
         """Return the values of a mapping by key."""
         node = self._node
         if not isinstance(node, yaml.MappingNode):
-            self.fault(f"must be a mapping, not {self._shown()}")
+            self.fault(f"must be a mapping, not {self._display()}")
             return {}
         return dict(self._pairs(node))
 
-    def _pairs(self, node: yaml.MappingNode) -> Iterator[tuple[str, Value]]:
+    def _pairs(self, node: yaml.MappingNode) -> Iterator[tuple[str, YamlValue]]:
         seen: set[str] = set()
         prefix = f"{self.path}." if self.path else ""
         for key_node, value_node in node.value:
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key is None:
-                Value(key_node, self.path, self._faults).fault("a key must be a single value")
+                YamlValue(key_node, self.path, self._faults).fault("a key must be a single value")
             elif key in seen:
-                Value(key_node, f"{prefix}{key}", self._faults).fault("occurs twice")
+                YamlValue(key_node, f"{prefix}{key}", self._faults).fault("occurs twice")
             else:
                 seen.add(key)
-                yield key, Value(value_node, f"{prefix}{key}", self._faults)
+                yield key, YamlValue(value_node, f"{prefix}{key}", self._faults)
 
-    def fields(self, allowed: Sequence[str], required: Sequence[str] = ()) -> dict[str, Value]:
+    def fields(self, allowed: Sequence[str], required: Sequence[str] = ()) -> dict[str, YamlValue]:
         """Return the values of a mapping with known keys.
 
         A key without a value counts as absent.
@@ -177,7 +177,7 @@ class Value:
         """Return whether nothing was written."""
         return bool(self._node.tag == _NULL)
 
-    def _carried(self, text: str | None) -> str | None:
+    def _check_size(self, text: str | None) -> str | None:
         try:
             size = 0 if text is None else len(text.encode())
         except UnicodeEncodeError:
@@ -188,7 +188,7 @@ class Value:
             return None
         return text
 
-    def _shown(self) -> str:
+    def _display(self) -> str:
         node = self._node
         if isinstance(node, yaml.ScalarNode):
             if node.tag == _NULL:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Problem(NamedTuple):
+class CatalogProblem(NamedTuple):
     """A fault at a path such as ``topics[2].name``. ``line`` 0 is the whole file."""
 
     file: str
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 class CatalogError(Exception):
     """The file is not a valid catalog."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[CatalogProblem]) -> None:
         """The faults are sorted by line."""
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         super().__init__("\n".join(map(str, self.problems)))

@@ -13,7 +13,7 @@ from doorkeeper.topics.names import reason_invalid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.catalog.document import Value
+    from doorkeeper.catalog.document import YamlValue
 
 STATES: Mapping[str, tuple[str, ...]] = {
     "classic": ("Stable", "Empty", "Dead", "PreparingRebalance", "CompletingRebalance"),
@@ -35,7 +35,7 @@ _MEMBER_KEYS = (
 _PARTITION_MAX = 2**31 - 1
 
 
-def read_groups(document: Value, partitions: Mapping[str, int]) -> list[Group]:
+def read_groups(document: YamlValue, partitions: Mapping[str, int]) -> list[Group]:
     """Return the groups of a list; those with faults may be incomplete.
 
     ``partitions`` are the numbers of partitions of declared topics, which bound the assignments.
@@ -53,7 +53,7 @@ def read_groups(document: Value, partitions: Mapping[str, int]) -> list[Group]:
 
 
 def _group(
-    group_id: str, item: Value, fields: Mapping[str, Value], partitions: Mapping[str, int]
+    group_id: str, item: YamlValue, fields: Mapping[str, YamlValue], partitions: Mapping[str, int]
 ) -> Group:
     group_type = _choice(fields, "type", tuple(STATES)) or "classic"
     members = _members(fields["members"], partitions) if "members" in fields else ()
@@ -70,7 +70,7 @@ def _group(
     )
 
 
-def _choice(fields: Mapping[str, Value], key: str, allowed: tuple[str, ...]) -> str | None:
+def _choice(fields: Mapping[str, YamlValue], key: str, allowed: tuple[str, ...]) -> str | None:
     text = fields[key].text() if key in fields else None
     if text is not None and text not in allowed:
         fields[key].fault(f"must be one of {', '.join(allowed)}, not {text!r}")
@@ -78,12 +78,14 @@ def _choice(fields: Mapping[str, Value], key: str, allowed: tuple[str, ...]) -> 
     return text
 
 
-def _text(fields: Mapping[str, Value], key: str, default: str, *, allow_empty: bool = False) -> str:
+def _text(
+    fields: Mapping[str, YamlValue], key: str, default: str, *, allow_empty: bool = False
+) -> str:
     text = fields[key].text(allow_empty=allow_empty) if key in fields else None
     return default if text is None else text
 
 
-def _members(value: Value, partitions: Mapping[str, int]) -> tuple[GroupMember, ...]:
+def _members(value: YamlValue, partitions: Mapping[str, int]) -> tuple[GroupMember, ...]:
     members: list[GroupMember] = []
     ids: set[str] = set()
     owners: dict[tuple[str, int], str] = {}
@@ -109,7 +111,7 @@ def _members(value: Value, partitions: Mapping[str, int]) -> tuple[GroupMember, 
     return tuple(members)
 
 
-def _subscription(value: Value | None) -> bytes:
+def _subscription(value: YamlValue | None) -> bytes:
     if value is None:
         return subscription_bytes(())
     if value.is_text():
@@ -120,16 +122,16 @@ def _subscription(value: Value | None) -> bytes:
     )
 
 
-def _is_topic(value: Value, name: str) -> bool:
+def _is_topic(value: YamlValue, name: str) -> bool:
     reason = reason_invalid(name)
     if reason is not None:
         value.fault(reason)
     return reason is None
 
 
-def _base64(value: Value) -> bytes:
+def _base64(value: YamlValue) -> bytes:
     try:
-        return base64.b64decode((value.written() or "").encode(), validate=True)
+        return base64.b64decode((value.raw_text() or "").encode(), validate=True)
     except (binascii.Error, ValueError):
         value.fault("must be a list or a mapping of topics, or base64")
         return b""
@@ -148,7 +150,7 @@ class _Assignment:
         self._owners = owners
         self._partitions = partitions
 
-    def read(self, value: Value | None) -> bytes:
+    def read(self, value: YamlValue | None) -> bytes:
         """Return the assignment's bytes, from partitions by topic or from base64."""
         if value is None:
             return assignment_bytes({})
@@ -162,7 +164,7 @@ class _Assignment:
             }
         )
 
-    def _indexes(self, topic: str, value: Value) -> list[int]:
+    def _indexes(self, topic: str, value: YamlValue) -> list[int]:
         # Topics that the catalog does not declare may exist with any number of partitions.
         high = self._partitions.get(topic, _PARTITION_MAX + 1) - 1
         indexes = []

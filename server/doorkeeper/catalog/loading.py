@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.catalog.document import Faults, Value, parse
-from doorkeeper.catalog.errors import CatalogError, Problem
+from doorkeeper.catalog.document import FaultList, YamlValue, parse
+from doorkeeper.catalog.errors import CatalogError, CatalogProblem
 from doorkeeper.catalog.groups import read_groups
 from doorkeeper.catalog.topics import DeclaredTopic, read_topics
 from doorkeeper.cluster.model import Group, Topic
@@ -35,7 +35,7 @@ class Catalog(NamedTuple):
     topics: tuple[DeclaredTopic, ...]
     groups: Mapping[str, Group]
 
-    def declared(self, cluster_id: str) -> Iterator[Topic]:
+    def topics_in(self, cluster_id: str) -> Iterator[Topic]:
         """Yield the topics with their ids in this cluster."""
         return (
             Topic(
@@ -76,14 +76,14 @@ def content_of(path: Path) -> bytes:
         problem = f"{size} bytes; at most {FILE_BYTES_MAX}"
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
-    raise CatalogError([Problem(str(path), 0, "", problem)])
+    raise CatalogError([CatalogProblem(str(path), 0, "", problem)])
 
 
 def digest_of(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def parsed(document: Mapping[str, object], name: str) -> Catalog:
+def load_document(document: Mapping[str, object], name: str) -> Catalog:
     """Validate a catalog that is not a file; faults have ``name`` as the file.
 
     Raises:
@@ -96,8 +96,8 @@ def parsed(document: Mapping[str, object], name: str) -> Catalog:
 
 
 def _catalog(content: bytes, mark: Mark) -> Catalog:
-    faults = Faults(mark.file)
-    text = _decoded(content, faults)
+    faults = FaultList(mark.file)
+    text = _decode(content, faults)
     document = None if text is None else parse(text, faults)
     topics, groups = ([], []) if document is None else _parts(document)
     if faults.problems:
@@ -105,7 +105,7 @@ def _catalog(content: bytes, mark: Mark) -> Catalog:
     return Catalog(mark, tuple(topics), {group.group_id: group for group in groups})
 
 
-def _decoded(content: bytes, faults: Faults) -> str | None:
+def _decode(content: bytes, faults: FaultList) -> str | None:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -113,7 +113,7 @@ def _decoded(content: bytes, faults: Faults) -> str | None:
         return None
 
 
-def _parts(document: Value) -> tuple[list[DeclaredTopic], list[Group]]:
+def _parts(document: YamlValue) -> tuple[list[DeclaredTopic], list[Group]]:
     fields = document.fields(("topics", "groups"))
     topics = read_topics(fields["topics"]) if "topics" in fields else []
     partitions = {topic.name: topic.partitions for topic in topics}

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.configs.topic import InvalidConfig, check_configs
-from doorkeeper.topics.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, reason_invalid, unified
+from doorkeeper.topics.names import (
+    CLUSTER_METADATA_TOPIC,
+    INTERNAL_TOPICS,
+    collision_key,
+    reason_invalid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.catalog.document import Value
+    from doorkeeper.catalog.document import YamlValue
 
 PARTITIONS_MAX = 10_000
 """As many as one request may create."""
@@ -31,7 +36,7 @@ class DeclaredTopic(NamedTuple):
     configs: Mapping[str, str]
 
 
-def read_topics(document: Value) -> list[DeclaredTopic]:
+def read_topics(document: YamlValue) -> list[DeclaredTopic]:
     """Return the topics of a list; those with faults are left out."""
     topics: dict[str, DeclaredTopic] = {}
     names: dict[str, str] = {}
@@ -52,7 +57,7 @@ def read_topics(document: Value) -> list[DeclaredTopic]:
     return list(topics.values())
 
 
-def _name(value: Value, names: dict[str, str]) -> str | None:
+def _name(value: YamlValue, names: dict[str, str]) -> str | None:
     """Return a legal, unused name; ``names`` has the earlier ones by their unified form."""
     name = value.text()
     if name is None:
@@ -60,22 +65,22 @@ def _name(value: Value, names: dict[str, str]) -> str | None:
     reason = reason_invalid(name)
     if name == CLUSTER_METADATA_TOPIC:
         reason = "the log of the controllers cannot be declared"
-    other = names.get(unified(name) or name)
+    other = names.get(collision_key(name) or name)
     if reason is None and other is not None:
         reason = "declared twice" if other == name else f"collides with {other}"
     if reason is not None:
         value.fault(reason)
         return None
-    names[unified(name) or name] = name
+    names[collision_key(name) or name] = name
     return name
 
 
-def _number(fields: Mapping[str, Value], key: str, high: int) -> int:
+def _number(fields: Mapping[str, YamlValue], key: str, high: int) -> int:
     number = fields[key].number(1, high) if key in fields else None
     return 1 if number is None else number
 
 
-def _configs(value: Value) -> dict[str, str]:
+def _configs(value: YamlValue) -> dict[str, str]:
     configs: dict[str, str] = {}
     for name, entry in value.entries().items():
         text = entry.scalar()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.audit.showing import shown
+from doorkeeper.audit.showing import format_event
 from doorkeeper.audit.tailing import Tail
-from doorkeeper.audit.verifying import Verdict, verified
+from doorkeeper.audit.verifying import Verdict, verify_log
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, say, show, show_json
 
@@ -64,7 +64,7 @@ Examples:
 @_output_option
 def verify(folder: Path, output: str) -> None:
     """Say whether FOLDER has every event: no gaps, no torn lines, in order."""
-    verdict: Verdict = _or_fail(folder, lambda: verified(folder))
+    verdict: Verdict = _or_fail(folder, lambda: verify_log(folder))
     if output == "json":
         show_json(verdict.as_json())
     else:
@@ -199,7 +199,7 @@ def _print_json(event: dict[str, Any]) -> None:
 def _print_text(event: dict[str, Any]) -> None:
     event = _clean(event)
     try:
-        line = shown(event, paint)
+        line = format_event(event, paint)
     except (KeyError, TypeError):
         # An event of a newer server, or of somebody else.
         line = json.dumps(event)

@@ -53,11 +53,11 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
     keytabs, users files, classes of others. They are made, configured and closed, not started, and
     no other server is asked. The status is 1 where the server would not start with it.
     """
-    from doorkeeper.app.config_check import checked  # noqa: PLC0415  it is heavy
+    from doorkeeper.app.config_check import check_configuration  # noqa: PLC0415  it is heavy
     from doorkeeper.app.errors import StartError  # noqa: PLC0415
 
     try:
-        loaded = checked(file, overrides)
+        loaded = check_configuration(file, overrides)
     except StartError as error:
         fail(error.problems)
     for warning in loaded.warnings:

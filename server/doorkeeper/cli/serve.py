@@ -46,9 +46,9 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     try:
         loaded = load(file, overrides)
     except ConfigError as error:
-        from doorkeeper.app.config_check import with_others  # noqa: PLC0415  the way of a start is quick
+        from doorkeeper.app.config_check import with_further_problems  # noqa: PLC0415  the way of a start is quick
 
-        fail(with_others(error))
+        fail(with_further_problems(error))
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  as the next, which is heavy
     from doorkeeper.app.process import serve  # noqa: PLC0415
 

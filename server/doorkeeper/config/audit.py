@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.value import Value
 
 if TYPE_CHECKING:
-    from doorkeeper.config.given import Given
+    from doorkeeper.config.raw_config import RawConfig
 
 
 class AuditSettings(Value):
@@ -26,7 +26,7 @@ class AuditSettings(Value):
     retention_bytes: int = -1
 
 
-def audit_of(given: Given) -> AuditSettings:
+def audit_of(given: RawConfig) -> AuditSettings:
     """Return the settings of the audit log; record their problems."""
     return AuditSettings(
         folder=given.path("doorkeeper.audit.dir"),

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.given import Place
+from doorkeeper.config.raw_config import KeyPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.config.given import Given
+    from doorkeeper.config.raw_config import RawConfig
 
 _RULE = re.compile(r"([A-Za-z0-9.-]+)(?:/([A-Za-z0-9.-]+))?=(\d{1,10}(?:/\d{1,10})*)", re.ASCII)
 
@@ -47,7 +47,7 @@ def rule_for(rules: Iterable[ClientRule], client: ClientSoftware) -> ClientRule 
     return next((rule for rule in rules if rule.fits(client)), None)
 
 
-def client_rules_of(given: Given, key: str, *numbers: str) -> tuple[ClientRule, ...]:
+def client_rules_of(given: RawConfig, key: str, *numbers: str) -> tuple[ClientRule, ...]:
     """Parse the rules of a key; ``numbers`` describe each number for errors."""
     rules = []
     for text in given.list(key):
@@ -57,5 +57,5 @@ def client_rules_of(given: Given, key: str, *numbers: str) -> tuple[ClientRule, 
             rules.append(ClientRule(found.group(1), found.group(2) or "", values))
         else:
             allowed = f"software=<{'>/<'.join(numbers)}>, or software/version=..., comma-separated"
-            given.problem(Place(key), f"found {text!r}; allowed: {allowed}")
+            given.problem(KeyPath(key), f"found {text!r}; allowed: {allowed}")
     return tuple(rules)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from doorkeeper.config.given import Place
+from doorkeeper.config.raw_config import KeyPath
 from doorkeeper.value import Value
 
 if TYPE_CHECKING:
-    from doorkeeper.config.given import Given
+    from doorkeeper.config.raw_config import RawConfig
 
 LISTENER: Final = "doorkeeper.http.listener"
 CERTIFICATE: Final = "doorkeeper.http.certificate.file"
@@ -39,7 +39,7 @@ class HttpSettings(Value):
     store_age_max_ms: int = 60_000
 
     @property
-    def encrypted(self) -> bool:
+    def is_encrypted(self) -> bool:
         """Return whether the port uses https."""
         return self.certificate_file is not None
 
@@ -52,20 +52,20 @@ class HttpSettings(Value):
     def url(self) -> str:
         """Return the URL with the configured port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.encrypted else 'http'}://{host}:{self.port}"
+        return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
 
 
-def http_of(given: Given) -> HttpSettings | None:
+def http_of(given: RawConfig) -> HttpSettings | None:
     """Return the settings; None if the port is off, or has a problem."""
     files = {key: given.text(key) for key in (CERTIFICATE, PRIVATE_KEY, TOKENS, USERS)}
     text = given.text(LISTENER)
     if not text:
         for key in (key for key, file in files.items() if file):
-            given.problem(Place(key), f"has no effect without {LISTENER}")
+            given.problem(KeyPath(key), f"has no effect without {LISTENER}")
         return None
     where = _where(text)
     if where is None:
-        given.problem(Place(LISTENER), f"found {_shown(text)}; allowed: {_FORMS}")
+        given.problem(KeyPath(LISTENER), f"found {_display(text)}; allowed: {_FORMS}")
         return None
     encrypted, host, port = where
     before = len(given.problems)
@@ -109,23 +109,23 @@ def _where(text: str) -> tuple[bool, str, int] | None:
     return parts.scheme == "https", host, port
 
 
-def _check_files(given: Given, files: dict[str, str], *, encrypted: bool) -> None:
+def _check_files(given: RawConfig, files: dict[str, str], *, encrypted: bool) -> None:
     for key in (CERTIFICATE, PRIVATE_KEY):
         if encrypted and not files[key]:
-            given.problem(Place(LISTENER), f"https needs {key}")
+            given.problem(KeyPath(LISTENER), f"https needs {key}")
         if files[key] and not encrypted:
-            given.problem(Place(key), f"has no effect: {LISTENER} is not https")
+            given.problem(KeyPath(key), f"has no effect: {LISTENER} is not https")
 
 
-def _check_reachable(given: Given, files: dict[str, str], *, encrypted: bool) -> None:
+def _check_reachable(given: RawConfig, files: dict[str, str], *, encrypted: bool) -> None:
     others = "others than this machine reach it: it needs"
     if not encrypted:
-        given.problem(Place(LISTENER), f"{others} https, with {CERTIFICATE} and {PRIVATE_KEY}")
+        given.problem(KeyPath(LISTENER), f"{others} https, with {CERTIFICATE} and {PRIVATE_KEY}")
     if not files[TOKENS] and not files[USERS]:
-        given.problem(Place(LISTENER), f"{others} a login, by {TOKENS} or {USERS}")
+        given.problem(KeyPath(LISTENER), f"{others} a login, by {TOKENS} or {USERS}")
 
 
-def _shown(text: str) -> str:
+def _display(text: str) -> str:
     """Return the text, unless it may contain a password."""
     return "a URL with a login" if "@" in text else repr(text)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.jaas_tokens import Token, Tokens
+from doorkeeper.config.jaas_tokens import JaasToken, JaasTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def parse(text: str) -> list[LoginModule]:
         JaasError: the text is not well-formed, or has no module.
 
     """
-    tokens = Tokens(text)
+    tokens = JaasTokenizer(text)
     modules: list[LoginModule] = []
     while (token := tokens.next()) is not None:
         modules.append(_module(token, tokens))
@@ -54,7 +54,7 @@ def parse(text: str) -> list[LoginModule]:
     return modules
 
 
-def _module(name: Token, tokens: Tokens) -> LoginModule:
+def _module(name: JaasToken, tokens: JaasTokenizer) -> LoginModule:
     if not name.text:
         raise JaasError(f"a login module's name is expected at character {name.position}")
     flag = tokens.next()
@@ -72,7 +72,7 @@ def _module(name: Token, tokens: Tokens) -> LoginModule:
     return LoginModule(name.text, flag.text.upper(), options)
 
 
-def _value(key: Token, tokens: Tokens) -> str:
+def _value(key: JaasToken, tokens: JaasTokenizer) -> str:
     equals = tokens.next()
     value = tokens.next() if equals is not None and equals.sign == "=" else None
     if value is None or value.text is None:

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.config.entry import Problem
 from doorkeeper.config.jaas import FLAGS, JaasError, LoginModule
-from doorkeeper.config.jaas_tokens import Tokens
+from doorkeeper.config.jaas_tokens import JaasTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.jaas_tokens import Token
+    from doorkeeper.config.jaas_tokens import JaasToken
 
 FILE_KEY: Final = "doorkeeper.jaas.file"
 # Far longer than any JAAS file; rejects a large file that was named by mistake.
@@ -84,7 +84,7 @@ def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[Lo
         JaasError: the text is not well-formed; the error has the line and the expected token.
 
     """
-    parser = _Parser(text, properties)
+    parser = _JaasFileParser(text, properties)
     sections: dict[str | None, tuple[LoginModule, ...]] = {}
     while parser.token is not None:
         line = parser.line
@@ -95,13 +95,13 @@ def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[Lo
     return sections
 
 
-class _Parser:
+class _JaasFileParser:
     """Parses section after section; ``token`` is the next token, None at the end."""
 
     def __init__(self, text: str, properties: Mapping[str, str]) -> None:
-        self._tokens = Tokens(text, more_in_words="*")
+        self._tokens = JaasTokenizer(text, more_in_words="*")
         self._properties = properties
-        self.token: Token | None = self._tokens.next()
+        self.token: JaasToken | None = self._tokens.next()
 
     @property
     def line(self) -> int:
@@ -135,7 +135,7 @@ class _Parser:
             self._sign("=", "= after the name of an option")
             line = self.line
             value = self._word("a value, in double quotes where it is more than a word")
-            options[key] = self._expanded(value, line)
+            options[key] = self._expand(value, line)
         self.token = self._tokens.next()
         return LoginModule(name, flag, options)
 
@@ -158,7 +158,7 @@ class _Parser:
         found = "" if self.token is not None else "the file ends; "
         return JaasError(f"line {self.line}: {found}expected: {expected}")
 
-    def _expanded(self, value: str, line: int) -> str:
+    def _expand(self, value: str, line: int) -> str:
         try:
             expanded = expand(value, self._properties)
         except KeyError:

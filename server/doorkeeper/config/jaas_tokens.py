@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Token(NamedTuple):
+class JaasToken(NamedTuple):
     """A token. ``text`` is None for numbers and signs; ``sign`` is None except for signs.
 
     ``quote`` is the quotation mark of a quoted text, None for a word. ``position`` starts at 1. The
@@ -38,7 +38,7 @@ _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _OCTAL = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
 
-class Tokens:
+class JaasTokenizer:
     """Iterates over a text. Words may contain ``_``, ``-``, ``$`` and ``more_in_words``."""
 
     def __init__(self, text: str, more_in_words: str = "") -> None:
@@ -54,7 +54,7 @@ class Tokens:
         before = self._text[: self.position - 1]
         return 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
 
-    def next(self) -> Token | None:
+    def next(self) -> JaasToken | None:
         """Return the next token, or None at the end."""
         self._skip()
         self.position = self._at + 1
@@ -66,9 +66,9 @@ class Tokens:
         if self._in_word(character):
             return self._word()
         if character in "\"'":
-            return self._quoted(character)
+            return self._quotation(character)
         self._at += 1
-        return Token(self.position, sign=character)
+        return JaasToken(self.position, sign=character)
 
     def _in_word(self, character: str) -> bool:
         """Return whether a word may start with the character; digits may follow in it."""
@@ -103,13 +103,13 @@ class Tokens:
         while (character := self._peek()) and character not in "\r\n":
             self._at += 1
 
-    def _number(self) -> Token:
+    def _number(self) -> JaasToken:
         """Skip a number; a minus alone is a sign."""
         if self._peek() == "-":
             self._at += 1
             following = self._peek()
             if not following or following not in _DIGITS | {"."}:
-                return Token(self.position, sign="-")
+                return JaasToken(self.position, sign="-")
         dot_seen = False
         while character := self._peek():
             if character == "." and not dot_seen:
@@ -117,30 +117,30 @@ class Tokens:
             elif character not in _DIGITS:
                 break
             self._at += 1
-        return Token(self.position)
+        return JaasToken(self.position)
 
-    def _word(self) -> Token:
+    def _word(self) -> JaasToken:
         start = self._at
         while (character := self._peek()) and (self._in_word(character) or character in _NUMERIC):
             self._at += 1
-        return Token(self.position, self._text[start : self._at])
+        return JaasToken(self.position, self._text[start : self._at])
 
-    def _quoted(self, quote: str) -> Token:
+    def _quotation(self, quote: str) -> JaasToken:
         self._at += 1
         text = "".join(self._quoted_characters(quote))
         if self._peek() == quote:
             self._at += 1
-        return Token(self.position, text, quote=quote)
+        return JaasToken(self.position, text, quote=quote)
 
     def _quoted_characters(self, quote: str) -> Iterator[str]:
         while (character := self._peek()) and character not in (quote, "\n", "\r"):
             self._at += 1
             if character == "\\":
-                yield self._escaped()
+                yield self._escape()
             else:
                 yield character
 
-    def _escaped(self) -> str:
+    def _escape(self) -> str:
         octal = _OCTAL.match(self._text, self._at)
         if octal is not None:
             self._at = octal.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.config.given import Given, Place
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 
 LEVELS = {
     "TRACE": 5,
@@ -19,9 +19,9 @@ LEVELS = {
 ROOT = "root"
 
 
-def levels_of(given: Given) -> dict[str, int]:
+def levels_of(given: RawConfig) -> dict[str, int]:
     """Return the level of each named logger; record invalid ones."""
-    place = Place("doorkeeper.log.levels")
+    place = KeyPath("doorkeeper.log.levels")
     levels: dict[str, int] = {}
     for text in given.list(place.key):
         logger, equals, level = (part.strip() for part in text.partition("="))

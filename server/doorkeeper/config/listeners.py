@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.given import Given, Place
 from doorkeeper.config.prefixed import values_of
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 from doorkeeper.config.sasl import mechanisms_of
 from doorkeeper.value import NOTHING, Value, hidden
 
@@ -64,7 +64,7 @@ class Listener(Value):
         return self.security_protocol.endswith("SSL")
 
 
-class Address(NamedTuple):
+class ListenerAddress(NamedTuple):
     """An element of ``listeners`` or ``advertised.listeners``; the name is in upper case."""
 
     name: str
@@ -72,12 +72,12 @@ class Address(NamedTuple):
     port: int
 
 
-def listeners_of(given: Given, jaas_file: JaasFile) -> tuple[Listener, ...]:
+def listeners_of(given: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     """Return the listeners; record violations of rules."""
     bound = _addresses(given, "listeners")
     _check_distinct(given, bound)
     controllers = _names(given, "controller.listener.names")
-    advertised = _advertised(given, bound, controllers)
+    advertised = _advertised_addresses(given, bound, controllers)
     protocols = _protocols(given, bound, controllers)
     early = _early(given, bound, controllers)
     return tuple(
@@ -95,7 +95,7 @@ def listeners_of(given: Given, jaas_file: JaasFile) -> tuple[Listener, ...]:
     )
 
 
-def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str:
+def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) -> str:
     """Return the name of the inter-broker listener; empty after a violation of rules.
 
     It is the named one; else the one with the name of the protocol (PLAINTEXT by default), else the
@@ -103,8 +103,8 @@ def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str
     that of the protocol.
     """
     names = [listener.name for listener in listeners if listener.advertised]
-    name_place = Place("inter.broker.listener.name")
-    protocol_place = Place("security.inter.broker.protocol")
+    name_place = KeyPath("inter.broker.listener.name")
+    protocol_place = KeyPath("security.inter.broker.protocol")
     if given.entry(name_place) is not None and given.entry(protocol_place) is not None:
         given.problem(protocol_place, "give either this or inter.broker.listener.name, not both")
         return ""
@@ -122,59 +122,59 @@ def inter_broker_listener_of(given: Given, listeners: Sequence[Listener]) -> str
     return ""
 
 
-def _addresses(given: Given, key: str) -> list[Address]:
+def _addresses(given: RawConfig, key: str) -> list[ListenerAddress]:
     addresses = []
     # A repeated element counts once, as in Kafka (KIP-1161).
     for text in dict.fromkeys(given.list(key)):
         match = _ADDRESS.fullmatch(text)
         if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
-            given.problem(Place(key), f"found {text!r}; allowed: NAME://host:port")
+            given.problem(KeyPath(key), f"found {text!r}; allowed: NAME://host:port")
         else:
-            addresses.append(Address(match[1].upper(), match[2], int(match[3])))
+            addresses.append(ListenerAddress(match[1].upper(), match[2], int(match[3])))
     if not addresses and not given.problems:
-        given.problem(Place(key), "no listener is given; allowed: NAME://host:port, ...")
+        given.problem(KeyPath(key), "no listener is given; allowed: NAME://host:port, ...")
     return addresses
 
 
-def _check_distinct(given: Given, addresses: Sequence[Address]) -> None:
+def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> None:
     names: set[str] = set()
-    by_port: dict[int, list[Address]] = {}
+    by_port: dict[int, list[ListenerAddress]] = {}
     for address in addresses:
         if address.name in names:
-            given.problem(Place("listeners"), f"the name {address.name} is used twice")
+            given.problem(KeyPath("listeners"), f"the name {address.name} is used twice")
         names.add(address.name)
         if address.port:
             by_port.setdefault(address.port, []).append(address)
     for port, sharing in by_port.items():
         if len(sharing) > 1 and not _one_of_each_family(sharing):
             text = f"port {port} is used by {' and '.join(a.name for a in sharing)}"
-            given.problem(Place("listeners"), text)
+            given.problem(KeyPath("listeners"), text)
 
 
-def _one_of_each_family(addresses: Sequence[Address]) -> bool:
+def _one_of_each_family(addresses: Sequence[ListenerAddress]) -> bool:
     """Return whether these are two: one IPv4 address and one IPv6 address."""
     colons = [":" in address.host for address in addresses]
     dotted = [bool(re.fullmatch(r"[0-9.]+", address.host)) for address in addresses]
     return len(addresses) == 2 and any(colons) and any(dotted)
 
 
-def _names(given: Given, key: str) -> list[str]:
+def _names(given: RawConfig, key: str) -> list[str]:
     return [name.upper() for name in given.list(key)]
 
 
-def _advertised(
-    given: Given, bound: Sequence[Address], controllers: Sequence[str]
-) -> dict[str, Address]:
+def _advertised_addresses(
+    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
+) -> dict[str, ListenerAddress]:
     """Return the advertised addresses by the name of their listener."""
-    place = Place("advertised.listeners")
+    place = KeyPath("advertised.listeners")
     if given.entry(place) is None:
         addresses = [address for address in bound if address.name not in controllers]
-        place = Place("listeners")
+        place = KeyPath("listeners")
     else:
         addresses = _addresses(given, "advertised.listeners")
     if bound and not any(address.name not in controllers for address in bound):
         text = "all listeners are controller listeners: clients have none to dial"
-        given.problem(Place("listeners"), text)
+        given.problem(KeyPath("listeners"), text)
     names = {address.name for address in bound}
     for address in addresses:
         if address.name not in names:
@@ -194,10 +194,10 @@ def _advertised(
 
 
 def _protocols(
-    given: Given, bound: Sequence[Address], controllers: Sequence[str]
+    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
     """Return the protocol of each listener that has one."""
-    place = Place("listener.security.protocol.map")
+    place = KeyPath("listener.security.protocol.map")
     pairs: dict[str, str] = {}
     for text in given.text(place.key).split(","):
         name, colon, protocol = (part.strip().upper() for part in text.partition(":"))
@@ -218,13 +218,15 @@ def _protocols(
     return found
 
 
-def _names_a_secure_protocol(bound: Sequence[Address], controllers: Sequence[str]) -> bool:
+def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequence[str]) -> bool:
     """Return whether Kafka would not map the controller listeners to PLAINTEXT by default."""
     return any(name in PROTOCOLS[1:] for name in (*controllers, *(a.name for a in bound)))
 
 
-def _early(given: Given, bound: Sequence[Address], controllers: Sequence[str]) -> Sequence[str]:
-    place = Place("early.start.listeners")
+def _early(
+    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
+) -> Sequence[str]:
+    place = KeyPath("early.start.listeners")
     if given.entry(place) is None:
         return controllers
     names = [address.name for address in bound]
@@ -236,12 +238,12 @@ def _early(given: Given, bound: Sequence[Address], controllers: Sequence[str]) -
 
 
 def _listener(
-    given: Given,
-    address: Address,
+    given: RawConfig,
+    address: ListenerAddress,
     jaas_file: JaasFile,
     *,
     protocol: str,
-    advertised: Address | None,
+    advertised: ListenerAddress | None,
     controller: bool,
     early_start: bool,
 ) -> Listener:
@@ -266,9 +268,9 @@ def _listener(
     )
 
 
-def _max_connections(given: Given, prefix: str) -> int:
+def _max_connections(given: RawConfig, prefix: str) -> int:
     """Return the listener's own limit; the key without prefix is that of the server."""
-    place = Place("max.connections", prefix)
+    place = KeyPath("max.connections", prefix)
     entry = given.entry(place)
     own = entry is not None and entry.key.startswith("listener.name.")
     return given.number("max.connections", prefix) if own else 2**31 - 1

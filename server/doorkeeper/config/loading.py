@@ -15,11 +15,11 @@ from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.entry import Entry, Problem
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.given import Given, Place
 from doorkeeper.config.http import http_of
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of
-from doorkeeper.config.naming import LISTENER_PREFIX, named
+from doorkeeper.config.naming import LISTENER_PREFIX, find_key
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 from doorkeeper.config.settings import Settings
 from doorkeeper.config.shared_store import shared_store_of
 from doorkeeper.config.tokens import secret_of, token_warnings
@@ -62,7 +62,7 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """
     entries, problems = _entries(file, overrides)
     try:
-        loaded = settled(entries, DynamicValues(), _jaas_file(entries))
+        loaded = resolve(entries, DynamicValues(), _jaas_file(entries))
     except ConfigError as error:
         raise ConfigError((*problems, *error.problems), error.entries, error.settings) from None
     if problems:
@@ -73,7 +73,7 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     return Loaded(loaded.settings, (first, *loaded.warnings))
 
 
-def loaded_of(values: Mapping[str, str], source: str) -> Loaded:
+def load_values(values: Mapping[str, str], source: str) -> Loaded:
     """Return the configuration of values by key.
 
     Raises:
@@ -81,7 +81,7 @@ def loaded_of(values: Mapping[str, str], source: str) -> Loaded:
 
     """
     entries = [Entry(key, value, source) for key, value in values.items()]
-    return settled(entries, DynamicValues(), _jaas_file(entries))
+    return resolve(entries, DynamicValues(), _jaas_file(entries))
 
 
 def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
@@ -109,11 +109,11 @@ def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], 
 
 
 def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
-    named = [entry for entry in entries if entry.key == jaas_file.FILE_KEY]
-    return jaas_file.read(named[-1].value.strip()) if named else jaas_file.NO_FILE
+    find_key = [entry for entry in entries if entry.key == jaas_file.FILE_KEY]
+    return jaas_file.read(find_key[-1].value.strip()) if find_key else jaas_file.NO_FILE
 
 
-def settled(
+def resolve(
     entries: Iterable[Entry], dynamic: DynamicValues, jaas: JaasFile = jaas_file.NO_FILE
 ) -> Loaded:
     """Return the settings of entries with dynamic values over them.
@@ -126,12 +126,12 @@ def settled(
     """
     static, warnings = _last_of_each(entries)
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
-    given = Given()
+    given = RawConfig()
     given.entries = final
     warnings += _take(given, final)
     for problem in jaas.problems:
         if problem.key:
-            given.problem(Place(problem.key), problem.text)
+            given.problem(KeyPath(problem.key), problem.text)
         else:
             given.problems.append(problem)
     _check_indirect(given, final)
@@ -143,7 +143,9 @@ def settled(
     return Loaded(settings, tuple(warnings))
 
 
-def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, list[Problem]]:
+def with_stored_values(
+    settings: Settings, dynamic: DynamicValues
+) -> tuple[Settings, list[Problem]]:
     """Return the settings with the stored dynamic values, and the problems of some.
 
     Values that do not fit the current file are left out, as by a broker.
@@ -151,7 +153,7 @@ def with_kept(settings: Settings, dynamic: DynamicValues) -> tuple[Settings, lis
     problems: list[Problem] = []
     while True:
         try:
-            return settled(settings.given, dynamic, settings.jaas_file).settings, problems
+            return resolve(settings.given, dynamic, settings.jaas_file).settings, problems
         except ConfigError as error:
             culprits = [each for each in error.problems if is_dynamic_source(each.source)]
             if not culprits:
@@ -176,14 +178,14 @@ def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]
     return final, warnings
 
 
-def _take(given: Given, entries: Mapping[str, Entry]) -> list[str]:
+def _take(given: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
     """Add every entry that has an effect; return warnings about the others."""
     without_effect = []
     unknown = []
     for entry in entries.values():
-        meaning = named(entry.key)
+        meaning = find_key(entry.key)
         if meaning.key is not None:
-            place = Place(meaning.key.name, meaning.listener, meaning.mechanism)
+            place = KeyPath(meaning.key.name, meaning.listener, meaning.mechanism)
             given.add(entry, place, meaning.key)
         elif meaning.without_effect:
             without_effect.append(entry.key)
@@ -210,7 +212,7 @@ def _why_nobody_reads(listener: str, names: set[str]) -> str:
 def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings) -> list[str]:
     """Warn of keys for a listener that does not exist: probably a misspelt name."""
     names = {listener.name.lower() for listener in settings.listeners}
-    prefixed = ((entry, named(entry.key).listener) for entry in entries.values())
+    prefixed = ((entry, find_key(entry.key).listener) for entry in entries.values())
     return [
         f"{entry.source}: {entry.key}: {_why_nobody_reads(listener, names)}"
         for entry, listener in prefixed
@@ -218,13 +220,13 @@ def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings)
     ]
 
 
-def _check_indirect(given: Given, entries: Mapping[str, Entry]) -> None:
+def _check_indirect(given: RawConfig, entries: Mapping[str, Entry]) -> None:
     """Reject values that a broker would get from a config provider, if it has any."""
     providers = entries.get("config.providers")
     if providers is None or not providers.value.strip():
         return
     for entry in entries.values():
-        if _INDIRECT.search(entry.value) and named(entry.key).key is not None:
+        if _INDIRECT.search(entry.value) and find_key(entry.key).key is not None:
             given.problem_at(entry, "config providers are not supported: give the value itself")
 
 
@@ -233,7 +235,7 @@ _EXPIRY_CHECK: Final = "delegation.token.expiry.check.interval.ms"
 
 
 def _settings(
-    given: Given, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
+    given: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
     listeners = listeners_of(given, jaas)
     return Settings(
@@ -289,26 +291,26 @@ def _settings(
     )
 
 
-def _withheld_rules(given: Given) -> tuple[ClientRule, ...]:
+def _withheld_rules(given: RawConfig) -> tuple[ClientRule, ...]:
     numbers = ("highest resource type", "highest operation")
     return client_rules_of(given, "doorkeeper.clients.withhold", *numbers)
 
 
-def _answer_rules(given: Given) -> tuple[ClientRule, ...]:
+def _answer_rules(given: RawConfig) -> tuple[ClientRule, ...]:
     return client_rules_of(given, "doorkeeper.clients.answer.max.bytes", "bytes")
 
 
-def _node_id(given: Given) -> int:
-    if given.entry(Place("node.id")) is not None:
+def _node_id(given: RawConfig) -> int:
+    if given.entry(KeyPath("node.id")) is not None:
         # The problem of an invalid number is already recorded.
-        value = given.value(Place("node.id"))
+        value = given.value(KeyPath("node.id"))
         return value if isinstance(value, int) else 1
     broker_id = given.number("broker.id")
     return broker_id if broker_id >= 0 else 1
 
 
-def _per_ip(given: Given) -> dict[str, int]:
-    place = Place("max.connections.per.ip.overrides")
+def _per_ip(given: RawConfig) -> dict[str, int]:
+    place = KeyPath("max.connections.per.ip.overrides")
     limits: dict[str, int] = {}
     for text in given.text(place.key).split(","):
         host, colon, count = (part.strip() for part in text.rpartition(":"))

@@ -19,7 +19,7 @@ TYPOS_MAX = 2
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
 
-class Named(NamedTuple):
+class KeyLookup(NamedTuple):
     """The result of a lookup.
 
     ``key`` is set for a key with an effect; ``without_effect`` marks a key of Kafka without an
@@ -34,23 +34,23 @@ class Named(NamedTuple):
     resembles: str | None = None
 
 
-def named(name: str) -> Named:
+def find_key(name: str) -> KeyLookup:
     if not name.startswith(LISTENER_PREFIX):
         key = KEYS.get(name)
         if key is not None:
-            return Named(key)
+            return KeyLookup(key)
         if is_without_effect(name):
-            return Named(without_effect=True)
-        return Named(resembles=resembling(name))
+            return KeyLookup(without_effect=True)
+        return KeyLookup(resembles=resembling(name))
     listener, _, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
     mechanism, bare = _split_mechanism(rest)
     key = KEYS.get(bare)
     if key is not None and _fits(key.scope, mechanism):
-        return Named(key, listener, mechanism)
+        return KeyLookup(key, listener, mechanism)
     if key is not None or is_without_effect(bare):
-        return Named(without_effect=True)
+        return KeyLookup(without_effect=True)
     near = resembling(bare)
-    return Named(resembles=None if near is None else name.removesuffix(bare) + near)
+    return KeyLookup(resembles=None if near is None else name.removesuffix(bare) + near)
 
 
 def is_without_effect(name: str) -> bool:
@@ -95,4 +95,4 @@ def is_for_plug_ins(name: str, listener: str = "") -> bool:
     Such a key has the listener's prefix, and no declaration.
     """
     prefix = f"listener.name.{listener.lower()}." if listener else "listener.name."
-    return name.lower().startswith(prefix) and named(name) == Named()
+    return name.lower().startswith(prefix) and find_key(name) == KeyLookup()

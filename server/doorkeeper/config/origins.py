@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import named
+from doorkeeper.config.naming import find_key
 from doorkeeper.config.settings import default_of, meaning_of
 from doorkeeper.config.values import KeyType, without_login
 
@@ -20,7 +20,7 @@ _SHOWN_ALTHOUGH_UNDECLARED = frozenset(
 )
 
 
-class Origin(NamedTuple):
+class ValueOrigin(NamedTuple):
     """A key, its value (None if there is none), and its source, for example file and line.
 
     An undeclared key counts as having an effect, because plug-ins may read it.
@@ -32,7 +32,7 @@ class Origin(NamedTuple):
     has_effect: bool
 
 
-def origins_of(settings: Settings) -> list[Origin]:
+def origins_of(settings: Settings) -> list[ValueOrigin]:
     """Return all keys with an effect and all other entries, sorted by key.
 
     The values of passwords and of undeclared keys, which may be secrets, are hidden.
@@ -40,12 +40,12 @@ def origins_of(settings: Settings) -> list[Origin]:
     given = {entry.key: entry for entry in (*settings.given, *settings.dynamic.entries())}
     rows = []
     for name in sorted(KEYS.keys() | given.keys()):
-        has_effect = not named(name).without_effect
+        has_effect = not find_key(name).without_effect
         if name in given:
             hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
             value = HIDDEN if hidden else without_login(given[name].value.strip())
-            rows.append(Origin(name, value, given[name].source, has_effect))
+            rows.append(ValueOrigin(name, value, given[name].source, has_effect))
         else:
             default = KEYS[name].default if default_of(name) is None else default_of(name)
-            rows.append(Origin(name, default, DEFAULT, has_effect))
+            rows.append(ValueOrigin(name, default, DEFAULT, has_effect))
     return rows

@@ -25,7 +25,7 @@ class UnusableClass(ValueError):
     """The class cannot be used; the text names key, value and reason."""
 
 
-def named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object:
+def import_named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object:
     """Return the object that a key names; ``kafka_names`` are the Java names that it may have.
 
     Raises:

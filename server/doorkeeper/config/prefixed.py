@@ -15,14 +15,14 @@ from doorkeeper.config.keys import KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.config.given import Given
+    from doorkeeper.config.raw_config import RawConfig
 
 READ_ELSEWHERE: Final = "sasl.jaas.config"
 """It is parsed once into login modules; its text is not passed on."""
 
 
 def values_of(
-    given: Given, listener: str, mechanism: str | None = None
+    given: RawConfig, listener: str, mechanism: str | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return values, and the full keys that gave them, both by the key without prefix.
 

@@ -50,7 +50,7 @@ def parse(data: bytes, name: str) -> list[Entry]:
     entries: list[Entry] = []
     problems: list[Problem] = []
     lines = _Lines(data)
-    while not lines.ended:
+    while not lines.is_at_end:
         begin = lines.taken + 1
         try:
             for element in javaproperties.parse(cast("IO[str]", lines)):
@@ -74,11 +74,11 @@ class _Lines:
         self.taken = 0
 
     @property
-    def ended(self) -> bool:
+    def is_at_end(self) -> bool:
         return self.taken >= len(self._lines)
 
     def readline(self) -> str:
-        if self.ended:
+        if self.is_at_end:
             return ""
         self.taken += 1
         return self._lines[self.taken - 1]

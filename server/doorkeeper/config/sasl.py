@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.config import jaas
-from doorkeeper.config.given import Given, Place
 from doorkeeper.config.mechanisms import MechanismSettings
 from doorkeeper.config.prefixed import values_of
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,18 +47,18 @@ _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
 
 def mechanisms_of(
-    given: Given, listener_name: str, jaas_file: JaasFile
+    given: RawConfig, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; record problems."""
     return tuple(
         _settings(given, name, listener_name, jaas_file)
-        for name in _enabled(given, listener_name.lower())
+        for name in _mechanism_names(given, listener_name.lower())
     )
 
 
-def _enabled(given: Given, listener: str) -> tuple[str, ...]:
+def _mechanism_names(given: RawConfig, listener: str) -> tuple[str, ...]:
     """Return the names of the mechanisms; record unknown ones."""
-    place = Place("sasl.enabled.mechanisms", listener)
+    place = KeyPath("sasl.enabled.mechanisms", listener)
     names = tuple(dict.fromkeys(given.list(place.key, listener)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
@@ -68,11 +68,11 @@ def _enabled(given: Given, listener: str) -> tuple[str, ...]:
 
 
 def _settings(
-    given: Given, name: str, listener_name: str, jaas_file: JaasFile
+    given: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
 ) -> MechanismSettings:
     prefix, mechanism = listener_name.lower(), name.lower()
     values, given_as = values_of(given, prefix, mechanism)
-    found = _found(given, name, prefix, jaas_file)
+    found = _find_module(given, name, prefix, jaas_file)
     if found is not None:
         given_as[JAAS_KEY] = found.where
     return MechanismSettings(
@@ -87,18 +87,20 @@ def _settings(
     )
 
 
-class _Found(NamedTuple):
+class _ModuleSource(NamedTuple):
     """A login module and its source."""
 
     module: LoginModule
     where: str
 
 
-def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Found | None:
+def _find_module(
+    given: RawConfig, name: str, listener: str, jaas_file: JaasFile
+) -> _ModuleSource | None:
     """Return the login module of a mechanism; record problems."""
     key = f"listener.name.{listener}.{name.lower()}.{JAAS_KEY}"
     if key in given.entries:
-        return _of_key(given, name, Place(JAAS_KEY, listener, name.lower()))
+        return _of_key(given, name, KeyPath(JAAS_KEY, listener, name.lower()))
     for wider in (f"listener.name.{listener}.{JAAS_KEY}", JAAS_KEY):
         if wider in given.entries:
             given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
@@ -107,18 +109,18 @@ def _found(given: Given, name: str, listener: str, jaas_file: JaasFile) -> _Foun
         # As in Java, an empty section counts as missing.
         if modules:
             where = f"{jaas_file.path} section {section}"
-            return _of_section(given, Place(JAAS_KEY, listener, name), modules, where)
+            return _of_section(given, KeyPath(JAAS_KEY, listener, name), modules, where)
     if _needs_module(given, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
-        if given.entry(Place("sasl.enabled.mechanisms", listener)) is None:
+        if given.entry(KeyPath("sasl.enabled.mechanisms", listener)) is None:
             offer += ", Kafka's default for sasl.enabled.mechanisms,"
         text = f"{offer} and has no login module for it: give {key}={example} {_NO_FILE_HINT}"
-        given.problem(Place(JAAS_KEY, listener, name.lower()), text)
+        given.problem(KeyPath(JAAS_KEY, listener, name.lower()), text)
     return None
 
 
-def _of_key(given: Given, name: str, place: Place) -> _Found | None:
+def _of_key(given: RawConfig, name: str, place: KeyPath) -> _ModuleSource | None:
     entry = given.entry(place)
     assert entry is not None, "the key is given"
     try:
@@ -132,27 +134,27 @@ def _of_key(given: Given, name: str, place: Place) -> _Found | None:
     assert place.listener is not None
     if modules[0].name not in MODULES[name] and _needs_module(given, name, place.listener):
         given.problem_at(entry, f"the login module is not {MODULES[name][0]}")
-    return _Found(modules[0], entry.key)
+    return _ModuleSource(modules[0], entry.key)
 
 
 def _of_section(
-    given: Given, place: Place, modules: Sequence[LoginModule], where: str
-) -> _Found | None:
+    given: RawConfig, place: KeyPath, modules: Sequence[LoginModule], where: str
+) -> _ModuleSource | None:
     name, listener = place.mechanism, place.listener
     assert name is not None
     assert listener is not None
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
         if _needs_module(given, name, listener):
-            given.problem(Place(JAAS_KEY), f"{where} has no {MODULES[name][0]}, for {name}")
+            given.problem(KeyPath(JAAS_KEY), f"{where} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}
     for module in own:
         options = {**module.options, **options}
-    return _Found(own[0]._replace(options=options), where)
+    return _ModuleSource(own[0]._replace(options=options), where)
 
 
-def _needs_module(given: Given, name: str, listener: str) -> bool:
+def _needs_module(given: RawConfig, name: str, listener: str) -> bool:
     """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
         values, _ = values_of(given, listener, "plain")

@@ -16,7 +16,7 @@ from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import named
+from doorkeeper.config.naming import find_key
 from doorkeeper.config.values import KeyType, without_login
 from doorkeeper.value import Value, hidden
 
@@ -165,7 +165,7 @@ class Settings(Value):
             if name in values
         ]
 
-    def described(self) -> list[DescribedKey]:
+    def describe(self) -> list[DescribedKey]:
         """Return the keys of this node for DescribeConfigs, sorted by name.
 
         They are all keys with an effect, and all other given ones. As on a broker, an undeclared
@@ -173,9 +173,9 @@ class Settings(Value):
         """
         names = {key.name for key in KEYS.values() if key.declared}
         names |= self.originals.keys() | self.dynamic.shown_of_cluster.keys()
-        return [self._described(name) for name in sorted(names)]
+        return [self._describe(name) for name in sorted(names)]
 
-    def described_of_cluster(self) -> list[DescribedKey]:
+    def describe_cluster(self) -> list[DescribedKey]:
         """Return the dynamic values of the whole cluster, sorted by name."""
         rows = []
         for name, value in sorted(self.dynamic.shown_of_cluster.items()):
@@ -186,7 +186,7 @@ class Settings(Value):
             rows.append(DescribedKey(name, shown, key_type, source, *told))
         return rows
 
-    def _described(self, name: str) -> DescribedKey:
+    def _describe(self, name: str) -> DescribedKey:
         base, key_type, read_only, sensitive, doc = meaning_of(name)
         synonyms = self.values_of(name)
         if base != name:
@@ -227,7 +227,7 @@ def meaning_of(name: str) -> Meaning:
         key_type = KeyType[WITHOUT_EFFECT[name][0]]
         secret = key_type is KeyType.PASSWORD
         return Meaning(name, key_type, secret or name not in DYNAMIC, secret, "Has no effect here.")
-    key = named(name).key
+    key = find_key(name).key
     if key is None:
         return Meaning(name, KeyType.UNKNOWN, True, True, "")
     read_only = name != key.name or key.applies is not Applies.DYNAMIC

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from doorkeeper.config.given import Place
+from doorkeeper.config.raw_config import KeyPath
 from doorkeeper.config.values import Password
 from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.given import Given
+    from doorkeeper.config.raw_config import RawConfig
 
 KEY: Final = "doorkeeper.store"
 EMBEDDED: Final = "embedded"
@@ -51,7 +51,7 @@ class SharedStore(Value):
 
     hosts: tuple[str, ...]
     urls: tuple[str, ...]
-    shown: str
+    display_name: str
     """Hosts and database, as in errors."""
     password: Password | None = hidden()
     password_file: Path | None
@@ -61,31 +61,31 @@ class SharedStore(Value):
     lease_timeout_ms: int
 
 
-def shared_store_of(given: Given) -> SharedStore | None:
+def shared_store_of(given: RawConfig) -> SharedStore | None:
     """Return the settings of the shared store; None for the embedded one. Record problems."""
     text = given.text(KEY)
     if text == EMBEDDED:
         if given.text(f"{KEY}.password.file"):
-            given.problem(Place(f"{KEY}.password.file"), "the embedded store has no password")
+            given.problem(KeyPath(f"{KEY}.password.file"), "the embedded store has no password")
         return None
     file = given.text(f"{KEY}.password.file")
     try:
-        found = _parsed(text, given, Path(file) if file else None)
+        found = _parse(text, given, Path(file) if file else None)
     except ValueError as error:
         # The URL may contain a password, so it is not quoted.
-        given.problem(Place(KEY), str(error))
+        given.problem(KeyPath(KEY), str(error))
         return None
     _check_files(given, found)
-    if given.entry(Place("node.id")) is None and given.number("broker.id") < 0:
-        given.problem(Place("node.id"), f"nodes that share a {KEY} need an id of their own each")
+    if given.entry(KeyPath("node.id")) is None and given.number("broker.id") < 0:
+        given.problem(KeyPath("node.id"), f"nodes that share a {KEY} need an id of their own each")
     if given.number("broker.session.timeout.ms") <= given.number("broker.heartbeat.interval.ms"):
         given.problem(
-            Place("broker.session.timeout.ms"), "allowed: more than broker.heartbeat.interval.ms"
+            KeyPath("broker.session.timeout.ms"), "allowed: more than broker.heartbeat.interval.ms"
         )
     return found
 
 
-def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
+def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedStore:
     """Parse the URL.
 
     Raises:
@@ -120,7 +120,7 @@ def _parsed(text: str, given: Given, password_file: Path | None) -> SharedStore:
     return SharedStore(
         hosts=each_host,
         urls=tuple(f"postgresql://{who}@{host}/{ending}" for host in each_host),
-        shown=f"postgresql://{place}/{database}",
+        display_name=f"postgresql://{place}/{database}",
         password=Password(password) if colon else None,
         password_file=password_file,
         files={name: Path(parameters[name]) for name in _FILES if name in parameters},
@@ -166,15 +166,17 @@ def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:
             raise ValueError(f"found the host {each!r}; allowed: host:port, comma-separated")
 
 
-def _check_files(given: Given, store: SharedStore) -> None:
+def _check_files(given: RawConfig, store: SharedStore) -> None:
     """Record unreadable files. Their content is checked when they are used."""
     for name, path in store.files.items():
         if not os.access(path, os.R_OK) or path.is_dir():
-            given.problem(Place(KEY), f"{name}: {path}: there is no such file, or it is unreadable")
+            given.problem(
+                KeyPath(KEY), f"{name}: {path}: there is no such file, or it is unreadable"
+            )
     file = store.password_file
     if file is None:
         return
-    place = Place(f"{KEY}.password.file")
+    place = KeyPath(f"{KEY}.password.file")
     try:
         if not password_in(file):
             given.problem(place, f"{file}: the file is empty")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.given import Given, Place
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,16 +18,16 @@ NAME = "delegation.token.secret.key"
 OLDER_NAME = "delegation.token.master.key"
 
 
-def secret_of(given: Given) -> str:
+def secret_of(given: RawConfig) -> str:
     """Return the secret; empty without one. The older key applies if the newer is absent."""
-    if given.entry(Place(NAME)) is None:
+    if given.entry(KeyPath(NAME)) is None:
         return given.text(OLDER_NAME)
     return given.text(NAME)
 
 
-def token_warnings(given: Given, settings: Settings) -> Iterator[str]:
+def token_warnings(given: RawConfig, settings: Settings) -> Iterator[str]:
     """Yield warnings about the secret, one line each."""
-    older = given.entry(Place(OLDER_NAME))
+    older = given.entry(KeyPath(OLDER_NAME))
     if older is not None:
         yield f"{older.source}: {OLDER_NAME} is deprecated: use {NAME}"
     if not settings.delegation_token_secret_key:

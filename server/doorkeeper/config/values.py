@@ -61,7 +61,7 @@ _BOUNDS = {
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def typed(key_type: KeyType, text: str) -> Value:
+def parse_value(key_type: KeyType, text: str) -> Value:
     """Parse a text.
 
     Raises:

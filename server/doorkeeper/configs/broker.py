@@ -20,10 +20,10 @@ from doorkeeper.config.kafka_dynamic_keys import (
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import LISTENER_PREFIX, named
+from doorkeeper.config.naming import LISTENER_PREFIX, find_key
 from doorkeeper.config.settings import default_of, meaning_of
 from doorkeeper.config.values import KeyType
-from doorkeeper.configs.operations import OF_LISTS, ConfigOperation, operated
+from doorkeeper.configs.operations import OF_LISTS, ConfigOperation, edit_list
 from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_value
 from doorkeeper.errors import ApiError, ErrorCode
 
@@ -42,7 +42,7 @@ class OurRefusal(ApiError):
     """A rejection of a change that a broker accepts; only callers with ALTER_CONFIGS see it."""
 
 
-def altered(
+def alter_values(
     given: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
 ) -> dict[str, str]:
     """Return the values of a resource after a change.
@@ -73,7 +73,7 @@ def _apply(values: dict[str, str], alteration: Alteration) -> None:
     else:
         _check_list(name, operation)
         current = values.get(name, default_of(name) or "")
-        values[name] = operated(operation, current, value or "")
+        values[name] = edit_list(operation, current, value or "")
 
 
 def _check_list(name: str, operation: ConfigOperation) -> None:
@@ -90,7 +90,7 @@ def _check_list(name: str, operation: ConfigOperation) -> None:
 def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
     names = list(names)
     for name in names:
-        meaning = named(name)
+        meaning = find_key(name)
         if meaning.resembles is not None:
             text = f"unknown key {name}; did you mean {meaning.resembles}?"
             raise OurRefusal(ErrorCode.INVALID_REQUEST, text)
@@ -118,7 +118,7 @@ def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError)
 
 
 def _needs_restart(name: str) -> bool:
-    key = named(name).key
+    key = find_key(name).key
     if name in PER_LISTENER and key is not None and not key.sensitive:
         # _check_names rejects it with another text.
         return False
@@ -134,7 +134,7 @@ def _needs_restart(name: str) -> bool:
 
 def _is_fixed_in_kafka(name: str) -> bool:
     """Return whether a broker rejects it too: a key of Kafka that is not dynamic."""
-    key = named(name).key
+    key = find_key(name).key
     of_kafka = key is not None and key.declared and not key.ours and name == key.name
     return name not in DYNAMIC and (of_kafka or name in WITHOUT_EFFECT)
 
@@ -148,7 +148,7 @@ def _is_secret(name: str) -> bool:
 def _of_one_broker(name: str) -> bool:
     if name in PER_BROKER:
         return True
-    key = named(name).key
+    key = find_key(name).key
     return (
         name.startswith(LISTENER_PREFIX)
         and not name.endswith(tuple(f".{base}" for base in OF_LISTENERS_OF_ALL))
@@ -158,7 +158,7 @@ def _of_one_broker(name: str) -> bool:
 
 def _check_value(name: str, text: str) -> None:
     key_type = meaning_of(name).type
-    key = named(name).key
+    key = find_key(name).key
     base = name if key is None else key.name
     low = _AT_LEAST.get(base)
     try:

@@ -26,7 +26,7 @@ class ConfigOperation(IntEnum):
 OF_LISTS = frozenset({ConfigOperation.APPEND, ConfigOperation.SUBTRACT})
 
 
-def operated(operation: ConfigOperation, current: str, elements: str) -> str:
+def edit_list(operation: ConfigOperation, current: str, elements: str) -> str:
     """Append the missing elements to a comma-separated list, or remove elements from it."""
     parts = [part.strip() for part in current.split(",")] if current.strip() else []
     # As Java's split: trailing empty elements are dropped, but "" is one empty element.
@@ -59,7 +59,7 @@ class AlteredResource(NamedTuple):
     alterations: tuple[Alteration, ...]
     replaces: bool = False
 
-    def given_of(self, dynamic: DynamicValues) -> Mapping[str, str]:
+    def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""
         if self.replaces:
             return {}

@@ -98,7 +98,7 @@ def _gzip_level(name: str, value: Value) -> None:
 _REPLICA = re.compile(r"(?:[0-9]+:[0-9]+)?")
 
 
-def _throttled(name: str, value: Value) -> None:
+def _check_throttled_replicas(name: str, value: Value) -> None:
     items = value if isinstance(value, tuple) else ()
     if "".join(items) == "*" or all(_REPLICA.fullmatch(item) for item in items):
         return
@@ -195,7 +195,7 @@ _ROWS = (
         "",
         "Replicas whose followers are throttled: partition:broker pairs, or *.",
         None,
-        _throttled,
+        _check_throttled_replicas,
     ),
     TopicConfig(
         "index.interval.bytes",
@@ -217,7 +217,7 @@ _ROWS = (
         "",
         "Replicas whose leaders are throttled: partition:broker pairs, or *.",
         None,
-        _throttled,
+        _check_throttled_replicas,
     ),
     TopicConfig(
         "local.retention.bytes",
@@ -442,13 +442,13 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
         InvalidConfig: the text is not of the type, or not valid.
 
     """
-    value = _typed(name, key_type, text)
+    value = _parse(name, key_type, text)
     if like is not None and like.check is not None:
         like.check(name, value)
     return value
 
 
-def _typed(name: str, key_type: KeyType, text: str) -> Value:
+def _parse(name: str, key_type: KeyType, text: str) -> Value:
     trimmed = text.strip(_SPACE)
     if key_type is _BOOLEAN:
         if trimmed.lower() not in ("true", "false"):
@@ -469,14 +469,14 @@ def _typed(name: str, key_type: KeyType, text: str) -> Value:
     raise _invalid(name, text, f"Not a number of type {key_type.name}")
 
 
-def shown(config: TopicConfig, text: str) -> str:
+def display(config: TopicConfig, text: str) -> str:
     """Return the text of a valid value as DescribeConfigs returns it: trimmed and normalized.
 
     The internal setting, which has no default, is returned as given.
     """
     if config.default is None:
         return text
-    value = _typed(config.name, config.type, text)
+    value = _parse(config.name, config.type, text)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.configs.broker import OurRefusal, altered
+from doorkeeper.configs.broker import OurRefusal, alter_values
 from doorkeeper.configs.operations import AlteredResource, ConfigOperation
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 
@@ -169,9 +169,9 @@ def _check_broker(
     if kind == BROKER:
         if name:
             _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
-        given = wanted.given_of(node.settings.dynamic)
+        given = wanted.current_values(node.settings.dynamic)
         try:
-            altered(given, wanted.alterations, of_cluster=not name)
+            alter_values(given, wanted.alterations, of_cluster=not name)
         except OurRefusal:
             # A broker judges keys before it asks who may; where it has no fault to find, it asks.
             _check_allowed(resource, needed, context, node)

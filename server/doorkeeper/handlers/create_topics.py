@@ -34,7 +34,7 @@ from doorkeeper.topics.creation import (
     RECORDS_PER_REQUEST_MAX,
     WantedTopic,
     partitions_of,
-    planned,
+    plan_topic,
     records_of,
 )
 from doorkeeper.topics.names import CLUSTER_METADATA_TOPIC
@@ -137,7 +137,7 @@ def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
 
 def _plan(wanted: WantedTopic, node: Node, broker_ids: Sequence[int]) -> StoredTopic | ApiError:
     try:
-        return planned(wanted, node, broker_ids)
+        return plan_topic(wanted, node, broker_ids)
     except ApiError as error:
         return error
 

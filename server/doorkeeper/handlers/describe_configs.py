@@ -27,7 +27,7 @@ from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import Need, is_allowed, needs
 from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
-from doorkeeper.configs.topic import TOPIC_CONFIGS, effective, shown
+from doorkeeper.configs.topic import TOPIC_CONFIGS, display, effective
 from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
@@ -169,7 +169,7 @@ def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
 def _rows_of_topic(
     topic: Topic, settings: Settings, builder: _RowBuilder
 ) -> Iterator[DescribeConfigsResourceResult]:
-    given = {name: shown(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
+    given = {name: display(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
     for name, (value, source, synonyms) in effective(given, settings.values_of).items():
         config = TOPIC_CONFIGS[name]
         yield builder.row(
@@ -190,13 +190,13 @@ def _default_synonyms(
 
 def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
-        return (_key(key, builder) for key in node.settings.described_of_cluster())
+        return (_key(key, builder) for key in node.settings.describe_cluster())
     if _broker_id(name) != node.node_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
         )
-    return (_key(key, builder) for key in node.settings.described())
+    return (_key(key, builder) for key in node.settings.describe())
 
 
 def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResult:

@@ -80,7 +80,7 @@ class HttpPort:
         self._logger = logger
         self._spec = ListenerSpec(
             name=LISTENER,
-            security_protocol="https" if settings.encrypted else "http",
+            security_protocol="https" if settings.is_encrypted else "http",
             host=settings.host,
             port=settings.port,
         )
@@ -102,7 +102,7 @@ class HttpPort:
         """Return the URL of the port; known after ``open``."""
         assert self._listener is not None, "opened before"
         host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
-        scheme = "https" if self._settings.encrypted else "http"
+        scheme = "https" if self._settings.is_encrypted else "http"
         return f"{scheme}://{host}:{self._listener.port}"
 
     @property
@@ -126,7 +126,9 @@ class HttpPort:
             logger=self._logger,
         )
         address = self._listener.address
-        if not (self._settings.encrypted and self._settings.has_login) and not is_loopback(address):
+        if not (self._settings.is_encrypted and self._settings.has_login) and not is_loopback(
+            address
+        ):
             await self._listener.close()
             raise BindError(
                 f"{LISTENER}: {self._settings.host} is {address} here, which others reach: it needs"

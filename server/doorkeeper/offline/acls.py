@@ -21,7 +21,7 @@ from doorkeeper.app.authorizer import (
     one_line,
     refused_start,
     server_info,
-    started,
+    start_authorizer,
 )
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
@@ -29,10 +29,10 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.audit import AuditSettings
-from doorkeeper.config.loading import with_kept
+from doorkeeper.config.loading import with_stored_values
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.logs.command_log import command_logs
-from doorkeeper.offline.log import OfflineTrail, offline_log
+from doorkeeper.offline.log import OfflineAuditLog, offline_log
 from doorkeeper.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ class OfflineAcls:
         self,
         authorizer: GuardedAuthorizer,
         timeout_s: float,
-        trail: OfflineTrail | None = None,
+        trail: OfflineAuditLog | None = None,
         *,
         keeps_elsewhere: bool = False,
     ) -> None:
         """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store."""
         self._authorizer = authorizer
         self._timeout_s = timeout_s
-        self._trail = OfflineTrail(AuditSettings(), 0) if trail is None else trail
+        self._trail = OfflineAuditLog(AuditSettings(), 0) if trail is None else trail
         self._keeps_elsewhere = keeps_elsewhere
 
     def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
@@ -88,8 +88,8 @@ class OfflineAcls:
         async with self._trail.recording():
             results = await self._authorizer.create(None, bindings, self._timeout_s)
             if self._keeps_elsewhere:
-                self._trail.reported(bindings, results.values)
-        return self._explained(results)
+                self._trail.record_report(bindings, results.values)
+        return self._with_causes(results)
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
         """Delete the bindings that the filters match; the results are in order.
@@ -102,10 +102,10 @@ class OfflineAcls:
         async with self._trail.recording():
             results = await self._authorizer.delete(None, filters, self._timeout_s)
             if self._keeps_elsewhere:
-                self._trail.reported(filters, results.values)
-        return self._explained(results)
+                self._trail.record_report(filters, results.values)
+        return self._with_causes(results)
 
-    def _explained(self, results: Results) -> list[Any]:
+    def _with_causes(self, results: Results) -> list[Any]:
         """Return the values with the authorizer's errors, which a server hides from clients."""
         errors = iter(results.errors)
         return [each._replace(error=self._fault(each.error, errors)) for each in results.values]
@@ -147,7 +147,7 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
     async with offline_log(settings, make_store=make_store) as (log, trail):
         values = dynamic_values(log.state.configs, settings.node_id)
-        settings, _ = with_kept(settings, values)
+        settings, _ = with_stored_values(settings, values)
         made = authorizer_of(settings.entries, log)
         assert made is not None, "its name is not empty"
         authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
@@ -176,7 +176,7 @@ async def _start(authorizer: GuardedAuthorizer, settings: Settings, log: StateLo
         for each in settings.listeners
     ]
     log.start()
-    waits = started(authorizer, settings, server_info(settings, log.cluster_id, endpoints))
+    waits = start_authorizer(authorizer, settings, server_info(settings, log.cluster_id, endpoints))
     for wait in waits.values():
         try:
             await wait

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.kinds.change import Author, Origin, edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
-from doorkeeper.offline.log import offline_log, submit, trail_logs
+from doorkeeper.offline.log import audit_log_output, offline_log, submit
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,16 +29,16 @@ def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConf
         StartError: the audit log cannot be written.
 
     """
-    with trail_logs(settings):
+    with audit_log_output(settings):
         return asyncio.run(_forget(settings, names))
 
 
 async def _forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
-    def found(state: State) -> list[StoredConfig]:
+    def matching(state: State) -> list[StoredConfig]:
         return sorted(row for row in state.configs if names is None or row.name in names)
 
     async with offline_log(settings, make_store=False) as (log, trail):
-        rows = found(log.state)
+        rows = matching(log.state)
         if rows:
-            await submit(log, trail, lambda state: edit(CONFIG, deleted=found(state)), ORIGIN)
+            await submit(log, trail, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN)
     return rows

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanag
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import opened_store
+from doorkeeper.app.stores import open_store
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.logger import NoLog
 from doorkeeper.metrics.hooks import AuditMeter
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from typing import Any
 
-    from doorkeeper.audit.trail import Trail
+    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Committed, Origin
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
 
 
-class OfflineTrail:
+class OfflineAuditLog:
     """The configured audit log, if any. For the event loop's thread."""
 
     def __init__(self, settings: AuditSettings, node: int) -> None:
@@ -43,9 +43,9 @@ class OfflineTrail:
         self._settings = settings
         self._node = node
         self._meter = _Meter()
-        self._log = _Log()
+        self._log = _HeldLog()
         self._refused = False
-        self._trail: Trail | None = None
+        self._trail: AuditLog | None = None
 
     def open(self) -> None:
         """Start to write if there is a folder; idempotent.
@@ -88,24 +88,24 @@ class OfflineTrail:
             self._refused = True
             raise StartError(str(refusal))
         yield
-        if not trail.is_recorded and (problem := await trail.written()) is not None:
+        if not trail.is_recorded and (problem := await trail.wait_until_written()) is not None:
             self._refused = True
             raise StartError(
                 f"The change was made, but the audit trail could not be written: {problem}"
             )
 
-    def committed(self, committed: Committed) -> None:
+    def record_commit(self, committed: Committed) -> None:
         """Record a change of the store; do nothing without a folder."""
         if self._settings.folder is not None:
             assert self._trail is not None, "open() precedes changes"
-            self._trail.committed(committed)
+            self._trail.record_commit(committed)
 
-    def reported(self, items: Sequence[Any], results: Sequence[Any]) -> None:
+    def record_report(self, items: Sequence[Any], results: Sequence[Any]) -> None:
         """Record the changes that an authorizer with its own storage reports."""
         if self._trail is not None:
-            from doorkeeper.audit.event_builder import reported  # noqa: PLC0415 - as above
+            from doorkeeper.audit.event_builder import change_from_results  # noqa: PLC0415 - as above
 
-            self._trail.changed(reported(items, results), None, SERVER)
+            self._trail.record_change(change_from_results(items, results), None, SERVER)
 
     def close(self) -> None:
         """Write the queued events; log problems that no error has reported. Idempotent."""
@@ -123,7 +123,7 @@ class OfflineTrail:
         self._log.tell()
 
 
-class _Log(NoLog):
+class _HeldLog(NoLog):
     """Holds errors back until it is known whether the command itself reports them."""
 
     def __init__(self) -> None:
@@ -160,25 +160,25 @@ class _Meter(AuditMeter):
 @asynccontextmanager
 async def offline_log(
     settings: Settings, *, make_store: bool
-) -> AsyncIterator[tuple[StateLog, OfflineTrail]]:
+) -> AsyncIterator[tuple[StateLog, OfflineAuditLog]]:
     """Open the configured store; yield its state log, not started, and the audit log.
 
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.
 
     """
-    trail = OfflineTrail(settings.audit, settings.node_id)
+    trail = OfflineAuditLog(settings.audit, settings.node_id)
     async with AsyncExitStack() as opened:
         opened.callback(trail.close)
-        store = await opened_store(settings, make_store=make_store)
+        store = await open_store(settings, make_store=make_store)
         opened.push_async_callback(store.aclose)
         log = StateLog(store)
         opened.push_async_callback(log.aclose)
-        log.subscribe(trail.committed)
+        log.subscribe(trail.record_commit)
         yield log, trail
 
 
-async def submit(log: StateLog, trail: OfflineTrail, plan: Plan, origin: Origin) -> None:
+async def submit(log: StateLog, trail: OfflineAuditLog, plan: Plan, origin: Origin) -> None:
     """Start a log, and commit one change; it is in the audit log on return.
 
     Raises:
@@ -191,7 +191,7 @@ async def submit(log: StateLog, trail: OfflineTrail, plan: Plan, origin: Origin)
         await log.submit(plan, origin)
 
 
-def trail_logs(settings: Settings) -> AbstractContextManager[None]:
+def audit_log_output(settings: Settings) -> AbstractContextManager[None]:
     """Show problems of the audit log on stderr; without an audit log import nothing for it."""
     if settings.audit.folder is None:
         return nullcontext()

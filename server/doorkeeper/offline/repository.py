@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import opened_store
+from doorkeeper.app.stores import open_store
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import read_policy
-from doorkeeper.config.loading import with_kept
+from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.kinds.declared import ACL, CONFIG
@@ -28,7 +28,7 @@ from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.reading import StoredAcls, read_acls
+from doorkeeper.storage.reading import StoredRows, read_acls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -49,7 +49,7 @@ class StoreRepository(AclRepository):
         self.address = address
         self._settings = settings
         shared = settings.store
-        place = f"in {settings.data_dir}" if shared is None else shared.shown
+        place = f"in {settings.data_dir}" if shared is None else shared.display_name
         self.description = f"the store {place}"
 
     async def read(self) -> AclContents:
@@ -100,17 +100,17 @@ class StoreRepository(AclRepository):
             stored = await _read_store(settings)
         except StorageError as error:
             raise StartError(str(error)) from error
-        settings, _ = with_kept(settings, dynamic_values(stored.configs, settings.node_id))
+        settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
         bindings = sorted(each.binding for each in stored.bindings)
         return AclContents(bindings, policy_of(settings))
 
 
-async def _read_store(settings: Settings) -> StoredAcls:
+async def _read_store(settings: Settings) -> StoredRows:
     if settings.store is None:
         return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
-    store = await opened_store(settings)
+    store = await open_store(settings)
     try:
-        return StoredAcls(list(store.rows(ACL)), list(store.rows(CONFIG)))
+        return StoredRows(list(store.rows(ACL)), list(store.rows(CONFIG)))
     finally:
         await store.aclose()
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.stores import identity_file_of
-from doorkeeper.offline.stores import DataFolder, place_of, reading
+from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import checking
 from doorkeeper.storage.identity import Pin, read_pin, replace_pin
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.storage.transfer import Progress
 
 
-class Migrated(NamedTuple):
+class MigrationResult(NamedTuple):
     """Schema versions before (0: no store) and after, and the SQL of a shared store."""
 
     before: int
@@ -31,7 +31,7 @@ class Migrated(NamedTuple):
     statements: str = ""
 
 
-async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> Migrated:
+async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> MigrationResult:
     """Create or migrate the tables of a store; ``dry_run`` only returns the migration.
 
     Raises:
@@ -46,10 +46,10 @@ async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> 
     async with connection_to(place) as connection:
         try:
             if dry_run:
-                return Migrated(*await migrating.plan_migration(connection))
-            return Migrated(*await migrating.migrate(connection, os.urandom))
+                return MigrationResult(*await migrating.plan_migration(connection))
+            return MigrationResult(*await migrating.migrate(connection, os.urandom))
         except StorageError as error:
-            raise StorageError(f"{place.shown}: {error}") from error
+            raise StorageError(f"{place.display_name}: {error}") from error
 
 
 async def finish(place: Place) -> bool:
@@ -60,7 +60,7 @@ async def finish(place: Place) -> bool:
 
     """
     if isinstance(place, DataFolder):
-        raise StorageError(f"{place.shown}: only a store that nodes share has two versions")
+        raise StorageError(f"{place.display_name}: only a store that nodes share has two versions")
     from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
     from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
@@ -68,10 +68,12 @@ async def finish(place: Place) -> bool:
         try:
             return await migrating.finish(connection)
         except StorageError as error:
-            raise StorageError(f"{place.shown}: {error}") from error
+            raise StorageError(f"{place.display_name}: {error}") from error
 
 
-def _migrate_embedded(place: DataFolder, now_ms: Callable[[], int], *, dry_run: bool) -> Migrated:
+def _migrate_embedded(
+    place: DataFolder, now_ms: Callable[[], int], *, dry_run: bool
+) -> MigrationResult:
     """Open the store, which migrates it."""
     from doorkeeper.storage.database import connect_readonly  # noqa: PLC0415 - SQLite, if it is one
     from doorkeeper.storage.files import DATABASE_NAME  # noqa: PLC0415
@@ -85,7 +87,7 @@ def _migrate_embedded(place: DataFolder, now_ms: Callable[[], int], *, dry_run: 
             before = check_readable(connection, path)
     if not dry_run:
         _open(place, now_ms)
-    return Migrated(before, VERSION)
+    return MigrationResult(before, VERSION)
 
 
 def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
@@ -107,7 +109,7 @@ async def check(place: Place) -> tuple[Header, list[str]]:
         StorageError: there is none, or it cannot be read.
 
     """
-    async with reading(place, alone=False) as store:
+    async with open_for_reading(place, alone=False) as store:
         return await store.header(), await checking.findings(store)
 
 
@@ -129,9 +131,9 @@ async def copy(
 
     """
     if _same(source, target):
-        raise StorageError(f"{target.shown}: this is the source itself")
+        raise StorageError(f"{target.display_name}: this is the source itself")
     aside = None
-    async with reading(source, alone=True) as store:
+    async with open_for_reading(source, alone=True) as store:
         header = await store.header()
         reader = Reader(store, sum(header.rows.values()), progress("copy"))
         if isinstance(target, DataFolder):
@@ -151,21 +153,21 @@ async def copy(
 
             async with connection_to(target) as connection:
                 await portable.write(
-                    connection, target.shown, header, reader.rows, overwrite=overwrite
+                    connection, target.display_name, header, reader.rows, overwrite=overwrite
                 )
-    async with reading(target, alone=False) as copied:
-        await compare(source.shown, reader.sums, header, copied, progress("compare"))
+    async with open_for_reading(target, alone=False) as copied:
+        await compare(source.display_name, reader.sums, header, copied, progress("compare"))
     # A server may have started on the source during the copy.
-    async with reading(source, alone=True) as store:
+    async with open_for_reading(source, alone=True) as store:
         if (await store.header()).revision != header.revision:
-            raise StorageError(f"{source.shown}: the store was changed while it was copied")
+            raise StorageError(f"{source.display_name}: the store was changed while it was copied")
     return header, aside
 
 
 def _same(source: Place, target: Place) -> bool:
     if isinstance(source, DataFolder) and isinstance(target, DataFolder):
         return source.path.resolve() == target.path.resolve()
-    return source.shown == target.shown
+    return source.display_name == target.display_name
 
 
 async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) -> Path | None:
@@ -183,13 +185,15 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         pinned = None if identity_file is None else read_pin(identity_file)
         if pinned is not None or await _is_there(place):
             raise StorageError(
-                f"{place.shown}: there is or was a store"
+                f"{place.display_name}: there is or was a store"
                 + ("" if pinned is None else f" ({identity_file}: {pinned})")
                 + "; --new begins an empty cluster"
             )
     if not isinstance(place, DataFolder):
         if await _is_there(place):
-            raise StorageError(f"{place.shown}: the database has a store; give another, empty one")
+            raise StorageError(
+                f"{place.display_name}: the database has a store; give another, empty one"
+            )
         if identity_file is not None:
             replace_pin(identity_file, None)
         await migrate(place, now_ms=now_ms, dry_run=False)
@@ -208,7 +212,7 @@ async def _is_there(place: Place) -> bool:
         path = place.path / DATABASE_NAME
         return path.is_file() and path.stat().st_size > 0
     try:
-        async with reading(place, alone=False):
+        async with open_for_reading(place, alone=False):
             return True
     except StorageError as error:
         if "there is no store" not in str(error):
@@ -226,17 +230,17 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
     place, identity_file = place_of(settings), identity_file_of(settings)
     if identity_file is None:
         raise StorageError(
-            f"{place.shown}: without doorkeeper.store.identity.file or doorkeeper.data.dir no"
-            " identity is kept: there is nothing to accept"
+            f"{place.display_name}: without doorkeeper.store.identity.file or doorkeeper.data.dir"
+            " no identity is kept: there is nothing to accept"
         )
     if isinstance(place, DataFolder):
         if _migrate_embedded(place, now_ms, dry_run=True).before == 0:
-            raise StorageError(f"{place.shown}: there is no store to accept")
+            raise StorageError(f"{place.display_name}: there is no store to accept")
         from doorkeeper.storage.backup import remove_pin  # noqa: PLC0415 - SQLite, if it is one
 
         remove_pin(*place)
         _open(place, now_ms)  # writes the file, and migrates an older store
-    async with reading(place, alone=False) as store:
+    async with open_for_reading(place, alone=False) as store:
         header = await store.header()
     pin = Pin(header.cluster_id, header.store_id, header.revision)
     if not isinstance(place, DataFolder):

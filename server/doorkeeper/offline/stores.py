@@ -25,7 +25,7 @@ class DataFolder(NamedTuple):
     identity_file: Path
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         return str(self.path)
 
 
@@ -61,7 +61,7 @@ def place_of(settings: Settings) -> Place:
 
 
 @asynccontextmanager
-async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
+async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
     """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
 
     Raises:
@@ -79,6 +79,6 @@ async def reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
 
     async with (
         connection_to(place) as connection,
-        portable.reading(connection, place.shown, alone=alone) as shared,
+        portable.reading(connection, place.display_name, alone=alone) as shared,
     ):
         yield shared

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.authn.credentials import base_36, credential_of
 from doorkeeper.kinds.change import Author, Origin, edit
 from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
-from doorkeeper.offline.log import offline_log, submit, trail_logs
+from doorkeeper.offline.log import audit_log_output, offline_log, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
-    from doorkeeper.offline.log import OfflineTrail
+    from doorkeeper.offline.log import OfflineAuditLog
     from doorkeeper.state.log import Plan, StateLog
     from doorkeeper.state.state import State
 
@@ -33,7 +33,7 @@ _SALT_BYTES = 17
 class OfflineUsers:
     """The SCRAM users of a store."""
 
-    def __init__(self, log: StateLog, trail: OfflineTrail, runner: asyncio.Runner) -> None:
+    def __init__(self, log: StateLog, trail: OfflineAuditLog, runner: asyncio.Runner) -> None:
         """``log`` has not started; ``runner`` has the event loop of both logs."""
         self._log = log
         self._trail = trail
@@ -89,7 +89,7 @@ def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[O
         StorageError: a server uses the store, there is none, or it cannot be opened.
 
     """
-    with trail_logs(settings), asyncio.Runner() as runner:
+    with audit_log_output(settings), asyncio.Runner() as runner:
         opened = AsyncExitStack()
         entering = opened.enter_async_context(offline_log(settings, make_store=make_store))
         log, trail = runner.run(entering)

@@ -53,7 +53,6 @@ def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None
         copy.pragma("synchronous", "off")
         # The transaction fixes the state that is read. Without it each commit of the server
         # restarts the backup, which would never end under steady writes.
-        # backup begin again, and under steady writes it never ends.
         source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
         try:
             with copy.backup("main", source, "main") as backup:

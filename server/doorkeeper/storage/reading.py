@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.declared import StoredConfig
 
 
-class StoredAcls(NamedTuple):
+class StoredRows(NamedTuple):
     """ACLs and dynamic configuration, from one consistent snapshot."""
 
     bindings: list[StoredBinding]
     configs: list[StoredConfig]
 
 
-def read_acls(path: Path) -> StoredAcls:
+def read_acls(path: Path) -> StoredRows:
     """Read the ACLs and the dynamic configuration of a database, also of an older version.
 
     Raises:
@@ -35,4 +35,4 @@ def read_acls(path: Path) -> StoredAcls:
         connection.execute("BEGIN")  # one snapshot for both
         version = migrations.check_readable(connection, path)
         read = read_rows if version >= schema.VERSION else old_layout.read
-        return StoredAcls(list(read(connection, ACL)), list(read(connection, CONFIG)))
+        return StoredRows(list(read(connection, ACL)), list(read(connection, CONFIG)))

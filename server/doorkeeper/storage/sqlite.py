@@ -271,7 +271,6 @@ class _Writer(Lease):
         done: asyncio.Future[None] = self._loop.create_future()
         # Not in the thread: each system call releases Python's global lock, and the thread would
         # wait up to 5 ms for it while the loop is busy.
-        # and the thread would wait up to 5 ms to get it back while the loop is busy.
         self._look()
         self._queue.put((entries, done))
         return done

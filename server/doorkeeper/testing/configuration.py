@@ -189,10 +189,10 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
 def _stored_topics(config: Configuration) -> list[StoredTopic]:
     if not config.topics:
         return []
-    from doorkeeper.catalog.loading import parsed  # noqa: PLC0415  it imports YAML
+    from doorkeeper.catalog.loading import load_document  # noqa: PLC0415  it imports YAML
     from doorkeeper.kinds.declared import StoredTopic  # noqa: PLC0415
 
-    catalog = parsed({"topics": config.topics}, "topics of the test")
+    catalog = load_document({"topics": config.topics}, "topics of the test")
     return [
         StoredTopic(
             each.name, os.urandom(16), each.partitions, each.replication_factor, each.configs

@@ -187,9 +187,9 @@ class DoorkeeperServer(AnyServer):
         return self._thread.run(work)
 
     def _settings(self) -> Settings:
-        from doorkeeper.config.loading import loaded_of  # noqa: PLC0415
+        from doorkeeper.config.loading import load_values  # noqa: PLC0415
 
-        return loaded_of(self._keys(), "the test's").settings
+        return load_values(self._keys(), "the test's").settings
 
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:

@@ -11,11 +11,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.app import process
-from doorkeeper.app.config_check import with_others
+from doorkeeper.app.config_check import with_further_problems
 from doorkeeper.app.errors import StartError
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import loaded_of
+from doorkeeper.config.loading import load_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.kinds.change import Author, Origin
 from doorkeeper.runtime.threads import leave_threads_behind
@@ -61,10 +61,10 @@ def serve(
         if beginning is not None:
             _fill(data, beginning)
         overrides = [f"{key}={value}" for key, value in keys.items()]
-        loaded = loaded_of(keys, "the test's")
+        loaded = load_values(keys, "the test's")
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
-        status = _fail(with_others(error))
+        status = _fail(with_further_problems(error))
     except (CatalogError, StartError) as error:
         status = _fail(error.problems)
     except StorageError as error:

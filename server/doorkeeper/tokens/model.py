@@ -83,7 +83,7 @@ class NewToken(NamedTuple):
     renewers: tuple[Principal, ...]
     max_lifetime_ms: int
 
-    def made(self, token_id: str, now_ms: int, lifetimes: Lifetimes) -> Token:
+    def issue(self, token_id: str, now_ms: int, lifetimes: Lifetimes) -> Token:
         lifetime_ms = lifetimes.max_ms
         if self.max_lifetime_ms > 0:
             lifetime_ms = min(lifetime_ms, self.max_lifetime_ms)

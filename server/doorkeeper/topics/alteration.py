@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.config.values import KeyType
-from doorkeeper.configs.operations import ConfigOperation, operated
+from doorkeeper.configs.operations import ConfigOperation, edit_list
 from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.topics.names import reason_invalid
@@ -69,4 +69,4 @@ def _apply(configs: dict[str, str], alteration: Alteration) -> None:
                 ErrorCode.INVALID_CONFIG,
                 f"Can't {operation.name} to key {name} because its type is not LIST.",
             )
-        configs[name] = operated(operation, configs.get(name, config.default or ""), value or "")
+        configs[name] = edit_list(operation, configs.get(name, config.default or ""), value or "")

@@ -75,7 +75,7 @@ def records_of(topic: StoredTopic) -> int:
     return 1 + len(topic.configs) + topic.partitions
 
 
-def planned(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) -> StoredTopic:
+def plan_topic(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) -> StoredTopic:
     """Return the topic to store.
 
     Raises:
@@ -86,10 +86,10 @@ def planned(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) 
     configs = _checked_configs(wanted.configs)
     assignments: tuple[str, ...] = ()
     if wanted.assignments:
-        partitions, replication_factor = _assigned(wanted, broker_ids)
+        partitions, replication_factor = _manual_placement(wanted, broker_ids)
         assignments = tuple(text_of(replicas) for _, replicas in sorted(wanted.assignments))
     else:
-        partitions, replication_factor = _placed(wanted, node, len(broker_ids))
+        partitions, replication_factor = _default_placement(wanted, node, len(broker_ids))
     return StoredTopic(
         name=wanted.name,
         topic_id=node.new_topic_id(),
@@ -133,7 +133,7 @@ def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return configs
 
 
-def _placed(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
+def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
     """Return the partitions and the replication factor, with defaults."""
     if wanted.replication_factor < -1 or wanted.replication_factor == 0:
         raise ApiError(
@@ -158,7 +158,7 @@ def _placed(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int,
     return partitions_of(wanted, node), factor
 
 
-def _assigned(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]:
+def _manual_placement(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]:
     """Return the partitions and the replication factor of a manual assignment."""
     for given, what in (
         (wanted.replication_factor, "replication factor was not set to -1."),
@@ -220,7 +220,7 @@ def created_automatically(
     for name in names:
         partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
         try:
-            topics.append(planned(WantedTopic(name, partitions), node, broker_ids))
+            topics.append(plan_topic(WantedTopic(name, partitions), node, broker_ids))
         # Skipped without an error, as by a broker: the client asks again.
         except ApiError:
             continue

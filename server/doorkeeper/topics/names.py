@@ -45,7 +45,7 @@ def error_of_missing(name: str) -> ErrorCode:
     return ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def unified(name: str) -> str | None:
+def collision_key(name: str) -> str | None:
     """Return the name under which names collide in Kafka's metrics; None if none can.
 
     ``a.b`` and ``a_b`` are equal there, so only one of them may exist.

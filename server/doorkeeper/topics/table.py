@@ -14,7 +14,7 @@ import immutables
 from doorkeeper.cluster.model import Topic
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.runtime.slices import parts
-from doorkeeper.topics.names import INTERNAL_TOPICS, unified
+from doorkeeper.topics.names import INTERNAL_TOPICS, collision_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,11 +64,11 @@ def text_of(brokers: Sequence[int]) -> str:
 
 
 class Layer(NamedTuple):
-    """Topics of one origin in persistent maps; ``unified`` finds names that collide."""
+    """Topics of one origin in persistent maps; ``by_collision_key`` finds names that collide."""
 
     by_name: immutables.Map[str, Topic]
     by_id: immutables.Map[bytes, Topic]
-    unified: immutables.Map[str, tuple[str, ...]]
+    by_collision_key: immutables.Map[str, tuple[str, ...]]
 
     def with_changes(self, added: Iterable[Topic] = (), removed: Iterable[str] = ()) -> Layer:
         """Return this layer without ``removed`` and with ``added``; O(log n) for each."""
@@ -79,7 +79,7 @@ class Layer(NamedTuple):
             changing.add(topic)
         return changing.finish()
 
-    def replaced(self, topics: Iterable[Topic]) -> Slices[Layer]:
+    def replace_all(self, topics: Iterable[Topic]) -> Slices[Layer]:
         """Return the layer of other topics, in slices of 128 topics; unchanged topics are shared.
 
         It is this layer itself if nothing differs.
@@ -121,14 +121,14 @@ class _Changing:
         self._before = before
         self._has_changed = False
         self._by_name, self._by_id = before.by_name.mutate(), before.by_id.mutate()
-        self._unified = before.unified.mutate()
+        self._by_collision_key = before.by_collision_key.mutate()
 
     def add(self, topic: Topic) -> None:
         """Add a topic, or replace the one with its name."""
         self._has_changed = True
         before = self._by_name.get(topic.name)
         if before is None:
-            _remember(self._unified, topic.name)
+            _remember(self._by_collision_key, topic.name)
         elif before.topic_id != topic.topic_id:
             del self._by_id[before.topic_id]
         self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
@@ -139,13 +139,13 @@ class _Changing:
         if topic is not None:
             self._has_changed = True
             del self._by_id[topic.topic_id]
-            _forget(self._unified, name)
+            _forget(self._by_collision_key, name)
 
     def finish(self) -> Layer:
         """Return the new layer; the old one if nothing has changed."""
         if not self._has_changed:
             return self._before
-        return Layer(self._by_name.finish(), self._by_id.finish(), self._unified.finish())
+        return Layer(self._by_name.finish(), self._by_id.finish(), self._by_collision_key.finish())
 
 
 EMPTY: Final = Layer(immutables.Map(), immutables.Map(), immutables.Map())
@@ -188,10 +188,10 @@ class Topics:
 
         Of two, return the declared one.
         """
-        key = unified(name)
+        key = collision_key(name)
         if key is None:
             return None
-        names = self.declared.unified.get(key) or self._stored.unified.get(key)
+        names = self.declared.by_collision_key.get(key) or self._stored.by_collision_key.get(key)
         return names[0] if names else None
 
     def with_declared(self, declared: Layer) -> Self:
@@ -210,13 +210,13 @@ class Topics:
 
 
 def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = unified(name)
+    key = collision_key(name)
     if key is not None:
         index[key] = (*index.get(key, ()), name)
 
 
 def _forget(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = unified(name)
+    key = collision_key(name)
     if key is None:
         return
     left = tuple(each for each in index.get(key, ()) if each != name)

@@ -189,7 +189,7 @@ class DelegationTokens:
         if not self._secret:
             raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
         if isinstance(wish, NewToken):
-            token = wish.made(random_uuid(self._random_bytes), now_ms, self._lifetimes)
+            token = wish.issue(random_uuid(self._random_bytes), now_ms, self._lifetimes)
             return edit(TOKEN, set=[_row_of(token, self.fingerprint)]), token
         row = self._row(wish.hmac, rows)
         before = _token_of(row)

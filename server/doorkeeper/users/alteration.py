@@ -54,7 +54,7 @@ _TWICE = "A user credential cannot be altered twice in the same request"
 _NOT_THERE = "Attempt to delete a user credential that does not exist"
 
 
-class Altered(NamedTuple):
+class CredentialPlan(NamedTuple):
     """Credentials to delete and to set, and the errors by user."""
 
     deleted: tuple[StoredCredential, ...]
@@ -74,7 +74,7 @@ def judge(
     users: ScramUsers,
     deletions: Sequence[CredentialDeletion],
     upsertions: Sequence[CredentialUpsertion],
-) -> Altered:
+) -> CredentialPlan:
     """Validate a request against the existing credentials."""
     errors: dict[str, ApiError] = {}
     deleted: dict[str, StoredCredential] = {}
@@ -105,8 +105,8 @@ def judge(
     # Checked at the end: alterations with errors write no record.
     if len(deleted) + len(upserted) > RECORDS_MAX:
         error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        return Altered((), (), dict.fromkeys(users_in(deletions, upsertions), error))
-    return Altered(tuple(deleted.values()), tuple(upserted.values()), errors)
+        return CredentialPlan((), (), dict.fromkeys(users_in(deletions, upsertions), error))
+    return CredentialPlan(tuple(deleted.values()), tuple(upserted.values()), errors)
 
 
 def _twice(before: object) -> ApiError | None:

@@ -12,7 +12,7 @@ from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceT
 from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.cluster.model import Group
 from doorkeeper.config.entry import Entry
-from doorkeeper.config.loading import settled
+from doorkeeper.config.loading import resolve
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
@@ -224,11 +224,11 @@ async def _change_configuration(chance: random.Random, server: Running) -> None:
             ("doorkeeper.clients.withhold", ""),
         )
     )
-    reconfiguring = server.assembly.reconfiguring
+    reconfiguring = server.assembly.reconfiguration
     entries = [each for each in reconfiguring.settings.given if each.key != key]
     if value:
         entries.append(Entry(key, value, "the test's"))
-    usable = await reconfiguring.check(settled(entries, reconfiguring.settings.dynamic).settings)
+    usable = await reconfiguring.check(resolve(entries, reconfiguring.settings.dynamic).settings)
     reconfiguring.use(usable)
 
 

@@ -21,11 +21,11 @@ from testkit.trails import Log, Meter, lines_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.audit.trail import Trail
+    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 
-def opened(settings: AuditSettings) -> Trail | None:
+def opened(settings: AuditSettings) -> AuditLog | None:
     return trail_of(
         settings,
         1,

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.authorizer import authorizer_of, placed, refused_start, server_info, started
+from doorkeeper.app.authorizer import (
+    authorizer_of,
+    locate,
+    refused_start,
+    server_info,
+    start_authorizer,
+)
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -87,7 +93,7 @@ def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
 
 def test_a_line_about_a_key_that_nobody_gave() -> None:
     """There is no place to name."""
-    assert placed((), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
+    assert locate((), ValueError("a.key: found\nnothing")) == "a.key: found nothing"
 
 
 def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +129,7 @@ async def test_a_start_gives_a_future_for_each_endpoint() -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
     authorizer = StandardAuthorizer()
 
-    waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
+    waits = start_authorizer(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
 
     await asyncio.wait_for(waits[endpoint], 10)
 
@@ -145,7 +151,7 @@ async def test_a_start_may_wait_for_a_thread() -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
     authorizer = WaitsForAThread()
 
-    waits = started(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
+    waits = start_authorizer(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
     assert not waits[endpoint].done()
     await asyncio.to_thread(authorizer.ready.set_result, None)
 
@@ -180,7 +186,7 @@ async def test_a_start_that_raises() -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
 
     with pytest.raises(StartError, match=r"authorizer.class.name=x.Y does not start: OSError"):
-        started(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
+        start_authorizer(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
 
 
@@ -194,4 +200,4 @@ async def test_a_start_that_is_cancelled() -> None:
             raise asyncio.CancelledError
 
     with pytest.raises(StartError, match=r"x.Y does not start: CancelledError$"):
-        started(Cancelled(), settings, server_info(settings, "c" * 22, [endpoint]))
+        start_authorizer(Cancelled(), settings, server_info(settings, "c" * 22, [endpoint]))

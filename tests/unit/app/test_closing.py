@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
-from doorkeeper.app.authorizer import TookTooLong, close, interrupted_after
+from doorkeeper.app.authorizer import TookTooLong, close, time_limit
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from testkit.logs import readable_logs
@@ -67,7 +67,7 @@ def test_what_ends_in_time_is_left_alone() -> None:
     began_s = time.monotonic()
     other = signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
-        with interrupted_after(3600):
+        with time_limit(3600):
             pass
         while not came:
             time.sleep(0.001)
@@ -83,7 +83,7 @@ def test_on_another_thread_nothing_is_interrupted() -> None:
     done = []
 
     def work() -> None:
-        with interrupted_after(0.001):
+        with time_limit(0.001):
             time.sleep(0.02)
             done.append(True)
 
@@ -96,5 +96,5 @@ def test_on_another_thread_nothing_is_interrupted() -> None:
 
 def test_it_is_no_exception_that_plug_ins_catch() -> None:
     """``except Exception`` lets it through."""
-    with pytest.raises(TookTooLong), interrupted_after(0.2):
+    with pytest.raises(TookTooLong), time_limit(0.2):
         Stays().close()

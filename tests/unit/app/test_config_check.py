@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.config_check import catalog_file_of, checked, problems_of, with_others
+from doorkeeper.app.config_check import (
+    catalog_file_of,
+    check_configuration,
+    problems_of,
+    with_further_problems,
+)
 from doorkeeper.app.errors import StartError
 from doorkeeper.config.entry import Entry
 from doorkeeper.config.errors import ConfigError
@@ -23,7 +28,7 @@ def problems(file: Path, text: str, *overrides: str) -> list[str]:
     """Return what is told of a file of this text, without its path."""
     file.write_text(text)
     with pytest.raises(StartError) as caught:
-        checked(file, overrides)
+        check_configuration(file, overrides)
     return [each.replace(str(file), "F") for each in caught.value.problems]
 
 
@@ -33,7 +38,7 @@ def test_what_is_right_passes(tmp_path: Path) -> None:
     assert not problems_of(settings_of("super.users=a").entries)
     file = tmp_path / "F"
     file.write_text("node.id=7")
-    assert checked(file, ()).settings.node_id == 7
+    assert check_configuration(file, ()).settings.node_id == 7
 
 
 def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
@@ -95,7 +100,7 @@ def test_what_is_no_file_names_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path / "none", ["listeners=X://localhost:1"])
 
-    assert len(with_others(caught.value)) == 1
+    assert len(with_further_problems(caught.value)) == 1
 
 
 def test_the_last_catalog_counts() -> None:
@@ -171,7 +176,7 @@ def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
         f".handler.class={handler}.OAuthBearerUnsecuredValidatorCallbackHandler\n"
     )
 
-    (warning,) = checked(file, ()).warnings
+    (warning,) = check_configuration(file, ()).warnings
 
     assert warning.startswith("unsigned tokens are accepted: any client can use any name (")
 
@@ -190,4 +195,4 @@ def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
     assert told.startswith("F line 2: doorkeeper.store: sslrootcert: ")
     assert "expected is PEM" in told
     assert "s3cret" not in told
-    assert checked(file, ()).settings.store is not None
+    assert check_configuration(file, ()).settings.store is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.app.listeners import limits_of, spec_of
+from doorkeeper.app.listeners import limits_of, options_of
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.config.keys import KEYS
 from doorkeeper.limits import Limits
@@ -44,7 +44,7 @@ def test_every_configured_limit_arrives() -> None:
 async def test_listeners_become_specs() -> None:
     """Address, mechanisms, users and limits of a listener arrive at the edge."""
     sasl, controller = [
-        spec_of(each, await offers_of(each)) for each in settings_of(SASL).listeners
+        options_of(each, await offers_of(each)) for each in settings_of(SASL).listeners
     ]
 
     assert (sasl.name, sasl.host, sasl.port) == ("SASL", "localhost", 9093)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.listeners import Doors, tls_of, tls_values
+from doorkeeper.app.listeners import ServerSecurity, tls_of, tls_values
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from testkit.certificates import world
@@ -92,7 +92,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> RecordingLogger:
     return RecordingLogger()
 
 
-async def prepared(doors: Doors, wanted: Settings) -> dict[str, ConnectionSecurity]:
+async def prepared(doors: ServerSecurity, wanted: Settings) -> dict[str, ConnectionSecurity]:
     """Use settings as a reload does."""
     return doors.use(await doors.prepare(wanted.listeners, wanted.originals))
 
@@ -113,7 +113,7 @@ async def name_of(offers: ConnectionSecurity) -> str:
 
 async def test_what_has_not_changed_goes_on(log: RecordingLogger) -> None:
     """Only what is new starts; a bound of sessions is new without a start."""
-    doors = Doors(NO_SOURCES, log)
+    doors = ServerSecurity(NO_SOURCES, log)
     await prepared(doors, settings("", "b"))
     offers = await prepared(
         doors, settings("", "c", more="listener.name.a.connections.max.reauth.ms=7\n")
@@ -129,7 +129,7 @@ async def test_what_has_not_changed_goes_on(log: RecordingLogger) -> None:
 
 async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> None:
     """It lets in, and is refreshed, until the last connection that began with it has gone."""
-    doors = Doors(NO_SOURCES, log)
+    doors = ServerSecurity(NO_SOURCES, log)
     held = (await prepared(doors, settings("old")))["A"]
     new = (await prepared(doors, settings("new")))["A"]
     await turns()
@@ -149,7 +149,7 @@ async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> No
 @pytest.mark.parametrize("second", ["wrong", "lame", "broken"])
 async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str) -> None:
     """Every problem is told, and what was started is closed."""
-    doors = Doors(NO_SOURCES, log)
+    doors = ServerSecurity(NO_SOURCES, log)
     await prepared(doors, settings("", "", ""))
     EVENTS.clear()
 
@@ -168,7 +168,7 @@ async def test_checking_starts_nothing(log: RecordingLogger) -> None:
     """Every problem is returned; what was made for it is closed."""
     wanted = settings("a", "wrong", "c")
 
-    problems = await Doors(NO_SOURCES, log).check(wanted.listeners, wanted.originals)
+    problems = await ServerSecurity(NO_SOURCES, log).check(wanted.listeners, wanted.originals)
 
     assert problems == [f"{ISSUER}: wrong on B"]
     assert EVENTS == ["a closes", "c closes"]
@@ -176,7 +176,7 @@ async def test_checking_starts_nothing(log: RecordingLogger) -> None:
 
 async def test_the_watch_goes_on(log: RecordingLogger) -> None:
     """What a refresh raises is told by its kind, once; the next refresh is made."""
-    doors = Doors(NO_SOURCES, log)
+    doors = ServerSecurity(NO_SOURCES, log)
     offers = await prepared(doors, settings("a"))
     PROBLEMS.append("raise")
     await doors.refresh()

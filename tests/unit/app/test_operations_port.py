@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.app.operations_port import Operating, Parts, check_files, checks_of
+from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.http import HttpSettings
 from doorkeeper.http.checks import Readiness
@@ -129,7 +129,7 @@ async def test_the_port_opens_and_closes() -> None:
     world, meters = World(), Meters()
     world.authorizer = GuardedAuthorizer(HandAuthorizer(lambda _: []))
     async with edge() as running:
-        operating = Operating(
+        operating = OperationsPort(
             HttpSettings(host="127.0.0.1", port=0), world.parts(running.server), meters, Log()
         )
         await operating.open()
@@ -156,7 +156,7 @@ async def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path) -> None:
     settings = HttpSettings(host="127.0.0.1", port=0, tokens_file=tmp_path / "tokens")
 
     with pytest.raises(StartError, match="tokens: No such file"):
-        Operating(settings, World().parts(), Meters(), Log())
+        OperationsPort(settings, World().parts(), Meters(), Log())
     (problem,) = check_files(settings, Log())
     assert problem.startswith("doorkeeper.http.listener: the login cannot be used")
     (tmp_path / "tokens").write_text("a-token-of-some-length")

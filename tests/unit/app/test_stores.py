@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.app.stores import identity_file_of, opened_store
+from doorkeeper.app.stores import identity_file_of, open_store
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
 from testkit.edge import Log
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 async def test_without_a_word_it_is_embedded(tmp_path: Path) -> None:
     """It is made in the data folder."""
-    store = await opened_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))
+    store = await open_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))
     await store.aclose()
 
     assert isinstance(store, SqliteStore)
@@ -33,7 +33,7 @@ async def test_it_is_not_made_where_it_should_be_there(tmp_path: Path) -> None:
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
 
     with pytest.raises(StorageError, match="there is no store; the server's first start makes it"):
-        await opened_store(settings, make_store=False)
+        await open_store(settings, make_store=False)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -42,8 +42,8 @@ async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
     """An operator sees that a start began an empty cluster; another start says nothing."""
     settings, log = settings_of(f"doorkeeper.data.dir={tmp_path}\n"), Log()
 
-    await (await opened_store(settings, logger=log)).aclose()
-    store = await opened_store(settings, logger=log)
+    await (await open_store(settings, logger=log)).aclose()
+    store = await open_store(settings, logger=log)
     await store.aclose()
 
     fields = {"file": str(tmp_path / "doorkeeper.db"), "cluster_id": store.identity.cluster_id}
@@ -53,7 +53,7 @@ async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
 async def test_a_command_logs_no_creation(tmp_path: Path) -> None:
     """Without a logger nothing is said."""
     with capture_logs() as lines:
-        await (await opened_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))).aclose()
+        await (await open_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))).aclose()
 
     assert lines == []
 
@@ -64,7 +64,7 @@ async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Pa
 
     for make_store in (True, False):
         with pytest.raises(StorageError, match="doorkeeper store create does"):
-            await opened_store(settings, make_store=make_store)
+            await open_store(settings, make_store=make_store)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +87,7 @@ async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) ->
     text = f"node.id=1\ndoorkeeper.store=postgresql://me:s3cret@{place}/acls\n"
 
     with pytest.raises(StorageError) as caught:
-        await opened_store(settings_of(text))
+        await open_store(settings_of(text))
 
     assert f"postgresql://{place}/acls: " in str(caught.value)
     assert "s3cret" not in str(caught.value)
@@ -98,8 +98,8 @@ async def test_a_shared_store_is_that_of_all_who_name_it(database: Database) -> 
     """Both have its cluster id and its secret."""
     text = f"doorkeeper.store={database.url()}\n"
 
-    one = await opened_store(settings_of(text + "node.id=1\n"))
-    two = await opened_store(settings_of(text + "node.id=2\n"))
+    one = await open_store(settings_of(text + "node.id=1\n"))
+    two = await open_store(settings_of(text + "node.id=2\n"))
 
     assert one.identity == two.identity
     await one.aclose()

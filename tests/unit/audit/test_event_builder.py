@@ -12,10 +12,10 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, Res
 from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.audit.event_builder import (
     change_events,
+    change_from_results,
     decision_event,
     decision_events,
     login_event,
-    reported,
 )
 from doorkeeper.audit.events import Binding, Item
 from doorkeeper.audit.occurrences import Seen, SeenLogin
@@ -213,8 +213,8 @@ def test_what_a_plug_in_reports() -> None:
     refused = ApiError(ErrorCode.INVALID_REQUEST)
     other = allow("eve", AclOperation.READ, ORDERS)
 
-    made = reported([BINDING, other], [AclCreateResult(), AclCreateResult(refused)])
-    gone = reported(
+    made = change_from_results([BINDING, other], [AclCreateResult(), AclCreateResult(refused)])
+    gone = change_from_results(
         [],
         [
             AclDeleteResult(
@@ -227,9 +227,9 @@ def test_what_a_plug_in_reports() -> None:
 
     assert made == edit(ACL, set=[StoredBinding("", BINDING)])
     assert gone == edit(ACL, deleted=[StoredBinding("", BINDING)])
-    assert reported([BINDING], [AclCreateResult(refused)]) == {}
-    assert reported([], [AclDeleteResult(refused)]) == {}
-    assert reported([], []) == {}
+    assert change_from_results([BINDING], [AclCreateResult(refused)]) == {}
+    assert change_from_results([], [AclDeleteResult(refused)]) == {}
+    assert change_from_results([], []) == {}
 
 
 def test_a_clock_that_was_set_back() -> None:

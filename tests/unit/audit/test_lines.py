@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.audit.events import Reload, Stop
 from doorkeeper.audit.lines import Lines
-from doorkeeper.audit.queue import Item
+from doorkeeper.audit.queue import QueuedEvents
 
 
 def stop() -> Stop:
@@ -17,7 +17,10 @@ def stop() -> Stop:
 
 def test_events_are_numbered() -> None:
     """Events get the node, numbers without gaps, and the time of their item."""
-    items = [Item(1_000_000_000, lambda: [stop(), stop()]), Item(1_250_999_999, lambda: [stop()])]
+    items = [
+        QueuedEvents(1_000_000_000, lambda: [stop(), stop()]),
+        QueuedEvents(1_250_999_999, lambda: [stop()]),
+    ]
 
     data, count = Lines(7).of(items, 42)
 
@@ -49,7 +52,7 @@ def test_half_a_surrogate_pair() -> None:
     """A text that has no form in UTF-8, which a plug-in may give, is written with "?"."""
     event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="FAILED", reason="a\ud800b")
 
-    data, _ = Lines(1).of([Item(1, lambda: [event])], 1)
+    data, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
 
     assert json.loads(data)["reason"] == "a?b"
 
@@ -58,6 +61,6 @@ def test_a_line_is_one_line() -> None:
     """A line feed in a name is escaped."""
     event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="FAILED", reason="a\nb")
 
-    data, _ = Lines(1).of([Item(1, lambda: [event])], 1)
+    data, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
 
     assert data.count(b"\n") == 1

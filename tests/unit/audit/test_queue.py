@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from doorkeeper.audit.queue import Item, Loss, Queue
+from doorkeeper.audit.queue import Loss, Queue, QueuedEvents
 from testkit.trails import Waiter
 
 
-def item(ts_ns: int = 1, events: int = 1, *, is_change: bool = False) -> Item:
-    return Item(ts_ns, list, events=events, is_change=is_change)
+def item(ts_ns: int = 1, events: int = 1, *, is_change: bool = False) -> QueuedEvents:
+    return QueuedEvents(ts_ns, list, events=events, is_change=is_change)
 
 
 def test_items_come_out_in_order() -> None:
@@ -39,7 +39,7 @@ def test_no_room() -> None:
     assert queue.length == 11
     queue.take(0)
     assert not queue.put(item())
-    queue.done(11)
+    queue.release(11)
     assert queue.put(item())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.audit.showing import shown
+from doorkeeper.audit.showing import format_event
 
 ACL = {
     "permission": "ALLOW",
@@ -104,14 +104,14 @@ CHANGE = {
 )
 def test_lines(event: dict[str, Any], line: str) -> None:
     """When, what came of it, who, what and why; kinds of newer servers with all their fields."""
-    assert shown(event, lambda text, _: text) == line
+    assert format_event(event, lambda text, _: text) == line
 
 
 def test_colours() -> None:
     """What succeeds is green and what fails is red."""
 
     def colour(event: dict[str, Any]) -> str:
-        return shown(event, lambda text, colour: f"<{colour}:{text.strip()}>")
+        return format_event(event, lambda text, colour: f"<{colour}:{text.strip()}>")
 
     assert "<green:ALLOWED>" in colour(DECISION)
     assert "<red:FAILED>" in colour(LOGIN)

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.audit import verifying
 from doorkeeper.audit.names import TrailFile, files_in, whole_name
-from doorkeeper.audit.verifying import verified
+from doorkeeper.audit.verifying import verify_log
 from testkit.trails import line_of, written
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def problems(folder: Path) -> list[tuple[str, int | None, str]]:
-    return [(each.kind, each.line, each.text) for each in verified(folder).problems]
+    return [(each.kind, each.line, each.text) for each in verify_log(folder).problems]
 
 
 def test_a_whole_trail(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_whole_trail(tmp_path: Path) -> None:
     written(tmp_path, 1, 3, node=2)
     (tmp_path / "audit-1.lock").touch()
 
-    verdict = verified(tmp_path)
+    verdict = verify_log(tmp_path)
 
     assert verdict.is_whole
     assert (verdict.files, verdict.open_files, dict(verdict.events)) == (4, 1, {"login": 11})
@@ -47,7 +47,7 @@ def test_gaps(tmp_path: Path) -> None:
         ("gap", 1, "events 5 to 6 are missing"),
         ("gap", 2, "events 8 to 9 are missing"),
     ]
-    assert not verified(tmp_path).is_whole
+    assert not verify_log(tmp_path).is_whole
 
 
 def test_order(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_line_that_is_no_event(tmp_path: Path, line: bytes) -> None:
     written(tmp_path, 1, 1, closed=False, tail=line + b"\n" + line_of(2))
 
     assert problems(tmp_path) == [("unreadable", 2, "the line is no event")]
-    assert verified(tmp_path).events.total() == 2
+    assert verify_log(tmp_path).events.total() == 2
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_clock_that_was_set(tmp_path: Path) -> None:
     written(tmp_path, 1, 1, closed=False).write_bytes(b"".join(lines))
 
     assert problems(tmp_path) == [("clock", 3, "the time goes back by 9.5 s")]
-    assert verified(tmp_path).is_whole
+    assert verify_log(tmp_path).is_whole
 
 
 def test_what_was_dropped_is_told(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_what_was_dropped_is_told(tmp_path: Path) -> None:
     event = {"kind": "dropped", "seq": 1, "node": 1, "ts_ns": 1, "count": 5}
     written(tmp_path, 1, 1, closed=False).write_bytes(json.dumps(event).encode() + b"\n")
 
-    assert (verified(tmp_path).dropped, verified(tmp_path).is_whole) == (5, True)
+    assert (verify_log(tmp_path).dropped, verify_log(tmp_path).is_whole) == (5, True)
 
 
 def test_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifying, "PROBLEMS_MAX", 2)
     written(tmp_path, 1, 0, closed=False, tail=b"x\n" * 5)
 
-    found = verified(tmp_path).as_json()
+    found = verify_log(tmp_path).as_json()
 
     assert found["problem_counts"] == {"unreadable": 5}
     assert len(found["problems"]) == 2
@@ -157,7 +157,7 @@ def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return found
 
     monkeypatch.setattr(verifying, "files_in", listing)
-    verdict = verified(tmp_path)
+    verdict = verify_log(tmp_path)
 
     assert verdict.problems == []
     assert (verdict.first, verdict.last) == ({1: 3}, {1: 8})
@@ -178,7 +178,7 @@ def test_a_file_that_somebody_takes_away(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(verifying, "files_in", listing)
 
-    assert [(each.kind, each.text) for each in verified(tmp_path).problems] == [
+    assert [(each.kind, each.text) for each in verify_log(tmp_path).problems] == [
         ("unreadable", "it was there and is gone"),
         ("gap", "events 3 to 4 are missing"),
     ]
@@ -198,7 +198,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     written(tmp_path, 3, 1)
     written(tmp_path, 4, 1, closed=False)
 
-    verdict = verified(tmp_path)
+    verdict = verify_log(tmp_path)
 
     assert [each.text for each in verdict.problems] == ["it is a link that leads nowhere"]
     assert (verdict.files, verdict.first, verdict.last) == (2, {1: 3}, {1: 4})

@@ -10,7 +10,7 @@ from doorkeeper.audit.events import Reload
 from doorkeeper.audit.files import TrailFolder
 from doorkeeper.audit.names import open_name, whole_name
 from doorkeeper.audit.options import Sync
-from doorkeeper.audit.queue import Item, Queue
+from doorkeeper.audit.queue import Queue, QueuedEvents
 from doorkeeper.audit.writer import RETRY_S, Writer
 from testkit.trails import Disk, HandLoop, Log, Meter, Time, Waiter, lines_in, options
 
@@ -46,7 +46,7 @@ class World:
 
     def put(self, name: str = "a", *, is_change: bool = False, happened: int = 1) -> None:
         event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="SUCCEEDED", reason=name)
-        item = Item(self.time.ns, lambda: [event], happened=happened, is_change=is_change)
+        item = QueuedEvents(self.time.ns, lambda: [event], happened=happened, is_change=is_change)
         assert self.queue.put(item)
 
     def turn(self) -> None:
@@ -57,7 +57,7 @@ class World:
     def idle(self) -> None:
         batch = self.queue.take(0)
         self.writer._work(batch)
-        self.queue.done(sum(item.events for item in batch.items))
+        self.queue.release(sum(item.events for item in batch.items))
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -312,7 +312,7 @@ def test_the_thread(world: Make) -> None:
     def broken() -> list[Reload]:
         raise ValueError("odd")
 
-    w.queue.put(Item(1, broken))
+    w.queue.put(QueuedEvents(1, broken))
     w.put("a")
     w.queue.when_written(Waiter(w.told).future)
     w.queue.close()

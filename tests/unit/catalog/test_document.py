@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 import yaml
 
-from doorkeeper.catalog.document import Faults, Value, parse
+from doorkeeper.catalog.document import FaultList, YamlValue, parse
 
 
-def value_of(text: str) -> tuple[Value, Faults]:
+def value_of(text: str) -> tuple[YamlValue, FaultList]:
     """Return the document of a text that is YAML."""
-    faults = Faults("c.yaml")
+    faults = FaultList("c.yaml")
     value = parse(text, faults)
     assert value is not None
     return value, faults
 
 
-def noted(faults: Faults) -> list[tuple[int, str, str]]:
+def noted(faults: FaultList) -> list[tuple[int, str, str]]:
     """Return line, place and text of each fault."""
     return [(each.line, each.path, each.text) for each in faults.problems]
 
@@ -26,7 +26,7 @@ def noted(faults: Faults) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
 def test_an_empty_file_is_no_document(text: str) -> None:
     """And no fault."""
-    faults = Faults("c.yaml")
+    faults = FaultList("c.yaml")
     value = parse(text, faults)
 
     assert value is None or value.is_null()
@@ -38,7 +38,7 @@ def test_an_empty_file_is_no_document(text: str) -> None:
 )
 def test_what_is_no_yaml_is_one_fault(text: str, line: int) -> None:
     """With the line, where the parser knows it."""
-    faults = Faults("c.yaml")
+    faults = FaultList("c.yaml")
 
     assert parse(text, faults) is None
     (fault,) = faults.problems
@@ -48,7 +48,7 @@ def test_what_is_no_yaml_is_one_fault(text: str, line: int) -> None:
 
 def test_nesting_without_end_is_a_fault() -> None:
     """Not a crash of the reader."""
-    faults = Faults("c.yaml")
+    faults = FaultList("c.yaml")
 
     value = parse("[" * 20_000, faults)
 
@@ -206,7 +206,7 @@ def test_texts_are_no_longer_than_a_message_carries() -> None:
     assert value.text() == value.scalar() == longest
     assert faults.problems == []
     value, faults = value_of(longer)
-    assert value.written() == longer
+    assert value.raw_text() == longer
     assert value.text() is None
     assert value.scalar() is None
     assert noted(faults) == [(1, "", "takes 32768 bytes; at most 32767")] * 2

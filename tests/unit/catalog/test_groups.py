@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
-from doorkeeper.catalog.document import Faults, parse
+from doorkeeper.catalog.document import FaultList, parse
 from doorkeeper.catalog.groups import STATES, read_groups
 from doorkeeper.cluster.model import Group, GroupMember
 
 
 def read(text: str) -> tuple[list[Group], list[str]]:
     """Return the groups of a list, and what is wrong with it; ``orders`` has three partitions."""
-    faults = Faults("c")
+    faults = FaultList("c")
     value = parse(text, faults)
     assert value is not None
     groups = read_groups(value, {"orders": 3})

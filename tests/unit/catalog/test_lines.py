@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.catalog.errors import CatalogError, Problem
+from doorkeeper.catalog.errors import CatalogError, CatalogProblem
 from doorkeeper.catalog.lines import (
     LINE_BYTES,
     Faulty,
@@ -57,7 +57,10 @@ def test_a_large_catalog_is_many_short_lines(tmp_path: Path) -> None:
 
 def test_problems_come_back_as_texts() -> None:
     """In their order; there is no catalog then."""
-    problems = [Problem("c.yaml", 3, "topics[0].name", "no"), Problem("c.yaml", 0, "", "n\u00f6")]
+    problems = [
+        CatalogProblem("c.yaml", 3, "topics[0].name", "no"),
+        CatalogProblem("c.yaml", 0, "", "n\u00f6"),
+    ]
     told = [line.encode() for line in lines_of_problems(CatalogError(problems))]
 
     with pytest.raises(Faulty) as caught:

@@ -25,11 +25,11 @@ def test_topics_get_the_ids_of_their_cluster(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("topics:\n  - {name: orders, partitions: 3}\n", encoding="utf-8")
 
-    (topic,) = load(file).declared("cluster-1")
+    (topic,) = load(file).topics_in("cluster-1")
 
     assert (topic.name, topic.partitions, topic.origin) == ("orders", 3, str(file))
     assert topic.topic_id == declared_id("cluster-1", "orders")
-    assert topic.topic_id != next(load(file).declared("cluster-2")).topic_id
+    assert topic.topic_id != next(load(file).topics_in("cluster-2")).topic_id
 
 
 def test_assignments_are_compared_with_the_topics_of_the_file(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.catalog.document import Faults, parse
+from doorkeeper.catalog.document import FaultList, parse
 from doorkeeper.catalog.topics import DeclaredTopic, read_topics
 
 
 def read(text: str) -> tuple[list[DeclaredTopic], list[str]]:
     """Return the topics of a list, and what is wrong with it."""
-    faults = Faults("c")
+    faults = FaultList("c")
     value = parse(text, faults)
     assert value is not None
     return read_topics(value), [f"{each.path}: {each.text}" for each in faults.problems]

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import settled, with_kept
+from doorkeeper.config.loading import resolve, with_stored_values
 from doorkeeper.config.settings import ConfigSource
 from testkit.settings import settings_of
 
@@ -16,7 +16,7 @@ BOTH = DynamicValues({"max.connections": "30"}, {"max.connections": "20", "super
 
 def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     """Also in what plug-ins are given; each place is told, the first one counting."""
-    settings = settled(settings_of(FILE).given, BOTH).settings
+    settings = resolve(settings_of(FILE).given, BOTH).settings
 
     assert settings.max_connections == 30
     assert settings.super_users == "User:b"
@@ -31,15 +31,15 @@ def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
 def test_without_dynamic_values_the_file_holds_again() -> None:
     """What was given with the file is never lost."""
     of_file = settings_of(FILE)
-    settings = settled(of_file.given, BOTH).settings
+    settings = resolve(of_file.given, BOTH).settings
 
-    assert settled(settings.given, DynamicValues()).settings == of_file
+    assert resolve(settings.given, DynamicValues()).settings == of_file
 
 
 def test_a_value_that_is_wrong_is_refused() -> None:
     """The error names the key and that the value is a dynamic one."""
     with pytest.raises(ConfigError) as refused:
-        settled(settings_of(FILE).given, DynamicValues({"max.connections": "x"}))
+        resolve(settings_of(FILE).given, DynamicValues({"max.connections": "x"}))
 
     (problem,) = refused.value.problems
     assert is_dynamic_source(problem.source)
@@ -50,7 +50,7 @@ def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
     """The others count; what is left out is told."""
     values = DynamicValues({"max.connections": "x"}, {"super.users": "User:b"})
 
-    settings, problems = with_kept(settings_of(FILE), values)
+    settings, problems = with_stored_values(settings_of(FILE), values)
 
     assert (settings.max_connections, settings.super_users) == (10, "User:b")
     assert [problem.key for problem in problems] == ["max.connections"]
@@ -62,7 +62,7 @@ def test_every_cluster_has_what_eligible_leader_replicas_need() -> None:
 
     assert settings.dynamic.shown_of_cluster == {"min.insync.replicas": "1"}
     assert settings.originals == {}
-    (row,) = settings.described_of_cluster()
+    (row,) = settings.describe_cluster()
     assert (row.name, row.value, row.source) == (
         "min.insync.replicas",
         "1",
@@ -74,7 +74,7 @@ def test_secrets_of_the_cluster_have_no_value() -> None:
     """A key that nobody declares may be one."""
     dynamic = DynamicValues({}, {"com.example.password": "s3cret"})
 
-    rows = settled((), dynamic).settings.described_of_cluster()
+    rows = resolve((), dynamic).settings.describe_cluster()
 
     assert rows[0].name == "com.example.password"
     assert rows[0].sensitive

@@ -38,7 +38,7 @@ def test_this_machine_alone_needs_nothing(url: str, host: str, port: int) -> Non
     http = http_of(f"{LISTENER}={url}")
 
     assert http == HttpSettings(host=host, port=port)
-    assert (http.encrypted, http.has_login) == (False, False)
+    assert (http.is_encrypted, http.has_login) == (False, False)
     assert http.url == url.rstrip("/")
 
 
@@ -48,7 +48,7 @@ def test_others_need_tls_and_a_login(login: str) -> None:
     http = http_of(f"{LISTENER}=https://0.0.0.0:9404\n{PAIR}{login}")
 
     assert http is not None
-    assert (http.encrypted, http.has_login) == (True, True)
+    assert (http.is_encrypted, http.has_login) == (True, True)
     assert (http.certificate_file, http.key_file) == (Path("c.pem"), Path("k.pem"))
 
 

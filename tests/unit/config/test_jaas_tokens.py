@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doorkeeper.config.jaas_tokens import Token, Tokens
+from doorkeeper.config.jaas_tokens import JaasToken, JaasTokenizer
 
 
-def read(text: str, more_in_words: str = "") -> list[Token]:
+def read(text: str, more_in_words: str = "") -> list[JaasToken]:
     """Return all tokens of a text."""
-    tokens = Tokens(text, more_in_words)
+    tokens = JaasTokenizer(text, more_in_words)
     found = []
     while (token := tokens.next()) is not None:
         found.append(token)
@@ -35,7 +35,7 @@ def test_what_may_stand_in_a_word() -> None:
 
 def test_lines() -> None:
     """The line of a token counts every kind of end, also in comments and after quotes."""
-    tokens = Tokens('a\rb\r\nc /* \n */ d // e\n"f\ng')
+    tokens = JaasTokenizer('a\rb\r\nc /* \n */ d // e\n"f\ng')
     lines = []
     while tokens.next() is not None:
         lines.append(tokens.line)

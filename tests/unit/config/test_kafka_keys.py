@@ -2,7 +2,7 @@
 
 from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.values import KeyType, typed
+from doorkeeper.config.values import KeyType, parse_value
 
 
 def test_a_key_is_of_one_kind() -> None:
@@ -22,4 +22,4 @@ def test_defaults_are_of_their_types() -> None:
     """The table's types and defaults agree."""
     for type_name, default in WITHOUT_EFFECT.values():
         if default is not None:
-            typed(KeyType[type_name], default)
+            parse_value(KeyType[type_name], default)

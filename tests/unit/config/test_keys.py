@@ -6,7 +6,7 @@ from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper.authorizer.standard_keys import LOG_FORMAT
 from doorkeeper.config.key import Key
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.values import KeyType, typed
+from doorkeeper.config.values import KeyType, parse_value
 from testkit import configuration_page
 
 
@@ -15,7 +15,7 @@ def test_defaults_are_allowed(key: Key) -> None:
     """Every default is of its key's type and passes its check."""
     if key.default is None:
         return
-    value = typed(key.type, key.default)
+    value = parse_value(key.type, key.default)
     if key.check is not None:
         key.check(value)
 

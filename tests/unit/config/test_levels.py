@@ -1,16 +1,16 @@
 """The levels of loggers."""
 
 from doorkeeper.config.entry import Entry
-from doorkeeper.config.given import Given, Place
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.levels import levels_of
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 
 KEY = KEYS["doorkeeper.log.levels"]
 
 
-def given_of(text: str) -> Given:
-    given = Given()
-    given.add(Entry(KEY.name, text, "f"), Place(KEY.name), KEY)
+def given_of(text: str) -> RawConfig:
+    given = RawConfig()
+    given.add(Entry(KEY.name, text, "f"), KeyPath(KEY.name), KEY)
     return given
 
 

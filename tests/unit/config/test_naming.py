@@ -3,42 +3,44 @@
 import pytest
 
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import Named, is_for_plug_ins, named, resembling
+from doorkeeper.config.naming import KeyLookup, find_key, is_for_plug_ins, resembling
 
 
 def test_plain_names() -> None:
     """A name without prefix is a key with effect, one without, or unknown."""
-    assert named("node.id") == Named(KEYS["node.id"])
-    assert named("log.dirs") == Named(without_effect=True)
-    assert named("zookeeper.connect") == Named(without_effect=True)
-    assert named("com.example.plugin") == Named()
+    assert find_key("node.id") == KeyLookup(KEYS["node.id"])
+    assert find_key("log.dirs") == KeyLookup(without_effect=True)
+    assert find_key("zookeeper.connect") == KeyLookup(without_effect=True)
+    assert find_key("com.example.plugin") == KeyLookup()
 
 
 def test_prefixed_names() -> None:
     """A listener and a mechanism may stand before keys that allow it."""
     jaas = KEYS["sasl.jaas.config"]
 
-    assert named("listener.name.sasl.plain.sasl.jaas.config") == Named(jaas, "sasl", "plain")
-    assert named("listener.name.s.sasl.enabled.mechanisms") == Named(
+    assert find_key("listener.name.sasl.plain.sasl.jaas.config") == KeyLookup(jaas, "sasl", "plain")
+    assert find_key("listener.name.s.sasl.enabled.mechanisms") == KeyLookup(
         KEYS["sasl.enabled.mechanisms"], "s"
     )
-    assert named("listener.name.plain.plain.connections.max.reauth.ms") == Named(
+    assert find_key("listener.name.plain.plain.connections.max.reauth.ms") == KeyLookup(
         KEYS["connections.max.reauth.ms"], "plain", "plain"
     )
-    assert named("listener.name.s.max.connections") == Named(KEYS["max.connections"], "s")
-    assert named("listener.name.s.ssl.keystore.location") == Named(
+    assert find_key("listener.name.s.max.connections") == KeyLookup(KEYS["max.connections"], "s")
+    assert find_key("listener.name.s.ssl.keystore.location") == KeyLookup(
         KEYS["ssl.keystore.location"], "s"
     )
-    assert named("listener.name.s.oauthbearer.sasl.oauthbearer.expected.issuer") == Named(
+    assert find_key("listener.name.s.oauthbearer.sasl.oauthbearer.expected.issuer") == KeyLookup(
         KEYS["sasl.oauthbearer.expected.issuer"], "s", "oauthbearer"
     )
 
 
 def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
     """Kafka ignores a prefix before a key of the whole server; so do we, and say so."""
-    assert named("listener.name.s.num.partitions") == Named(without_effect=True)
-    assert named("listener.name.s.ssl.provider") == Named(without_effect=True)
-    assert named("listener.name.s.gssapi.sasl.kerberos.service.name") == Named(without_effect=True)
+    assert find_key("listener.name.s.num.partitions") == KeyLookup(without_effect=True)
+    assert find_key("listener.name.s.ssl.provider") == KeyLookup(without_effect=True)
+    assert find_key("listener.name.s.gssapi.sasl.kerberos.service.name") == KeyLookup(
+        without_effect=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
 )
 def test_a_slip_names_the_known_key(name: str, known: str) -> None:
     """A name at most two edits from a known key is taken for a slip."""
-    assert named(name) == Named(resembles=known)
+    assert find_key(name) == KeyLookup(resembles=known)
 
 
 def test_three_edits_are_too_many() -> None:

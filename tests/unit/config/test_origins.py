@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from doorkeeper.config.dynamic_values import DynamicValues
-from doorkeeper.config.loading import settled
+from doorkeeper.config.loading import resolve
 from doorkeeper.config.origins import origins_of
 from testkit.settings import settings_of
 
 
 def test_a_dynamic_value_comes_last_and_counts() -> None:
     """It is told as one, over the file's."""
-    settings = settled(
+    settings = resolve(
         settings_of("max.connections=5").given, DynamicValues({"max.connections": "6"})
     )
 
@@ -35,7 +35,7 @@ def test_a_login_in_a_url_is_hidden() -> None:
     shown = "https://[hidden]@idp.example/keys?a=@b"
 
     (row,) = [each for each in origins_of(settings) if each.key == key]
-    (described,) = [each for each in settings.described() if each.name == key]
+    (described,) = [each for each in settings.describe() if each.name == key]
 
     assert row.value == described.value == shown
     assert "hush" not in str(described)

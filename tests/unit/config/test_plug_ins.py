@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.authn import PlainPasswords
-from doorkeeper.config.plug_ins import UnusableClass, missing_methods, named, one_line
+from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 from testkit import callback_handlers
 
 
@@ -14,7 +14,7 @@ def test_a_path_leads_to_its_class(separator: str) -> None:
     """Both ways to write a path of Python are taken."""
     name = f"testkit.callback_handlers{separator}Roles"
 
-    assert named("some.key", name, "some.group", ()) is callback_handlers.Roles
+    assert import_named("some.key", name, "some.group", ()) is callback_handlers.Roles
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_path_leads_to_its_class(separator: str) -> None:
 def test_what_is_not_there_is_told_with_key_and_name(name: str, text: str) -> None:
     """The line begins with both, and says what would do."""
     with pytest.raises(UnusableClass, match=f"^some.key={name}: {text}"):
-        named("some.key", name, "some.group", ("org.B", "java.A"))
+        import_named("some.key", name, "some.group", ("org.B", "java.A"))
 
 
 def test_missing_methods_are_named_in_order() -> None:

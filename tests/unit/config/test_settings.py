@@ -18,7 +18,7 @@ authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 
 
 def row(settings: Settings, name: str) -> DescribedKey:
-    (found,) = [each for each in settings.described() if each.name == name]
+    (found,) = [each for each in settings.describe() if each.name == name]
     return found
 
 
@@ -60,7 +60,7 @@ def test_secrets_have_no_value() -> None:
         assert found.value is None
         assert found.type is (KeyType.PASSWORD if "jaas" in name else KeyType.UNKNOWN)
         assert found.synonyms == (Synonym(name, None, ConfigSource.STATIC_BROKER_CONFIG),)
-    assert "s3cret" not in repr(settings.described())
+    assert "s3cret" not in repr(settings.describe())
 
 
 def test_the_authorizer_is_readable() -> None:
@@ -75,12 +75,12 @@ def test_keys_without_effect_are_told_where_they_are_given() -> None:
     assert row(settings, "log.dirs").value == "/x"
     assert row(settings, "ssl.key.password").value is None
     assert row(settings, "zookeeper.connect").sensitive
-    assert "log.dir" not in [each.name for each in settings.described()]
+    assert "log.dir" not in [each.name for each in settings.describe()]
 
 
 def test_rows_are_sorted() -> None:
     """The rows are in the order of their names, each name once."""
-    names = [each.name for each in settings_of(SASL).described()]
+    names = [each.name for each in settings_of(SASL).describe()]
 
     assert names == sorted(set(names))
 

@@ -53,7 +53,7 @@ def test_a_url_is_read(url: str, plain: list[str] | None, shown: str | None) -> 
         return
     found = store_of(url)
 
-    assert (list(found.urls), found.shown) == (plain, shown)
+    assert (list(found.urls), found.display_name) == (plain, shown)
 
 
 def test_the_password_is_kept_apart() -> None:
@@ -65,7 +65,7 @@ def test_the_password_is_kept_apart() -> None:
     assert found.password is not None
     assert str.__str__(found.password) == "p4ssw0rd/@"
     assert SECRET not in repr(found) + repr(settings)
-    described = {each.name: each.value for each in settings.described()}
+    described = {each.name: each.value for each in settings.describe()}
     assert described["doorkeeper.store"] == "postgresql://[hidden]@h/d"
     assert found.urls == ("postgresql://u@h/d",)
 

@@ -30,7 +30,7 @@ def test_a_secret_is_never_shown() -> None:
 
     assert settings.delegation_token_secret_key == "hush-hush"
     assert "hush-hush" not in repr(settings)
-    assert "hush-hush" not in repr(settings.described())
+    assert "hush-hush" not in repr(settings.describe())
     assert loaded_from(SASL + "delegation.token.secret.key=hush-hush").warnings == ()
 
 
@@ -47,7 +47,7 @@ def test_the_older_name_counts_where_the_newer_is_absent() -> None:
     assert warning.endswith(
         "delegation.token.master.key is deprecated: use delegation.token.secret.key"
     )
-    assert "hush-hush" not in repr(older.settings.described())
+    assert "hush-hush" not in repr(older.settings.describe())
 
 
 def test_a_secret_without_scram_is_worth_a_warning() -> None:

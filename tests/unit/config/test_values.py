@@ -9,7 +9,7 @@ from doorkeeper.config.values import (
     at_least,
     not_blank,
     one_of,
-    typed,
+    parse_value,
     without_login,
 )
 
@@ -31,7 +31,7 @@ from doorkeeper.config.values import (
 )
 def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None:
     """White space around a value does not count, as in Kafka."""
-    assert typed(key_type, text) == value
+    assert parse_value(key_type, text) == value
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None
 def test_what_is_not_of_the_type(key_type: KeyType, text: str, allowed: str) -> None:
     """The error says what is allowed."""
     with pytest.raises(ValueError, match=allowed):
-        typed(key_type, text)
+        parse_value(key_type, text)
 
 
 def test_checks_say_what_is_allowed() -> None:
@@ -69,7 +69,7 @@ def test_checks_say_what_is_allowed() -> None:
 
 def test_a_password_never_prints() -> None:
     """By itself, in a text, in a log line, in a list, with a width; who uses it has its text."""
-    password = typed(KeyType.PASSWORD, " s3cret ")
+    password = parse_value(KeyType.PASSWORD, " s3cret ")
 
     assert isinstance(password, Password)
     assert (password, password.encode()) == ("s3cret", b"s3cret")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.configs.broker import altered, check_replicas
+from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.configs.operations import Alteration
 from doorkeeper.errors import ApiError
 
@@ -19,7 +19,7 @@ def one(name: str, operation: int, value: str | None, *, of_cluster: bool = Fals
     try:
         alterations = [Alteration(name, operation, value)]
         check_replicas(alterations, of_cluster=of_cluster)
-        return altered(GIVEN, alterations, of_cluster=of_cluster)
+        return alter_values(GIVEN, alterations, of_cluster=of_cluster)
     except ApiError as error:
         return int(error.code), error.message
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.configs.operations import ConfigOperation, operated
+from doorkeeper.configs.operations import ConfigOperation, edit_list
 
 APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 
@@ -27,4 +27,4 @@ def test_elements_come_once_and_go(
     operation: ConfigOperation, current: str, elements: str, after: str
 ) -> None:
     """What is there is not added again, what is not there is not missed."""
-    assert operated(operation, current, elements) == after
+    assert edit_list(operation, current, elements) == after

@@ -10,8 +10,8 @@ from doorkeeper.configs.topic import (
     TOPIC_CONFIGS,
     InvalidConfig,
     check_configs,
+    display,
     effective,
-    shown,
 )
 
 
@@ -23,7 +23,7 @@ def test_all_settings_are_there_and_sorted() -> None:
     assert len(TOPIC_CONFIGS) == 34
 
     check_configs(defaults)
-    assert {name: shown(TOPIC_CONFIGS[name], text) for name, text in defaults.items()} == defaults
+    assert {name: display(TOPIC_CONFIGS[name], text) for name, text in defaults.items()} == defaults
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
     """What DescribeConfigs tells of a value that was given in another."""
     check_configs({name: text})
 
-    assert shown(TOPIC_CONFIGS[name], text) == value
+    assert display(TOPIC_CONFIGS[name], text) == value
 
 
 def test_the_internal_setting_is_told_as_it_was_given() -> None:
     """A broker keeps its spelling."""
-    assert shown(TOPIC_CONFIGS["internal.segment.bytes"], " 7 ") == " 7 "
+    assert display(TOPIC_CONFIGS["internal.segment.bytes"], " 7 ") == " 7 "
 
 
 def test_what_was_given_stands_over_the_defaults() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from doorkeeper.app.config_check import checked
+from doorkeeper.app.config_check import check_configuration
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres_image import made_database
@@ -101,14 +101,14 @@ def test_a_server_can_start_with_the_file_of_each_node(
     file = tmp_path / "server.properties"
     file.write_text(text.replace("/run/secrets/", f"{secrets}/"))
 
-    loaded = checked(file, [])
+    loaded = check_configuration(file, [])
 
     assert loaded.warnings == ()
     assert named == set(SERVICES[node]["secrets"])
     settings = loaded.settings
     assert settings.node_id == int(node[-1])
     assert settings.http is not None
-    assert (settings.http.port, settings.http.encrypted, settings.http.has_login) == (
+    assert (settings.http.port, settings.http.is_encrypted, settings.http.has_login) == (
         9404,
         True,
         True,

@@ -38,7 +38,7 @@ async def test_what_is_named_replaces_all(version: int) -> None:
         alterations=(Alteration("max.connections", 0, "5"),),
         replaces=True,
     )
-    assert resource.given_of(node.settings.dynamic) == {}
+    assert resource.current_values(node.settings.dynamic) == {}
     (row,) = on_the_wire(made.respond([None]), version).responses
     assert (row.error_code, row.resource_type, row.resource_name) == (0, 4, "1")
 

@@ -15,7 +15,7 @@ from doorkeeper.audit.files import TrailFolder
 from doorkeeper.audit.names import open_name
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.kinds.change import SERVER
-from doorkeeper.offline.log import OfflineTrail, offline_log, submit, trail_logs
+from doorkeeper.offline.log import OfflineAuditLog, audit_log_output, offline_log, submit
 from testkit.settings import settings_of
 from testkit.stores import adding, numbers_in, open_store
 from testkit.trails import Disk, line_of, lines_in
@@ -57,9 +57,9 @@ async def test_numbers_go_on(tmp_path: Path) -> None:
 async def test_without_a_folder_there_is_none(tmp_path: Path) -> None:
     """Nothing is recorded, and nothing is waited for."""
     await change(settings_of(f"doorkeeper.data.dir={tmp_path / 'data'}\n"), 1)
-    trail = OfflineTrail(AuditSettings(), 1)
+    trail = OfflineAuditLog(AuditSettings(), 1)
     async with trail.recording():
-        trail.reported([], [])
+        trail.record_report([], [])
     trail.close()
 
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
@@ -96,7 +96,7 @@ async def test_a_full_disk_refuses_a_change(
     settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
 
     with (
-        trail_logs(settings),
+        audit_log_output(settings),
         pytest.raises(StartError, match=r"^Nothing was changed: .*strict: No space left"),
     ):
         await change(settings, 1)
@@ -136,7 +136,7 @@ async def test_a_full_disk_otherwise(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(TrailFolder, "open", full)
-    with trail_logs(settings):
+    with audit_log_output(settings):
         await change(settings, 1)
 
     said = capfd.readouterr().err

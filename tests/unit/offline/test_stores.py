@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.shared_store import SharedStore
-from doorkeeper.offline.stores import DataFolder, folder, place_named, place_of, reading
+from doorkeeper.offline.stores import DataFolder, folder, open_for_reading, place_named, place_of
 from doorkeeper.state.store import StorageError
 from testkit.portables import fill_fully
 from testkit.settings import settings_of
@@ -23,13 +23,13 @@ def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
     assert place_named(str(file)) == folder(Path("/var/lib/doorkeeper"))
     url = place_named("postgresql://u:pw@h/d")
     assert isinstance(url, SharedStore)
-    assert url.shown == "postgresql://h/d"
+    assert url.display_name == "postgresql://h/d"
     file.write_text("node.id=7\ndoorkeeper.store=postgresql://u@h/d\n")
     assert place_named(str(file)) == place_named("postgresql://u@h/d")
     assert place_of(settings_of("doorkeeper.data.dir=x")) == folder(Path("x"))
     given = settings_of("doorkeeper.data.dir=x\ndoorkeeper.store.identity.file=y")
     assert place_of(given) == DataFolder(Path("x"), Path("y"))
-    assert folder(tmp_path).shown == str(tmp_path)
+    assert folder(tmp_path).display_name == str(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["mysql://h/d", "postgresql://h", "postgresql://u:pw@/d"])
@@ -45,7 +45,7 @@ async def test_an_embedded_store_is_read(tmp_path: Path) -> None:
     """A folder is opened without a server."""
     await fill_fully(tmp_path / "data")
 
-    async with reading(folder(tmp_path / "data"), alone=True) as store:
+    async with open_for_reading(folder(tmp_path / "data"), alone=True) as store:
         assert (await store.header()).revision == 4
 
 
@@ -54,7 +54,7 @@ async def test_a_database_that_is_away_is_told() -> None:
     place = place_named("postgresql://u:pw@127.0.0.1:1/d")
 
     with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/d: ") as caught:
-        async with reading(place, alone=True):
+        async with open_for_reading(place, alone=True):
             pass
 
     assert "\n" not in str(caught.value)

@@ -10,7 +10,7 @@ import pytest
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.entry import Entry
-from doorkeeper.config.loading import settled
+from doorkeeper.config.loading import resolve
 from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC
 from doorkeeper.testing.configuration import (
     Configuration,
@@ -68,7 +68,7 @@ def test_passwords_of_any_kind_are_told() -> None:
     users = {"alice": 'a "quoted" \\ one', "o'neil, bob": "\u00e9", "x.y": "p;=q"}
     entries = [Entry(key, value, "") for key, value in keys(users=users).items()]
 
-    (listener,) = settled(entries, DynamicValues()).settings.listeners
+    (listener,) = resolve(entries, DynamicValues()).settings.listeners
 
     plain = next(each for each in listener.mechanisms if each.name == "PLAIN")
     assert plain.login_module is not None

@@ -35,14 +35,14 @@ def test_a_token_ends_as_the_shortest_of_all_bounds(
     wanted_ms: int, expiry_ms: int, max_ms: int
 ) -> None:
     """The caller's, where it has one, and the server's."""
-    made = NewToken(ALICE, BOB, (CAROL,), wanted_ms).made("id", NOW, LIFETIMES)
+    made = NewToken(ALICE, BOB, (CAROL,), wanted_ms).issue("id", NOW, LIFETIMES)
 
     assert made == Token("id", ALICE, BOB, (CAROL,), NOW, NOW + expiry_ms, NOW + max_ms)
 
 
 def test_times_end_where_they_cannot_be_written() -> None:
     """A lifetime without end ends with the numbers."""
-    made = NewToken(ALICE, ALICE, (), -1).made("id", NOW, Lifetimes(TIME_MAX, TIME_MAX))
+    made = NewToken(ALICE, ALICE, (), -1).issue("id", NOW, Lifetimes(TIME_MAX, TIME_MAX))
 
     assert made.expiry_ms == made.max_ms == TIME_MAX
 

@@ -11,7 +11,7 @@ from doorkeeper.topics.creation import (
     WantedTopic,
     created_automatically,
     partitions_of,
-    planned,
+    plan_topic,
     records_of,
 )
 from testkit.nodes import a_topic, node_of
@@ -23,8 +23,8 @@ async def test_a_plan_has_everything_that_is_stored() -> None:
     """Defaults filled in, settings as given, a new id for each."""
     node = await node_of(properties="num.partitions=4\n")
 
-    one = planned(WantedTopic("a", configs=(("retention.ms", "5"),)), node, [1])
-    two = planned(WantedTopic("b", 2, 1), node, [1])
+    one = plan_topic(WantedTopic("a", configs=(("retention.ms", "5"),)), node, [1])
+    two = plan_topic(WantedTopic("b", 2, 1), node, [1])
 
     assert (one.partitions, one.replication_factor, one.configs) == (4, 1, {"retention.ms": "5"})
     assert (two.partitions, two.configs) == (2, {})
@@ -56,7 +56,7 @@ async def test_the_first_fault_is_told(wanted: WantedTopic, code: int, text: str
     node = await node_of(topics=[a_topic("old")])
 
     with pytest.raises(ApiError) as caught:
-        planned(wanted, node, [1, 2])
+        plan_topic(wanted, node, [1, 2])
     assert (caught.value.code, caught.value.message) == (code, text)
 
 
@@ -85,7 +85,7 @@ async def test_faults_of_assignments(
     wanted = WantedTopic("a", assignments=tuple(assignments), **fields)
 
     with pytest.raises(ApiError) as caught:
-        planned(wanted, node, [1, 2])
+        plan_topic(wanted, node, [1, 2])
     assert (caught.value.code, caught.value.message) == (code, text)
 
 
@@ -94,7 +94,7 @@ async def test_an_assignment_says_how_many() -> None:
     node = await node_of()
     wanted = WantedTopic("a", assignments=((1, (2, 1)), (0, (1, 2))))
 
-    plan = planned(wanted, node, [1, 2])
+    plan = plan_topic(wanted, node, [1, 2])
 
     assert (plan.partitions, plan.replication_factor) == (2, 2)
     assert partitions_of(wanted, node) == 2
@@ -119,5 +119,5 @@ async def test_a_default_that_cannot_be_reached_creates_nothing() -> None:
 
     assert created_automatically(["new"], node, [1]) == ()
     with pytest.raises(ApiError) as caught:
-        planned(WantedTopic("new"), node, [1])
+        plan_topic(WantedTopic("new"), node, [1])
     assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

@@ -8,9 +8,9 @@ from doorkeeper.errors import ErrorCode
 from doorkeeper.topics.names import (
     INTERNAL_TOPICS,
     NAME_LENGTH_MAX,
+    collision_key,
     error_of_missing,
     reason_invalid,
-    unified,
 )
 
 
@@ -53,8 +53,8 @@ def test_illegal_characters(name: str) -> None:
 
 def test_dots_and_underscores_are_the_same_in_metrics() -> None:
     """Names without either cannot collide."""
-    assert unified("a.b_c") == unified("a_b.c") == "a_b_c"
-    assert unified("abc") is None
+    assert collision_key("a.b_c") == collision_key("a_b.c") == "a_b_c"
+    assert collision_key("abc") is None
 
 
 def test_a_topic_that_is_not_there_is_unknown_or_cannot_be() -> None:

@@ -92,13 +92,13 @@ def test_a_layer_is_replaced_by_what_differs() -> None:
     after = [each._replace(partitions=9) if rng.random() < 0.2 else each for each in before[50:]]
     after += [a_topic("new_one")]
 
-    replaced = run_to_end(layer.replaced([topic._replace() for topic in after]))
+    replaced = run_to_end(layer.replace_all([topic._replace() for topic in after]))
 
     assert replaced == EMPTY.with_changes(after)
     same = [each.name for each in after if each in before]
     assert all(replaced.by_name[name] is layer.by_name[name] for name in same)
     assert layer == EMPTY.with_changes(before)
-    assert run_to_end(layer.replaced(before)) is layer
+    assert run_to_end(layer.replace_all(before)) is layer
 
 
 def test_a_large_layer_is_replaced_in_pieces() -> None:
@@ -110,7 +110,7 @@ def test_a_large_layer_is_replaced_in_pieces() -> None:
             taken.append(a_topic(f"t-{number}"))
             yield taken[-1]
 
-    counts = [len(taken) for _ in EMPTY.replaced(topics())]
+    counts = [len(taken) for _ in EMPTY.replace_all(topics())]
 
     assert counts == [SLICE_ITEMS * piece for piece in range(1, 11)]
 

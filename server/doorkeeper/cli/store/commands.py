@@ -179,7 +179,7 @@ def _settings(file: Path | None, data_dir: Path | None) -> Settings:
 
 
 def _shown(settings: Settings) -> str:
-    return str(settings.data_dir) if settings.store is None else settings.store.shown
+    return str(settings.data_dir) if settings.store is None else settings.store.display_name
 
 
 def _now_ms() -> int:

@@ -65,11 +65,11 @@ def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool
     if finish:
         done_now = _run(lambda: store_moves.finish(place))
         what = "removed" if done_now else "nothing to do"
-        click.echo(f"{place.shown}: what the version before needs: {what}")
+        click.echo(f"{place.display_name}: what the version before needs: {what}")
         return
     done = _run(lambda: store_moves.migrate(place, now_ms=_now_ms, dry_run=dry_run))
     if done.before == done.after:
-        click.echo(f"{place.shown}: schema version {done.after}: nothing to do")
+        click.echo(f"{place.display_name}: schema version {done.after}: nothing to do")
         return
     if dry_run:
         click.echo(done.statements, nl=False)
@@ -78,7 +78,7 @@ def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool
         what = (
             f"would be migrated from {done.before}" if dry_run else f"migrated from {done.before}"
         )
-    click.echo(f"{place.shown}: schema version {done.after}: {what}", err=dry_run)
+    click.echo(f"{place.display_name}: schema version {done.after}: {what}", err=dry_run)
 
 
 @click.command(
@@ -105,7 +105,9 @@ def check(file: Path | None, store: str | None) -> None:
     if findings:
         fail(findings, FAILED)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
-    click.echo(f"{place.shown}: sound; cluster {header.cluster_id}, revision {header.revision}")
+    click.echo(
+        f"{place.display_name}: sound; cluster {header.cluster_id}, revision {header.revision}"
+    )
     click.echo(f"rows: {rows}")
 
 
@@ -145,8 +147,8 @@ def copy(source: str, target: str, *, overwrite: bool) -> None:
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(
-        f"{places[1].shown}: {sum(header.rows.values())} rows of {places[0].shown}, revision"
-        f" {header.revision}; compared{kept}"
+        f"{places[1].display_name}: {sum(header.rows.values())} rows of {places[0].display_name},"
+        f" revision {header.revision}; compared{kept}"
     )
 
 

@@ -70,7 +70,7 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
         if isinstance(error, TimeoutError) and not str(error):
             within_s = store.statement_timeout_ms / 1000
             text = f"no answer within {within_s:g} s; another session may have locked the tables"
-        raise StorageError(f"{store.shown}: {text}") from error
+        raise StorageError(f"{store.display_name}: {text}") from error
 
 
 def _arguments(store: SharedStore) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""doorkeeper.audit.trail: the trail as the server sees it, with its thread."""
+"""doorkeeper.audit.audit_log: the trail as the server sees it, with its thread."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.files import TrailError
 from doorkeeper.audit.names import open_name
 from doorkeeper.audit.options import Recorded, Sync
-from doorkeeper.audit.trail import Trail
 from doorkeeper.authorizer.contract import AclCreateResult, Action, AuthorizationResult
 from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
@@ -31,8 +31,8 @@ CHANGE = Committed(
 )
 
 
-def opened(folder: Path, **changes: Any) -> Trail:
-    return Trail.open(
+def opened(folder: Path, **changes: Any) -> AuditLog:
+    return AuditLog.open(
         options(folder, **changes),
         asyncio.get_running_loop(),
         clocks=Time().clocks,
@@ -44,16 +44,16 @@ def opened(folder: Path, **changes: Any) -> Trail:
 async def test_a_life(tmp_path: Path) -> None:
     """From start to stop everything that is told is a line, numbered without gaps."""
     trail = opened(tmp_path)
-    trail.started(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
+    trail.record_start(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
     trail.on_decision(
         request_of("bob"), [Action(AclOperation.READ, ORDERS)], [AuthorizationResult.DENIED]
     )
     trail.record_login(LOGIN)
-    trail.committed(CHANGE)
-    trail.committed(CHANGE._replace(change={}))
-    trail.committed(CHANGE._replace(origin=None))
-    trail.reloaded(None)
-    trail.reloaded("a wrong key")
+    trail.record_commit(CHANGE)
+    trail.record_commit(CHANGE._replace(change={}))
+    trail.record_commit(CHANGE._replace(origin=None))
+    trail.record_reload(None)
+    trail.record_reload("a wrong key")
     trail.close()
     trail.close()
 
@@ -68,7 +68,7 @@ async def test_a_life(tmp_path: Path) -> None:
 async def test_a_command_writes_without_serving(tmp_path: Path) -> None:
     """Who does not serve does not end either: there is only what it changed."""
     trail = opened(tmp_path)
-    trail.committed(CHANGE)
+    trail.record_commit(CHANGE)
     trail.close(serves=False)
     opened(tmp_path).close(serves=False)
 
@@ -79,7 +79,7 @@ async def test_a_change_is_recorded(tmp_path: Path) -> None:
     """Until a change is in the file it is not recorded; then nothing is waited for."""
     trail = opened(tmp_path, sync=Sync.STRICT)
     found = [trail.is_recorded]
-    trail.committed(CHANGE)
+    trail.record_commit(CHANGE)
     found.append(trail.is_recorded)
 
     assert await trail.wait_until_recorded() is None
@@ -98,7 +98,7 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     answers = []
     for trail in (strict, usual):
         assert trail.refusal() is None
-        trail.committed(CHANGE)
+        trail.record_commit(CHANGE)
         answers.append((await trail.wait_until_recorded(), trail.refusal()))
 
     (failed, refused), fine = answers
@@ -126,8 +126,8 @@ async def test_the_bare_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     told = []
     for disk.full in (False, True):
         disk.no_room = disk.full
-        trail.committed(CHANGE)
-        told.append((await trail.written(), trail.is_recorded))
+        trail.record_commit(CHANGE)
+        told.append((await trail.wait_until_written(), trail.is_recorded))
 
     assert told == [(None, True), ("No space left on device", False)]
     disk.full = disk.no_room = False
@@ -148,7 +148,7 @@ async def test_what_a_killed_server_left_comes_first(tmp_path: Path) -> None:
 async def test_changes_of_a_plug_in(tmp_path: Path) -> None:
     """What a plug-in reports is recorded without ids and revision."""
     trail = opened(tmp_path)
-    trail.updated([BINDING], [AclCreateResult()], request_of("root"))
+    trail.record_update([BINDING], [AclCreateResult()], request_of("root"))
     trail.close()
 
     change, _ = lines_in(tmp_path)

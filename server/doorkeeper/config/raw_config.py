@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.config.entry import Problem
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.values import typed
+from doorkeeper.config.values import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.values import Value
 
 
-class Place(NamedTuple):
+class KeyPath(NamedTuple):
     """A key with its prefix; names are in lower case, None without that prefix."""
 
     key: str
@@ -29,20 +29,20 @@ class Place(NamedTuple):
     mechanism: str | None = None
 
 
-class Given:
+class RawConfig:
     """The typed entries that have an effect, and the problems found so far."""
 
     def __init__(self) -> None:
-        self._entries: dict[Place, tuple[Entry, Value]] = {}
+        self._entries: dict[KeyPath, tuple[Entry, Value]] = {}
         self.entries: Mapping[str, Entry] = {}
         """All entries by their full key."""
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
 
-    def add(self, entry: Entry, place: Place, key: Key) -> None:
+    def add(self, entry: Entry, place: KeyPath, key: Key) -> None:
         """Add an entry, or record its problem."""
         try:
-            value = typed(key.type, entry.value)
+            value = parse_value(key.type, entry.value)
             if key.check is not None:
                 key.check(value)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Given:
         """Record a problem of an entry."""
         self.problems.append(Problem(entry.source, entry.key, text))
 
-    def problem(self, place: Place, text: str) -> None:
+    def problem(self, place: KeyPath, text: str) -> None:
         """Record a problem of a key path, which may have no entry."""
         entry = self.entry(place)
         if entry is None:
@@ -69,14 +69,14 @@ class Given:
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def entry(self, place: Place) -> Entry | None:
+    def entry(self, place: KeyPath) -> Entry | None:
         """Return the entry in effect; None for the default."""
         for candidate in _candidates(place):
             if candidate in self._entries:
                 return self._entries[candidate][0]
         return None
 
-    def value(self, place: Place) -> Value | None:
+    def value(self, place: KeyPath) -> Value | None:
         """Return the value in effect or the default; None if there is none."""
         for candidate in _candidates(place):
             if candidate in self._entries:
@@ -86,7 +86,7 @@ class Given:
 
     def text(self, name: str) -> str:
         """Return a text of the server; empty if there is none."""
-        value = self.value(Place(name))
+        value = self.value(KeyPath(name))
         return value if isinstance(value, str) else ""
 
     def path(self, name: str) -> Path | None:
@@ -95,24 +95,24 @@ class Given:
         return Path(text) if text else None
 
     def number(self, name: str, listener: str | None = None, mechanism: str | None = None) -> int:
-        value = self.value(Place(name, listener, mechanism))
+        value = self.value(KeyPath(name, listener, mechanism))
         assert isinstance(value, int)
         return value
 
     def flag(self, name: str) -> bool:
-        return self.value(Place(name)) is True
+        return self.value(KeyPath(name)) is True
 
     def list(self, name: str, listener: str | None = None) -> tuple[str, ...]:
         """Return a list without its empty elements."""
-        value = self.value(Place(name, listener))
+        value = self.value(KeyPath(name, listener))
         return tuple(part for part in value if part) if isinstance(value, tuple) else ()
 
 
-def _candidates(place: Place) -> tuple[Place, ...]:
+def _candidates(place: KeyPath) -> tuple[KeyPath, ...]:
     return (
         place,
-        Place(place.key, place.listener),
-        Place(place.key),
+        KeyPath(place.key, place.listener),
+        KeyPath(place.key),
     )
 
 
@@ -127,4 +127,4 @@ def _narrower(key: Key, error: ValueError) -> ValueError:
 
 
 def _default(key: Key) -> Value:
-    return typed(key.type, key.default or "") if key.default is not None else ""
+    return parse_value(key.type, key.default or "") if key.default is not None else ""

@@ -1,7 +1,7 @@
 """The audit log of a server.
 
- on_decision, count_login      counted, then queued; never wait, and are dropped without room
- record_commit, record_update  queued; ``wait_recorded`` waits until they are in the file
+ on_decision, record_login     counted, then queued; never wait, and are dropped without room
+ record_commit, record_update  queued; ``wait_until_recorded`` waits until they are in the file
  refusal                       why no change is possible now: only with sync=strict and a
                                failing disk
 
@@ -14,12 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from doorkeeper.audit import merging, writer
-from doorkeeper.audit.event_builder import change_events, reported
+from doorkeeper.audit.event_builder import change_events, change_from_results
 from doorkeeper.audit.events import Recovered, Reload, Start, Stop
 from doorkeeper.audit.files import TrailError, TrailFolder
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded, Sync
-from doorkeeper.audit.queue import Item, Queue
+from doorkeeper.audit.queue import Queue, QueuedEvents
 from doorkeeper.audit.writer import Writer
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.state.log import origin_of
@@ -42,7 +42,7 @@ CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for an unresponsive disk."""
 
 
-class Meter(merging.Meter, writer.Meter, Protocol):
+class Meter(merging.MergingMeter, writer.WriterMeter, Protocol):
     """The counters and the gauge of the server's metrics."""
 
     def queue(self, length: Callable[[], int]) -> None:
@@ -50,7 +50,7 @@ class Meter(merging.Meter, writer.Meter, Protocol):
         ...
 
 
-class Trail:
+class AuditLog:
     """The audit log of one node."""
 
     def __init__(
@@ -138,26 +138,26 @@ class Trail:
     def record_login(self, login: Login) -> None:
         self._merging.record_login(login)
 
-    def committed(self, committed: Committed) -> None:
+    def record_commit(self, committed: Committed) -> None:
         """Record a change of this node; other nodes record their own."""
         if committed.origin is not None:
-            self.changed(committed.change, committed.revision, committed.origin)
+            self.record_change(committed.change, committed.revision, committed.origin)
 
-    def changed(self, change: Change, revision: int | None, origin: Origin) -> None:
+    def record_change(self, change: Change, revision: int | None, origin: Origin) -> None:
         """Record a change; ``revision`` is None if an authorizer has its own storage."""
         if not change:
             return
         self._changes += 1
         events = partial(change_events, change, revision, origin)
-        self._queue.put(Item(self._now_ns(), events, is_change=True))
+        self._queue.put(QueuedEvents(self._now_ns(), events, is_change=True))
 
-    def updated(
+    def record_update(
         self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
     ) -> None:
         """Record the changes that a plug-in with its own storage reports."""
-        self.changed(reported(items, results), None, origin_of(context))
+        self.record_change(change_from_results(items, results), None, origin_of(context))
 
-    def started(
+    def record_start(
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
     ) -> None:
         """Record the start of the server."""
@@ -176,14 +176,14 @@ class Trail:
             )
         )
 
-    def reloaded(self, problem: str | None) -> None:
+    def record_reload(self, problem: str | None) -> None:
         """Record a reload; ``problem`` is the reason of a rejected one."""
         outcome = "SUCCEEDED" if problem is None else "FAILED"
         self._tell(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
 
     def _tell(self, event: Event) -> None:
         # Rare and not caused by clients, so they always have room, as changes have.
-        self._queue.put(Item(self._now_ns(), lambda: (event,), is_change=True))
+        self._queue.put(QueuedEvents(self._now_ns(), lambda: (event,), is_change=True))
 
     # --- what a change waits for
 
@@ -209,7 +209,7 @@ class Trail:
         Return an error if that fails, which only happens with strict, for changes during the
         failure of a disk.
         """
-        problem = await self.written()
+        problem = await self.wait_until_written()
         if problem is None:
             return None
         return ApiError(
@@ -218,8 +218,8 @@ class Trail:
             f" {problem}. It will be recorded when that is possible.",
         )
 
-    async def written(self) -> str | None:
-        """Wait as ``wait_recorded``; return the problem of the disk, or None."""
+    async def wait_until_written(self) -> str | None:
+        """Wait as ``wait_until_recorded``; return the problem of the disk, or None."""
         changes = self._changes
         done: asyncio.Future[str | None] = self._loop.create_future()
         self._queue.when_written(done)

@@ -1,29 +1,29 @@
 """Values by their places, with Kafka's order of prefixes."""
 
 from doorkeeper.config.entry import Entry
-from doorkeeper.config.given import Given, Place
 from doorkeeper.config.keys import KEYS
+from doorkeeper.config.raw_config import KeyPath, RawConfig
 
 
-def given_of(**texts: str) -> Given:
+def given_of(**texts: str) -> RawConfig:
     """Return what is given: ``a__b`` is ``a.b``."""
-    given = Given()
+    given = RawConfig()
     for name, text in texts.items():
         key = name.replace("_", ".")
-        given.add(Entry(key, text, "f line 1"), Place(key), KEYS[key])
+        given.add(Entry(key, text, "f line 1"), KeyPath(key), KEYS[key])
     return given
 
 
 def test_the_nearest_place_decides() -> None:
     """Mechanism, listener, server, default: the first that is given counts."""
     key = KEYS["connections.max.reauth.ms"]
-    given = Given()
+    given = RawConfig()
     assert given.number(key.name, "s", "plain") == 0
 
     for prefix, place, text in (
-        ("", Place(key.name), "1"),
-        ("listener.name.s.", Place(key.name, "s"), "2"),
-        ("listener.name.s.plain.", Place(key.name, "s", "plain"), "3"),
+        ("", KeyPath(key.name), "1"),
+        ("listener.name.s.", KeyPath(key.name, "s"), "2"),
+        ("listener.name.s.plain.", KeyPath(key.name, "s", "plain"), "3"),
     ):
         given.add(Entry(prefix + key.name, text, "f"), place, key)
         assert given.number(key.name, "s", "plain") == int(text)
@@ -50,17 +50,17 @@ def test_a_value_of_the_wrong_type_hears_of_the_keys_own_range() -> None:
 
 def test_a_sensitive_value_is_not_shown() -> None:
     """The problem of a sensitive key does not say what was found."""
-    given = Given()
+    given = RawConfig()
     key = KEYS["allow.everyone.if.no.acl.found"]
-    given.add(Entry(key.name, "s3cret", "f"), Place(key.name), key)
+    given.add(Entry(key.name, "s3cret", "f"), KeyPath(key.name), key)
 
     assert str(given.problems[0]) == f"f: {key.name}: allowed: true or false"
 
 
 def test_a_problem_of_a_default_names_the_key_alone() -> None:
     """What nobody gave has no source."""
-    given = Given()
-    given.problem(Place("listeners"), "is odd")
+    given = RawConfig()
+    given.problem(KeyPath("listeners"), "is odd")
 
     assert str(given.problems[0]) == "listeners: is odd"
 
@@ -73,4 +73,4 @@ def test_readers_by_type() -> None:
     assert given.text("broker.rack") == "r1"
     assert not given.flag("delete.topic.enable")
     assert given.text("doorkeeper.catalog.file") == ""
-    assert given.value(Place("doorkeeper.catalog.file")) is None
+    assert given.value(KeyPath("doorkeeper.catalog.file")) is None
