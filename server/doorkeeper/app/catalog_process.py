@@ -90,6 +90,7 @@ def _output_of(process: subprocess.Popen[bytes], file: Path, most_s: float) -> b
 def _describe_exit(status: int, errors: bytes) -> str:
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
+    # The last line of a traceback is the error.
     last = errors.decode(errors="replace").strip().rpartition("\n")[2]
     return f"ended with status {status}: {last[:_TOLD_MAX]}"
 

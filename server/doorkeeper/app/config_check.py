@@ -60,8 +60,8 @@ _OF_ALL_DOORS: Final = (
     "principal.",
     "config.providers",
 )
+# Prefixes of the keys on which all listeners, or those with authentication, depend.
 _OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
-"""Prefixes of the keys on which all listeners, or those with authentication, depend."""
 
 
 class WarningLog(NoLog):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from doorkeeper.updates.tokens import DelegationTokens
     from doorkeeper.users.table import ScramUsers
 
+# The value of - in URL-safe base64.
 _HYPHEN = 62
-"""The value of ``-`` in URL-safe base64."""
 
 
 class LiveNode:
@@ -152,6 +152,7 @@ def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tu
         for each in members
         if listener_name in each.addresses and each.node_id != own.node_id
     )
+    # This node's row in the store may be older than its own data.
     return tuple(sorted((own, *others), key=lambda broker: broker.node_id))
 
 

@@ -189,6 +189,7 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
 
     def acls() -> float | None:
         count = authorizer.acl_count()
+        # A plug-in may not know its number of ACLs: -1.
         return None if count < 0 else count
 
     meters.read(

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from doorkeeper.net import Server
     from doorkeeper.updates.tokens import DelegationTokens
 
+# Keys that apply without a restart if the authorizer supports them.
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
-"""Keys that apply without a restart if the authorizer supports them."""
 
 
 class Usable(NamedTuple):
@@ -145,6 +145,7 @@ class Reconfiguration:
 
         """
         try:
+            # A DNS query may take seconds.
             overrides = await beside(lambda: resolved_overrides(limits_of(new)), "doorkeeper-names")
         except BindError as error:
             raise ValueError(str(error)) from error

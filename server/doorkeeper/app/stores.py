@@ -84,6 +84,7 @@ async def open_store(
 
     path = settings.data_dir / DATABASE_NAME
     is_there = path.exists()
+    # A command that only reads must not create an empty store in a mistyped folder.
     if not make_store and settings.store_create and not is_there:
         raise StorageError(f"{path}: there is no store; the server's first start makes it")
     store = SqliteStore.open(

@@ -174,6 +174,7 @@ class TrailFolder:
 
         A bound of -1 means none. Age is that of a file's last change.
         """
+        # Never the newest file: it has the last number, from which the next start continues.
         files = [file.path for file in self.files() if file.last is not None][:-1]
         facts = [(path, path.stat()) for path in files]
         total = sum(path.stat().st_size for path in self._all())

@@ -57,6 +57,7 @@ class Tail:
         files = files_in(self._folder)
         for node in {file.node for file in files}:
             self._skip([file for file in files if file.node == node], count)
+        # Nodes number their events independently; only times order them together.
         found = sorted(self.new(), key=lambda event: event["ts_ns"])
         return list(deque(found, maxlen=count))
 

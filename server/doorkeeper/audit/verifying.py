@@ -125,6 +125,8 @@ def _verify_node(folder: Path, check: _Node) -> None:
                 check.begin_anew()  # deleted for its age, as all before it
             elif all(each.first != file.first for each in now):
                 check.miss(file, "it was there and is gone")
+            # The server has closed the file under another name meanwhile: continue with the new
+            # listing.
             left = [each for each in now if each.first >= file.first and each != file]
         else:
             check.count(file)

@@ -94,6 +94,7 @@ class Writer:
         self._unsynced_since_s: float | None = None
         self._reserved = False
         self._strict = options.sync is Sync.STRICT
+        # Why the last batch may not be on disk although its lines were written; for strict only.
         self._unsure: str | None = None
         self._thread = threading.Thread(target=self._run, name="doorkeeper-audit", daemon=True)
         self.failing: str | None = None
@@ -368,6 +369,7 @@ class _File:
             while view:
                 view = view[os.write(self.descriptor, view) :]
         except OSError:
+            # O_APPEND: the next write must follow the last complete line.
             os.ftruncate(self.descriptor, self.size)
             raise
         self.size += len(data)

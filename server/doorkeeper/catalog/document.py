@@ -20,15 +20,15 @@ from doorkeeper.catalog.errors import CatalogProblem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# PyYAML's loader in C, if it was built: ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML's loader in C, if it was built: ten times as fast."""
 
 _TEXT, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float"))
 _BOOL, _NULL = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "null"))
 _TRUE = frozenset({"true", "yes", "on"})
 _SHOWN_MAX = 60
+# The longest string of Kafka's protocol: a longer one could not be encoded in a response.
 _TEXT_BYTES_MAX = 32_767
-"""The longest string of Kafka's protocol: a longer one could not be encoded in a response."""
 
 
 class FaultList:
@@ -53,6 +53,7 @@ def parse(text: str, faults: FaultList) -> YamlValue | None:
     except yaml.YAMLError as error:
         faults.note(0, "", f"no YAML: {error}")
         return None
+    # PyYAML composes nested lists recursively.
     except RecursionError:
         faults.note(0, "", "no catalog: lists in lists without end")
         return None
@@ -85,6 +86,7 @@ class YamlValue:
     def raw_text(self, *, allow_empty: bool = False) -> str | None:
         """Return the text as written, of any length."""
         node = self._node
+        # Quoted scalars always have the tag of text, so quotes are the remedy.
         if not isinstance(node, yaml.ScalarNode) or node.tag in (_NULL, _BOOL, _INT, _FLOAT):
             hint = "; put quotes around it" if self.is_text() and node.tag != _NULL else ""
             self.fault(f"must be a text, not {self._display()}{hint}")
@@ -202,4 +204,5 @@ def _is_decimal(node: yaml.ScalarNode) -> bool:
     text = node.value.lstrip("+-")
     # YAML 1.1 reads 010 as eight; its author may mean ten.
     has_leading_zero = text.startswith("0") and text != "0"
+    # At most 18 digits: longer texts are out of range, and int() has a limit of its own.
     return bool(text.isascii() and text.isdigit() and len(text) <= 18 and not has_leading_zero)

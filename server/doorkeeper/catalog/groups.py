@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.catalog.document import YamlValue
 
+# The states of each type of group, in Kafka's spelling.
 STATES: Mapping[str, tuple[str, ...]] = {
     "classic": ("Stable", "Empty", "Dead", "PreparingRebalance", "CompletingRebalance"),
     "consumer": ("Stable", "Empty", "Dead", "Assigning", "Reconciling"),
 }
-"""The states of each type of group, in Kafka's spelling."""
 
 WITHOUT_MEMBERS = ("Empty", "Dead")
 
@@ -172,6 +172,7 @@ class _Assignment:
             index = item.number(0, high)
             if index is None:
                 continue
+            # A partition has one owner in a group; clients would show contradictory assignments.
             owner = self._owners.setdefault((topic, index), self._member_id)
             if owner != self._member_id or index in indexes:
                 item.fault(f"partition {index} of {topic} is assigned to {owner} already")

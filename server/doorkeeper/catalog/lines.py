@@ -70,6 +70,7 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
     digest = None
     for line in lines:
         kind, rows = _read(line)
+        # Further output is not from lines_of(), but for example from a library that prints.
         if digest is not None:
             raise Unfinished("there is more behind the end")
         if kind == "topics":

@@ -70,6 +70,7 @@ def content_of(path: Path) -> bytes:
 
     """
     try:
+        # The size first: a huge file must not be read into memory.
         size = path.stat().st_size
         if size <= FILE_BYTES_MAX:
             return path.read_bytes()

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.catalog.document import YamlValue
 
+# As many as one request may create.
 PARTITIONS_MAX = 10_000
-"""As many as one request may create."""
 
+# The field is an int16.
 REPLICATION_FACTOR_MAX = 2**15 - 1
-"""The field is an int16."""
 
 _KEYS = ("name", "partitions", "replication_factor", "internal", "configs")
 
@@ -87,6 +87,8 @@ def _configs(value: YamlValue) -> dict[str, str]:
         if text is None:
             continue
         try:
+            # One by one first, so that a fault has the line of its setting; then their
+            # combinations.
             check_configs({name: text})
         except InvalidConfig as fault:
             entry.fault(str(fault))

@@ -13,8 +13,8 @@ AUDIT: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "The folder of the audit trail; made where it is missing, readable by its owner."
-            " Without it there is no trail."
+            "The folder of the audit log. It is created if missing, readable only by its owner."
+            " Without it there is no audit log."
         ),
         importance="HIGH",
     ),
@@ -23,9 +23,10 @@ AUDIT: Final = (
         type=KeyType.STRING,
         default="interval",
         doc=(
-            "When the trail is synced to disk. A change is answered when it is in the file: none"
-            " leaves it to the system when that is on the disk, interval syncs every 100 ms, strict"
-            " syncs first and refuses changes when the trail cannot be written."
+            "When the audit log is synced to disk. The response to a change waits until its"
+            " event is in the file: none leaves syncs to the system, interval syncs every 100 ms,"
+            " strict syncs before the response and rejects changes while the audit log cannot be"
+            " written."
         ),
         importance="HIGH",
         check=one_of("none", "interval", "strict"),
@@ -34,14 +35,14 @@ AUDIT: Final = (
         name="doorkeeper.audit.decisions",
         type=KeyType.STRING,
         default="all",
-        doc="Which decisions the trail records: all, denied or none.",
+        doc="The decisions in the audit log: all, denied or none.",
         check=one_of("all", "denied", "none"),
     ),
     Key(
         name="doorkeeper.audit.merge.ms",
         type=KeyType.INT,
         default="1000",
-        doc="For how long equal decisions, and equal logins, are counted as one event.",
+        doc="Window in which equal decisions, and equal logins, are merged into one event.",
         importance="LOW",
         check=at_least(1, 60_000),
     ),
@@ -50,8 +51,8 @@ AUDIT: Final = (
         type=KeyType.INT,
         default="100000",
         doc=(
-            "How many events may wait to be written. Beyond it decisions and logins are counted as"
-            " dropped, in the trail too; changes wait."
+            "The maximum number of queued events. Beyond it decisions and logins are dropped and"
+            " counted, also in the audit log; changes wait."
         ),
         importance="LOW",
         check=at_least(1000, 10_000_000),
@@ -60,7 +61,7 @@ AUDIT: Final = (
         name="doorkeeper.audit.file.bytes",
         type=KeyType.LONG,
         default=str(16 * 1024 * 1024),
-        doc="A file of the trail is closed when it would become larger, before it is compressed.",
+        doc="A file of the audit log is closed before it becomes larger, uncompressed.",
         check=at_least(1024, LONG_MAX),
     ),
     Key(
@@ -68,8 +69,8 @@ AUDIT: Final = (
         type=KeyType.LONG,
         default="3600000",
         doc=(
-            "A file of the trail is closed when it has been open for so long. Whoever follows"
-            " closed files, as the pipeline's stream does, wants 30000."
+            "A file of the audit log is closed after this time. For readers of closed files,"
+            " such as the pipeline's stream, 30000 is suitable."
         ),
         check=at_least(100, LONG_MAX),
     ),
@@ -77,7 +78,7 @@ AUDIT: Final = (
         name="doorkeeper.audit.compression",
         type=KeyType.STRING,
         default="zstd",
-        doc="How a closed file of the trail is compressed: zstd or none.",
+        doc="The compression of closed files: zstd or none.",
         importance="LOW",
         check=one_of("zstd", "none"),
     ),
@@ -85,14 +86,14 @@ AUDIT: Final = (
         name="doorkeeper.audit.retention.days",
         type=KeyType.INT,
         default="-1",
-        doc="After how many days closed files of the trail are deleted; -1 keeps them.",
+        doc="Closed files of the audit log are deleted after this number of days; -1 keeps them.",
         check=at_least(-1, 36500),
     ),
     Key(
         name="doorkeeper.audit.retention.bytes",
         type=KeyType.LONG,
         default="-1",
-        doc="How large the trail may become before its oldest files are deleted; -1 keeps them.",
+        doc="The size of the audit log beyond which its oldest files are deleted; -1 keeps them.",
         check=at_least(-1, LONG_MAX),
     ),
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.config.raw_config import RawConfig
 
+# re.ASCII: other digits than 0-9 would pass \d, and the names are those of ApiVersions (KIP-511).
 _RULE = re.compile(r"([A-Za-z0-9.-]+)(?:/([A-Za-z0-9.-]+))?=(\d{1,10}(?:/\d{1,10})*)", re.ASCII)
 
 

@@ -70,6 +70,7 @@ def http_of(given: RawConfig) -> HttpSettings | None:
     encrypted, host, port = where
     before = len(given.problems)
     _check_files(given, files, encrypted=encrypted)
+    # Metrics and readiness reveal names and sizes: only this machine may read them without a login.
     if not is_loopback(host):
         _check_reachable(given, files, encrypted=encrypted)
     if len(given.problems) > before:
@@ -101,6 +102,7 @@ def _where(text: str) -> tuple[bool, str, int] | None:
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
+    # A query, fragment or login in the URL would be ignored silently.
     bare = not (parts.query or parts.fragment or parts.username is not None)
     if parts.scheme not in ("http", "https") or not bare or parts.path not in ("", "/"):
         return None

@@ -13,9 +13,9 @@ HTTP: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "Where /livez, /readyz and /metrics are: http://127.0.0.1:9404 or https://host:port;"
-            " without it nowhere. An address that is not this machine's own needs https and a"
-            " login."
+            "The address of /livez, /readyz and /metrics: http://127.0.0.1:9404 or"
+            " https://host:port; by default there is none. An address that other machines reach"
+            " requires https and authentication."
         ),
     ),
     Key(
@@ -23,7 +23,7 @@ HTTP: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "The certificate of https, in PEM, and behind it those of its issuers. It is read anew"
+            "The certificate of https as PEM, followed by those of its issuers. It is reloaded"
             " when the file changes."
         ),
     ),
@@ -31,15 +31,15 @@ HTTP: Final = (
         name="doorkeeper.http.key.file",
         type=KeyType.STRING,
         default=None,
-        doc="The private key of https, in PEM, not encrypted; read anew when the file changes.",
+        doc="The private key of https as PEM, not encrypted; reloaded when the file changes.",
     ),
     Key(
         name="doorkeeper.http.tokens.file",
         type=KeyType.STRING,
         default=None,
         doc=(
-            "Who may ask by a bearer token: a file with one token of 16 or more characters a line."
-            " It is read anew when it changes; several lines let old and new ones hold together."
+            "Bearer tokens of clients: a file with one token of 16 or more characters a line,"
+            " reloaded when it changes. Several lines permit a rotation of tokens."
         ),
     ),
     Key(
@@ -47,8 +47,8 @@ HTTP: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "Who may ask by name and password (basic): a file with one name:password a line; read"
-            " anew when it changes."
+            "Users with basic authentication: a file with one name:password a line, reloaded"
+            " when it changes."
         ),
     ),
     Key(
@@ -56,8 +56,8 @@ HTTP: Final = (
         type=KeyType.LONG,
         default="60000",
         doc=(
-            "How old what a node knows of a shared store may be until /readyz says 503. Until then"
-            " a node goes on deciding and describing while the database is away."
+            "The age of the state beyond which /readyz returns 503. Until then a node stays"
+            " ready while its shared store is unavailable."
         ),
         check=at_least(0),
     ),

@@ -50,6 +50,7 @@ def read(path: str) -> JaasFile:
         return NO_FILE
     try:
         with Path(path).open("rb") as file:
+            # One byte more than allowed shows that a file is too large without reading all of it.
             data = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         text = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'no such name'}"
@@ -165,6 +166,7 @@ class _JaasFileParser:
             known = ", ".join(sorted(self._properties))
             text = f"line {line}: ${{...}} in a value names none of {known}"
             raise JaasError(text) from None
+        # Java rejects a value that becomes empty by its properties.
         if value and not expanded:
             raise JaasError(f"line {line}: a value is empty after ${{...}} is replaced")
         return expanded
@@ -181,6 +183,7 @@ def expand(value: str, properties: Mapping[str, str]) -> str:
     done = 0
     while (start := value.find("${", done)) >= 0:
         pieces.append(value[done:start])
+        # As in Java, ${{...}} protects its content from the expansion.
         protected = value.startswith("${{", start)
         end = value.find("}}" if protected else "}", start + 2)
         if end < 0:

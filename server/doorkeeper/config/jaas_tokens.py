@@ -31,6 +31,8 @@ class JaasToken(NamedTuple):
         return f"Token({self.position})"
 
 
+# StreamTokenizer's default tables: all characters up to the space are white space, and all from
+# U+00A0 are letters.
 _WHITESPACE = frozenset(map(chr, range(33)))
 _DIGITS = frozenset("0123456789")
 _NUMERIC = _DIGITS | {".", "-"}
@@ -110,6 +112,7 @@ class JaasTokenizer:
             following = self._peek()
             if not following or following not in _DIGITS | {"."}:
                 return JaasToken(self.position, sign="-")
+        # StreamTokenizer accepts one dot in a number; a second one starts the next token.
         dot_seen = False
         while character := self._peek():
             if character == "." and not dot_seen:

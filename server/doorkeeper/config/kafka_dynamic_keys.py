@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+# Keys that are dynamic only with a listener's prefix. Source:
+# DynamicBrokerConfig.DynamicSecurityConfigs.
 PER_LISTENER: Final = frozenset(
     {
         "ssl.key.password",
@@ -21,9 +23,8 @@ PER_LISTENER: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Keys that are dynamic only with a listener's prefix. Source:
-``DynamicBrokerConfig.DynamicSecurityConfigs``."""
 
+# Keys that cannot be set for the whole cluster. Source: DynamicBrokerConfig.PerBrokerConfigs.
 PER_BROKER: Final = PER_LISTENER | frozenset(
     {
         "cordoned.log.dirs",
@@ -55,9 +56,9 @@ PER_BROKER: Final = PER_LISTENER | frozenset(
         "ssl.trustmanager.algorithm",
     }
 )
-"""Keys that cannot be set for the whole cluster. Source: ``DynamicBrokerConfig.PerBrokerConfigs``.
-"""
 
+# Keys that can be set for the whole cluster with a listener's prefix. Source:
+# DynamicBrokerConfig.ClusterLevelListenerConfigs.
 OF_LISTENERS_OF_ALL: Final = frozenset(
     {
         "max.connection.creation.rate",
@@ -65,8 +66,6 @@ OF_LISTENERS_OF_ALL: Final = frozenset(
         "num.network.threads",
     }
 )
-"""Keys that can be set for the whole cluster with a listener's prefix. Source:
-``DynamicBrokerConfig.ClusterLevelListenerConfigs``."""
 
 _OTHERS: Final = frozenset(
     {
@@ -135,6 +134,6 @@ _OTHERS: Final = frozenset(
     }
 )
 
+# Keys that are dynamic in a broker of 4.3.1, whether or not they have an effect here. Source:
+# DynamicBrokerConfig.AllDynamicConfigs.
 DYNAMIC: Final = PER_BROKER | OF_LISTENERS_OF_ALL | _OTHERS
-"""Keys that are dynamic in a broker of 4.3.1, whether or not they have an effect here. Source:
-``DynamicBrokerConfig.AllDynamicConfigs``."""

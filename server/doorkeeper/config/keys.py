@@ -31,7 +31,7 @@ _NODE = (
         name="node.id",
         type=KeyType.INT,
         default=None,
-        doc="The id of this node. Where it is absent, broker.id counts, else it is 1.",
+        doc="The id of this node. By default that of broker.id, else 1.",
         importance="HIGH",
         check=at_least(0),
     ),
@@ -39,7 +39,7 @@ _NODE = (
         name="broker.id",
         type=KeyType.INT,
         default="-1",
-        doc="The id of this node where node.id is absent; -1 is no id.",
+        doc="The id of this node if node.id is absent; -1 means none.",
         importance="HIGH",
         check=at_least(-1),
     ),
@@ -47,7 +47,7 @@ _NODE = (
         name="broker.rack",
         type=KeyType.STRING,
         default=None,
-        doc="The rack that Metadata tells for this node.",
+        doc="The rack of this node in Metadata responses.",
     ),
 )
 
@@ -57,7 +57,7 @@ _LISTENERS = (
         type=KeyType.LIST,
         default="PLAINTEXT://:9092",
         doc=(
-            "Where the server listens: NAME://host:port, comma-separated. No host means all"
+            "The addresses to listen on: NAME://host:port, comma-separated. No host means all"
             " interfaces; port 0 means a free port, which the start line prints."
         ),
         importance="HIGH",
@@ -66,14 +66,14 @@ _LISTENERS = (
         name="advertised.listeners",
         type=KeyType.LIST,
         default=None,
-        doc="The addresses that clients are told to dial; by default those of listeners.",
+        doc="The addresses that clients connect to; by default those of listeners.",
         importance="HIGH",
     ),
     Key(
         name="listener.security.protocol.map",
         type=KeyType.STRING,
         default=",".join(f"{name}:{name}" for name in _PROTOCOLS),
-        doc="Which protocol each listener speaks: NAME:PROTOCOL, comma-separated.",
+        doc="The protocol of each listener: NAME:PROTOCOL, comma-separated.",
         importance="LOW",
     ),
     Key(
@@ -81,8 +81,8 @@ _LISTENERS = (
         type=KeyType.LIST,
         default=None,
         doc=(
-            "Listeners that answer as a controller: for kafka-acls.sh --bootstrap-controller."
-            " They are not advertised to clients."
+            "Listeners that act as a controller, for kafka-acls.sh --bootstrap-controller. They"
+            " are not advertised to clients."
         ),
         importance="HIGH",
     ),
@@ -90,13 +90,13 @@ _LISTENERS = (
         name="inter.broker.listener.name",
         type=KeyType.STRING,
         default=None,
-        doc="The listener between nodes; by default the one of security.inter.broker.protocol.",
+        doc="The inter-broker listener; by default the one of security.inter.broker.protocol.",
     ),
     Key(
         name="security.inter.broker.protocol",
         type=KeyType.STRING,
         default="PLAINTEXT",
-        doc="Names the listener between nodes where inter.broker.listener.name is absent.",
+        doc="The protocol of the inter-broker listener if inter.broker.listener.name is absent.",
         check=one_of(*_PROTOCOLS),
     ),
     Key(
@@ -117,9 +117,9 @@ _AUTHORIZATION = (
         type=KeyType.STRING,
         default="",
         doc=(
-            "Who decides. Kafka's own class names stand for the standard authorizer; other"
-            " authorizers are named by a dotted path of Python or an entry point. Empty means"
-            " none: everything is allowed."
+            "The authorizer. Kafka's class names select the standard authorizer; others are"
+            " named by the path of a Python class or an entry point. Empty means no authorizer:"
+            " everything is allowed."
         ),
         importance="LOW",
     ),
@@ -127,7 +127,7 @@ _AUTHORIZATION = (
         name="super.users",
         type=KeyType.STRING,
         default="",
-        doc="Principals that may do everything: User:alice;User:bob.",
+        doc="Principals to which every operation is allowed: User:alice;User:bob.",
         declared=False,
         applies=Applies.DYNAMIC,
     ),
@@ -135,7 +135,7 @@ _AUTHORIZATION = (
         name="allow.everyone.if.no.acl.found",
         type=KeyType.BOOLEAN,
         default="false",
-        doc="Whether a resource without any ACL is open to everybody.",
+        doc="Whether all principals may access a resource without any ACL.",
         declared=False,
         applies=Applies.DYNAMIC,
     ),
@@ -144,8 +144,8 @@ _AUTHORIZATION = (
         type=KeyType.CLASS,
         default=_PRINCIPAL_BUILDER,
         doc=(
-            "The class that makes a principal of what a client proved: Kafka's own, which stands"
-            " for ours, a dotted path of Python or an entry point."
+            "The class that builds principals: Kafka's class name for the built-in one, the path"
+            " of a Python class, or an entry point."
         ),
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
@@ -157,7 +157,7 @@ _CONNECTIONS = (
         name="max.connections",
         type=KeyType.INT,
         default=str(INT_MAX),
-        doc="The most connections at a time: of the server, or with the prefix of one listener.",
+        doc="The maximum number of connections: of the server, or with a prefix of one listener.",
         check=at_least(0),
         scope=Scope.LISTENER,
         applies=Applies.DYNAMIC,
@@ -166,7 +166,7 @@ _CONNECTIONS = (
         name="max.connections.per.ip",
         type=KeyType.INT,
         default=str(INT_MAX),
-        doc="The most connections at a time from one address.",
+        doc="The maximum number of connections from one address.",
         check=at_least(0),
         applies=Applies.DYNAMIC,
     ),
@@ -174,21 +174,24 @@ _CONNECTIONS = (
         name="max.connections.per.ip.overrides",
         type=KeyType.STRING,
         default="",
-        doc="Other limits for some addresses: host:count, comma-separated.",
+        doc=(
+            "Limits of single addresses instead of max.connections.per.ip: host:count,"
+            " comma-separated."
+        ),
         applies=Applies.DYNAMIC,
     ),
     Key(
         name="connections.max.idle.ms",
         type=KeyType.LONG,
         default="600000",
-        doc="A connection that sends and receives nothing for so long is closed.",
+        doc="A connection without traffic for this time is closed.",
         check=at_least(1, LONG_MAX),
     ),
     Key(
         name="socket.request.max.bytes",
         type=KeyType.INT,
         default="104857600",
-        doc="The largest request, in bytes. A larger one closes its connection.",
+        doc="The maximum size of a request in bytes. A larger one closes its connection.",
         importance="HIGH",
         check=at_least(1),
     ),
@@ -196,7 +199,7 @@ _CONNECTIONS = (
         name="socket.listen.backlog.size",
         type=KeyType.INT,
         default="50",
-        doc="How many connections may wait to be accepted.",
+        doc="The maximum number of connections that wait to be accepted.",
         check=at_least(1),
     ),
 )
@@ -206,21 +209,21 @@ _TOPICS = (
         name="auto.create.topics.enable",
         type=KeyType.BOOLEAN,
         default="true",
-        doc="Whether Metadata for an unknown topic may create it.",
+        doc="Whether a Metadata request may create an unknown topic.",
         importance="HIGH",
     ),
     Key(
         name="num.partitions",
         type=KeyType.INT,
         default="1",
-        doc="The partitions of a topic that is created without a number.",
+        doc="The default number of partitions of a new topic.",
         check=at_least(1),
     ),
     Key(
         name="default.replication.factor",
         type=KeyType.INT,
         default="1",
-        doc="The replication factor of a topic that is created without one.",
+        doc="The default replication factor of a new topic.",
         check=at_least(1, 2**15 - 1),
     ),
     Key(
@@ -234,7 +237,7 @@ _TOPICS = (
         name="max.request.partition.size.limit",
         type=KeyType.INT,
         default="2000",
-        doc="The most partitions in one answer to DescribeTopicPartitions.",
+        doc="The maximum number of partitions in a DescribeTopicPartitions response.",
         check=at_least(1),
     ),
 )
@@ -245,10 +248,10 @@ _OURS = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "A JAAS file, as a broker's java.security.auth.login.config: its sections KafkaServer"
-            " and <listener>.KafkaServer count where a mechanism has no sasl.jaas.config."
-            " doorkeeper serve --jaas-file and the environment variable DOORKEEPER_JAAS_FILE"
-            " stand for it."
+            "A JAAS file, like a broker's java.security.auth.login.config. Its sections"
+            " KafkaServer and <listener>.KafkaServer apply to mechanisms without"
+            " sasl.jaas.config. Alternatives: doorkeeper serve --jaas-file, and the environment"
+            " variable DOORKEEPER_JAAS_FILE."
         ),
         applies=Applies.RELOAD,
     ),
@@ -263,14 +266,17 @@ _OURS = (
         name="doorkeeper.change.log.retention.days",
         type=KeyType.INT,
         default="-1",
-        doc="After how many days rows of the change log are deleted; -1 keeps them.",
+        doc="Rows of the change log are deleted after this number of days; -1 keeps them.",
         check=at_least(-1, 36500),
     ),
     Key(
         name="doorkeeper.update.timeout.ms",
         type=KeyType.INT,
         default="30000",
-        doc="How long a change of ACLs may take until its items are answered REQUEST_TIMED_OUT.",
+        doc=(
+            "Time-out of a change of ACLs; its incomplete items are answered with"
+            " REQUEST_TIMED_OUT."
+        ),
         check=at_least(1),
     ),
     Key(
@@ -278,8 +284,8 @@ _OURS = (
         type=KeyType.INT,
         default="500000",
         doc=(
-            "How many items of ACL changes may wait for the authorizer at a time; a change beyond"
-            " is refused with THROTTLING_QUOTA_EXCEEDED."
+            "The maximum number of items of ACL changes that wait for the authorizer. A change"
+            " beyond it is rejected with THROTTLING_QUOTA_EXCEEDED."
         ),
         importance="LOW",
         check=at_least(1),
@@ -288,10 +294,7 @@ _OURS = (
         name="doorkeeper.authorizer.slow.ms",
         type=KeyType.INT,
         default="50",
-        doc=(
-            "A call of a method of the authorizer that takes longer is counted, and logged with its"
-            " duration once a minute at most for each method."
-        ),
+        doc="A call of authorize that takes longer is counted, and logged at most once a minute.",
         importance="LOW",
         check=at_least(1),
     ),
@@ -299,7 +302,7 @@ _OURS = (
         name="doorkeeper.shutdown.drain.ms",
         type=KeyType.INT,
         default="10000",
-        doc="How long a stop waits for answers that are under way.",
+        doc="How long a shutdown waits for pending responses.",
         check=at_least(0),
     ),
     Key(
@@ -307,10 +310,10 @@ _OURS = (
         type=KeyType.LIST,
         default="",
         doc=(
-            "From which client software ACLs are withheld that it cannot read, and would fail on as"
-            " a whole: software=<highest resource type>/<highest operation>, by Kafka's codes;"
-            " unnamed is software that gives no name. For kafka-python:"
-            " kafka-python=7/14,unnamed=6/12. Nothing is withheld by default, as with a broker."
+            "Hide ACLs from client software that cannot decode them and would fail on the whole"
+            " response: software=<highest resource type>/<highest operation>, as Kafka's codes;"
+            " unnamed means software without a name. For kafka-python:"
+            " kafka-python=7/14,unnamed=6/12. By default nothing is hidden, as by a broker."
         ),
         importance="LOW",
     ),
@@ -319,9 +322,9 @@ _OURS = (
         type=KeyType.LIST,
         default="",
         doc=(
-            "How large an answer to DescribeAcls may be for a client software:"
-            " software=<bytes>, or software/version=<bytes>. A larger one is refused with"
-            " POLICY_VIOLATION. librdkafka ends its process at about 8 MB:"
+            "The maximum size of a DescribeAcls response for a client software:"
+            " software=<bytes>, or software/version=<bytes>. A larger one is rejected with"
+            " POLICY_VIOLATION. librdkafka crashes at about 8 MB:"
             " confluent-kafka-python=7000000,librdkafka=7000000."
         ),
         importance="LOW",
@@ -331,8 +334,9 @@ _OURS = (
         type=KeyType.BOOLEAN,
         default="false",
         doc=(
-            "Whether JoinGroup 0-1 is listed, and answered with COORDINATOR_NOT_AVAILABLE. An old"
-            " librdkafka (that of Debian 12 is 2.0.2) offers GSSAPI to no other server."
+            "Whether ApiVersions lists JoinGroup 0-1, which is answered with"
+            " COORDINATOR_NOT_AVAILABLE. An old librdkafka (Debian 12 has 2.0.2) uses GSSAPI only"
+            " with such servers."
         ),
         importance="LOW",
     ),
@@ -341,8 +345,8 @@ _OURS = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "The krb5.conf of this process, for GSSAPI. Without it counts the environment variable"
-            " KRB5_CONFIG, else /etc/krb5.conf."
+            "The krb5.conf of this process, for GSSAPI. By default that of the environment"
+            " variable KRB5_CONFIG, else /etc/krb5.conf."
         ),
     ),
     Key(
@@ -350,7 +354,7 @@ _OURS = (
         type=KeyType.STRING,
         default="4.2",
         doc=(
-            "The form of the authorizer's audit line, named by the release of Kafka that brought"
+            "The format of the authorizer's audit lines, by the release of Kafka that introduced"
             " it: 4.2, 3.3, 2.4, 2.0 or 1.0."
         ),
         check=one_of("4.2", "3.3", "2.4", "2.0", "1.0"),
@@ -361,8 +365,9 @@ _OURS = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "A file for the lines of kafka.authorizer.logger, as a broker's kafka-authorizer.log:"
-            " rolled every hour. They leave the server's own log then."
+            "A file for the lines of kafka.authorizer.logger, like a broker's"
+            " kafka-authorizer.log, rotated every hour. They are then absent from the server's"
+            " log."
         ),
     ),
     Key(
@@ -370,8 +375,8 @@ _OURS = (
         type=KeyType.STRING,
         default="auto",
         doc=(
-            "How log lines look: console (for people), json (one object a line), kafka (the form"
-            " of a broker's log files), or auto: console on a terminal, json otherwise."
+            "The format of log lines: console (for people), json (one object a line), kafka (as"
+            " in a broker's log files), or auto: console on a terminal, else json."
         ),
         check=one_of("auto", "console", "json", "kafka"),
     ),
@@ -381,7 +386,7 @@ _OURS = (
         default="",
         doc=(
             "Levels of loggers: root=INFO,kafka.authorizer.logger=DEBUG. TRACE, DEBUG, INFO,"
-            " WARN, ERROR or OFF; a logger without one has its parent's."
+            " WARN, ERROR or OFF; by default that of the parent."
         ),
         applies=Applies.DYNAMIC,
     ),

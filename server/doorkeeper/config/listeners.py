@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
+# Nearly Kafka's pattern of a listener, so that the same texts are valid.
 _ADDRESS = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _NAME = re.compile(r"[A-Za-z0-9_\-.]+")
 _PORT_MAX = 65535
@@ -145,6 +146,8 @@ def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> N
         names.add(address.name)
         if address.port:
             by_port.setdefault(address.port, []).append(address)
+    # KIP-797: two listeners may share a port only with one IPv4 and one IPv6 address. Port 0 is a
+    # different free port for each.
     for port, sharing in by_port.items():
         if len(sharing) > 1 and not _one_of_each_family(sharing):
             text = f"port {port} is used by {' and '.join(a.name for a in sharing)}"
@@ -207,6 +210,8 @@ def _protocols(
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
             given.problem(place, f"found {text.strip()!r}; {allowed}")
     if given.entry(place) is None and not _names_a_secure_protocol(bound, controllers):
+        # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
+        # suggests TLS or SASL.
         pairs |= dict.fromkeys(controllers, "PLAINTEXT")
     found: dict[str, str] = {}
     for address in bound:
@@ -228,6 +233,7 @@ def _early(
 ) -> Sequence[str]:
     place = KeyPath("early.start.listeners")
     if given.entry(place) is None:
+        # As in Kafka, whose authorizer loads its ACLs over these listeners.
         return controllers
     names = [address.name for address in bound]
     early = _names(given, place.key)
@@ -272,5 +278,6 @@ def _max_connections(given: RawConfig, prefix: str) -> int:
     """Return the listener's own limit; the key without prefix is that of the server."""
     place = KeyPath("max.connections", prefix)
     entry = given.entry(place)
+    # Without the prefix the key limits the whole server, and must not apply to each listener again.
     own = entry is not None and entry.key.startswith("listener.name.")
     return given.number("max.connections", prefix) if own else 2**31 - 1

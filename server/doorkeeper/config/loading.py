@@ -124,6 +124,7 @@ def resolve(
         ConfigError: with every problem.
 
     """
+    # Static values alone first: they are what a reload compares and keeps.
     static, warnings = _last_of_each(entries)
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
     given = RawConfig()
@@ -155,6 +156,7 @@ def with_stored_values(
         try:
             return resolve(settings.given, dynamic, settings.jaas_file).settings, problems
         except ConfigError as error:
+            # Each round removes at least one dynamic value, so the loop ends.
             culprits = [each for each in error.problems if is_dynamic_source(each.source)]
             if not culprits:
                 # The file alone is valid, so a dynamic value has broken another key.
@@ -172,6 +174,7 @@ def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]
     warnings = []
     for entry in entries:
         before = final.pop(entry.key, None)
+        # Only a repetition within files is suspicious: overrides are meant to replace.
         if before is not None and " line " in before.source and " line " in entry.source:
             warnings.append(f"{entry.source}: {entry.key} replaces the one of {before.source}")
         final[entry.key] = entry
@@ -313,6 +316,7 @@ def _per_ip(given: RawConfig) -> dict[str, int]:
     place = KeyPath("max.connections.per.ip.overrides")
     limits: dict[str, int] = {}
     for text in given.text(place.key).split(","):
+        # From the right: an IPv6 address contains colons.
         host, colon, count = (part.strip() for part in text.rpartition(":"))
         if colon and host and count.isdecimal() and len(count) < 11:
             limits[host] = int(count)
@@ -326,6 +330,7 @@ def _without_a_file(settings: Settings) -> str:
     text = "no configuration file is given"
     if "User:ANONYMOUS" not in [user.strip() for user in settings.super_users.split(";")]:
         return text
+    # Listeners with SASL have no anonymous clients, so the super user ANONYMOUS does not open them.
     open_to = [each for each in settings.listeners if not each.authenticates]
     if not open_to:
         return text

@@ -13,8 +13,8 @@ from doorkeeper.config.key import Key, Scope
 from doorkeeper.config.keys import KEYS
 
 LISTENER_PREFIX = "listener.name."
+# Greatest number of different letters at which an unknown key counts as a typo.
 TYPOS_MAX = 2
-"""Greatest number of different letters at which an unknown key counts as a typo."""
 
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
@@ -64,6 +64,7 @@ def _split_mechanism(rest: str) -> tuple[str | None, str]:
     if rest in KEYS:
         # Such as doorkeeper.ssl.x: there is no mechanism called doorkeeper.
         return None, rest
+    # A security key may follow any mechanism name, including those of plug-ins.
     if bare.startswith((*SECURITY_LISTENER_PREFIXES, "connections.max.reauth")):
         return first, bare
     return (first, bare) if first in MECHANISMS else (None, rest)
@@ -85,6 +86,8 @@ def resembling(name: str) -> str | None:
     size = len(name)
     known = (*KEYS, *WITHOUT_EFFECT, *OF_EARLIER_RELEASES)
     as_long = [key for key in known if abs(len(key) - size) <= TYPOS_MAX]
+    # difflib's ratio is at least this if at most TYPOS_MAX letters differ; 0.5 keeps short keys
+    # apart.
     cutoff = max(0.5, (size - TYPOS_MAX) / max(size, 1))
     return next(iter(get_close_matches(name, as_long, n=1, cutoff=cutoff)), None)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 HIDDEN = "(hidden)"
 DEFAULT = "default"
 
+# DescribeConfigs hides undeclared keys such as super.users as a broker does, but the operator of
+# this machine may see them.
 _SHOWN_ALTHOUGH_UNDECLARED = frozenset(
     key.name for key in KEYS.values() if not key.declared and key.type is not KeyType.PASSWORD
 )

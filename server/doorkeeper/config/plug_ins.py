@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# Java class names: common first packages, or a nested class.
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
-"""Java class names: common first packages, or a nested class."""
 
+# The text of a plug-in's error has no other bound.
 CAUSE_CHARACTERS_MAX = 200
 
 
@@ -87,6 +88,8 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
     try:
         module = import_module(module_name)
     except (Exception, SystemExit) as error:
+        # Only a missing first package suggests Java: a Python module may start with "io" or "org"
+        # too.
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing == name.partition(".")[0] and _JAVA_NAME.fullmatch(name):
             raise UnusableClass(

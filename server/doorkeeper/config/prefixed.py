@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.config.raw_config import RawConfig
 
+# It is parsed once into login modules; its text is not passed on.
 READ_ELSEWHERE: Final = "sasl.jaas.config"
-"""It is parsed once into login modules; its text is not passed on."""
 
 
 def values_of(
@@ -32,6 +32,8 @@ def values_of(
     values: dict[str, str] = {}
     given_as: dict[str, str] = {}
     for name, default, of_mechanisms in _KEYS:
+        # By the full key, not by RawConfig: plug-ins also get values of keys that are not typed
+        # here.
         for full in _candidates(name, listener, mechanism if of_mechanisms else None):
             entry = given.entries.get(full)
             if entry is not None:
@@ -50,6 +52,8 @@ def _candidates(name: str, listener: str, mechanism: str | None) -> Iterator[str
     yield name
 
 
+# Name, default, and whether a mechanism may precede it. Plug-ins may read SASL keys that have no
+# effect here.
 _KEYS: Final = tuple(
     (key.name, key.default, key.scope is Scope.MECHANISM)
     for key in KEYS.values()
@@ -59,5 +63,3 @@ _KEYS: Final = tuple(
     for name, (_, default) in WITHOUT_EFFECT.items()
     if name.startswith("sasl.")
 )
-"""Name, default, and whether a mechanism may precede it. Plug-ins may read SASL keys that have no
-effect here."""

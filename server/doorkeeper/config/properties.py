@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 OVERRIDE = "--override"
 
+# A physical line: it ends with \n, \r\n or \r.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-r"""A physical line: it ends with ``\n``, ``\r\n`` or ``\r``."""
 
 
 def read(path: Path) -> list[Entry]:

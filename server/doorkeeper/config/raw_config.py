@@ -37,6 +37,7 @@ class RawConfig:
         self.entries: Mapping[str, Entry] = {}
         """All entries by their full key."""
         self.problems: list[Problem] = []
+        # Warnings do not prevent the start; problems do.
         self.warnings: list[str] = []
 
     def add(self, entry: Entry, place: KeyPath, key: Key) -> None:
@@ -120,6 +121,7 @@ def _narrower(key: Key, error: ValueError) -> ValueError:
     """Return the error of a key's check, which is more specific than that of its type."""
     if key.check is not None:
         try:
+            # The empty text fails every check, whose error then describes the allowed values.
             key.check("")
         except ValueError as narrower:
             return narrower

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 JAAS_KEY: Final = "sasl.jaas.config"
 _SCRAM = ("org.apache.kafka.common.security.scram.ScramLoginModule",)
+# The mechanisms, and the login modules that Kafka documents for each.
 MODULES: Final = {
     "PLAIN": ("org.apache.kafka.common.security.plain.PlainLoginModule",),
     "SCRAM-SHA-256": _SCRAM,
@@ -35,13 +36,12 @@ MODULES: Final = {
         "com.ibm.security.auth.module.Krb5LoginModule",
     ),
 }
-"""The mechanisms, and the login modules that Kafka documents for each."""
 
+# Example options of the mechanisms that require a login module.
 _OPTIONS = {"PLAIN": 'user_alice="..."', "GSSAPI": 'useKeyTab=true keyTab="..." principal="..."'}
-"""Example options of the mechanisms that require a login module."""
 
+# With one of these keys PLAIN needs no login module.
 USERS_ELSEWHERE: Final = ("sasl.server.callback.handler.class", "doorkeeper.sasl.plain.users.file")
-"""With one of these keys PLAIN needs no login module."""
 
 _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
@@ -101,6 +101,7 @@ def _find_module(
     key = f"listener.name.{listener}.{name.lower()}.{JAAS_KEY}"
     if key in given.entries:
         return _of_key(given, name, KeyPath(JAAS_KEY, listener, name.lower()))
+    # Kafka ignores the key without its mechanism, and only logs a warning too.
     for wider in (f"listener.name.{listener}.{JAAS_KEY}", JAAS_KEY):
         if wider in given.entries:
             given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
@@ -128,6 +129,7 @@ def _of_key(given: RawConfig, name: str, place: KeyPath) -> _ModuleSource | None
     except jaas.JaasError as error:
         given.problem_at(entry, str(error))
         return None
+    # As a broker, which rejects several modules in this key (JaasContext).
     if len(modules) != 1:
         given.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
         return None
@@ -150,6 +152,7 @@ def _of_section(
         return None
     options: dict[str, str] = {}
     for module in own:
+        # The first option of a name wins, as in configEntryOption.
         options = {**module.options, **options}
     return _ModuleSource(own[0]._replace(options=options), where)
 

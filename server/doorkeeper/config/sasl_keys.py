@@ -37,8 +37,9 @@ _EVERY_MECHANISM = (
         type=KeyType.CLASS,
         default=None,
         doc=(
-            "The class that checks passwords, supplies SCRAM credentials or validates tokens: a"
-            " dotted path of Python or an entry point. Kafka's own class names stand for ours."
+            "The class that checks passwords, supplies SCRAM credentials or validates tokens:"
+            " the path of a Python class, an entry point, or Kafka's class name for a built-in"
+            " one."
         ),
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -47,14 +48,17 @@ _EVERY_MECHANISM = (
         name="sasl.server.max.receive.size",
         type=KeyType.INT,
         default="524288",
-        doc="The largest request, in bytes, before a client has authenticated.",
+        doc="The maximum size of a request in bytes before the authentication.",
         check=at_least(1),
     ),
     Key(
         name="connections.max.reauth.ms",
         type=KeyType.LONG,
         default="0",
-        doc="How long a session lasts until the client must authenticate again; 0 is no limit.",
+        doc=(
+            "The lifetime of a session, after which the client must authenticate again; 0 means"
+            " no limit."
+        ),
         check=at_least(0, LONG_MAX),
         scope=Scope.MECHANISM,
         applies=Applies.DYNAMIC,
@@ -63,7 +67,7 @@ _EVERY_MECHANISM = (
         name="connection.failed.authentication.delay.ms",
         type=KeyType.INT,
         default="100",
-        doc="How long the answer to a failed authentication is held back.",
+        doc="Delay of the response to a failed authentication.",
         importance="LOW",
         check=at_least(0),
     ),
@@ -75,8 +79,8 @@ _CHECKS = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "A file of users for PLAIN, each with a salted hash; doorkeeper users-file writes it."
-            " It is read again when it changes."
+            "A file of users for PLAIN with salted hashes, written by doorkeeper users-file. It"
+            " is reloaded when it changes."
         ),
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -86,8 +90,8 @@ _CHECKS = (
         type=KeyType.INT,
         default="10000",
         doc=(
-            "How long a callback handler, or the check of a password of a users file, may take, the"
-            " wait for its turn included; later the client is refused."
+            "Time-out of a callback handler, or of a password check against a users file,"
+            " including its wait in the queue. Afterwards the authentication fails."
         ),
         importance="LOW",
         check=at_least(1),
@@ -99,8 +103,8 @@ _CHECKS = (
         type=KeyType.INT,
         default="64",
         doc=(
-            "How many calls of a callback handler are under way at once; others wait, and client"
-            " addresses take turns."
+            "The maximum number of concurrent calls of a callback handler; further ones wait in"
+            " a queue that is fair to client addresses."
         ),
         importance="LOW",
         check=at_least(1),
@@ -114,7 +118,7 @@ _GSSAPI = (
         name="sasl.kerberos.service.name",
         type=KeyType.STRING,
         default=None,
-        doc="The service that clients ask Kerberos for: kafka of kafka/host@REALM.",
+        doc="The service name in the server's Kerberos principal: kafka of kafka/host@REALM.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -123,8 +127,8 @@ _GSSAPI = (
         type=KeyType.LIST,
         default="DEFAULT",
         doc=(
-            "How the name of a Kerberos principal becomes the name of a user: rules, of which the"
-            " first that matches counts."
+            "Rules that map the name of a Kerberos principal to a user name; the first matching"
+            " one applies."
         ),
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
@@ -136,7 +140,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.jwks.endpoint.url",
         type=KeyType.STRING,
         default=None,
-        doc="Where the keys are that tokens are signed with: an http, https or file URL.",
+        doc="The location of the keys that sign tokens: an http, https or file URL.",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
     ),
@@ -144,7 +148,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.jwks.endpoint.refresh.ms",
         type=KeyType.LONG,
         default="3600000",
-        doc="How often the keys are fetched anew.",
+        doc="Interval of the refresh of the keys.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -153,7 +157,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         type=KeyType.LONG,
         default="100",
-        doc="How long the first pause is after the keys could not be fetched.",
+        doc="The first pause after a failed fetch of the keys.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -162,7 +166,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
         type=KeyType.LONG,
         default="10000",
-        doc="How long such a pause becomes at most.",
+        doc="The longest pause after a failed fetch of the keys.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -172,8 +176,8 @@ _OAUTHBEARER = (
         type=KeyType.CLASS,
         default="org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
         doc=(
-            "Kafka's name for what validates a token; its own two names are allowed. A check of"
-            " your own is a callback handler."
+            "Kafka's class that validates tokens; both of Kafka's names are allowed. For a"
+            " validation of your own use a callback handler."
         ),
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -183,8 +187,8 @@ _OAUTHBEARER = (
         type=KeyType.LIST,
         default="",
         doc=(
-            "A token must be meant for one of these. Where none is given, a token that names an"
-            " audience is refused, and one that names none is taken."
+            "A token must be for one of these audiences. Without this key a token for any"
+            " audience is rejected, and one without an audience is accepted."
         ),
         importance="HIGH",
         scope=Scope.MECHANISM,
@@ -194,7 +198,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.expected.issuer",
         type=KeyType.STRING,
         default=None,
-        doc="A token must come from this issuer; absent, every one is taken.",
+        doc="The required issuer of tokens; by default every issuer is accepted.",
         importance="HIGH",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -203,7 +207,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.clock.skew.seconds",
         type=KeyType.INT,
         default="30",
-        doc="How far the clocks of the issuer and of this server may be apart.",
+        doc="The maximum difference between the clocks of the issuer and of this server.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -212,7 +216,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.scope.claim.name",
         type=KeyType.STRING,
         default="scope",
-        doc="The claim of a token that holds its scope.",
+        doc="The claim of a token with its scope.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,
@@ -221,7 +225,7 @@ _OAUTHBEARER = (
         name="sasl.oauthbearer.sub.claim.name",
         type=KeyType.STRING,
         default="sub",
-        doc="The claim of a token that names the user.",
+        doc="The claim of a token with the user name.",
         importance="LOW",
         scope=Scope.MECHANISM,
         applies=Applies.RELOAD,

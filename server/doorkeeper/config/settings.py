@@ -152,6 +152,7 @@ class Settings(Value):
     def values_of(self, name: str) -> list[Synonym]:
         """Return the given values of a key, the one in effect first; without the default."""
         static = {entry.key: entry.value for entry in self.given}
+        # broker.id and node.id are synonyms (KIP-631).
         twin = SAME_ID.get(name)
         if twin in static:
             static.setdefault(name, static[twin])
@@ -234,6 +235,7 @@ def meaning_of(name: str) -> Meaning:
     if not key.declared:
         return Meaning(name, KeyType.UNKNOWN, read_only, True, key.doc)
     if not key.ours:
+        # A key that is dynamic here, but not in Kafka, is shown as in Kafka.
         read_only = read_only or name not in DYNAMIC
     return Meaning(key.name, key.type, read_only, key.sensitive, key.doc)
 

@@ -28,8 +28,8 @@ EMBEDDED: Final = "embedded"
 _ALLOWED: Final = "embedded, or postgresql://user@host:port/database"
 _SCHEMES: Final = ("postgresql", "postgres")
 _MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+# Modes that ignore a server's certificate.
 _UNPROVED: Final = ("allow", "prefer")
-"""Modes that ignore a server's certificate."""
 _FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PARAMETERS: Final = (
     "sslmode",
@@ -111,6 +111,7 @@ def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedSto
         raise ValueError(f"allowed: {_ALLOWED}; a user and a database must be named")
     _check_parameters(parameters)
     _check_hosts(hosts, parameters)
+    # Two passwords are a mistake; silently preferring one would be hard to find.
     if colon and password_file is not None:
         raise ValueError("the URL has a password, and so has doorkeeper.store.password.file")
     query = f"?{urlencode(parameters, quote_via=quote, safe='/')}" if parameters else ""
@@ -139,6 +140,7 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
     mode = parameters.get("sslmode", "prefer")
     if mode not in _MODES:
         raise ValueError(f"found sslmode={mode}; allowed: {', '.join(_MODES)}")
+    # libpq falls back to ~/.postgresql/root.crt, which differs between accounts.
     if mode.startswith("verify") and "sslrootcert" not in parameters:
         raise ValueError(f"sslmode={mode} needs sslrootcert=<file>")
     if ("sslcert" in parameters) != ("sslkey" in parameters):

@@ -12,7 +12,10 @@ STORE: Final = (
         name="doorkeeper.data.dir",
         type=KeyType.STRING,
         default="./data",
-        doc="The folder of the embedded store; made where it is missing, readable by its owner.",
+        doc=(
+            "The folder of the embedded store. It is created if missing, readable only by its"
+            " owner."
+        ),
         importance="HIGH",
         check=not_blank,
     ),
@@ -21,10 +24,11 @@ STORE: Final = (
         type=KeyType.STRING,
         default="embedded",
         doc=(
-            "Where the state (ACLs, topics, users) is kept: embedded, or a PostgreSQL that nodes"
-            " share: postgresql://user@host:5432,host2/database?sslmode=verify-full&sslrootcert=..."
-            " with sslcert, sslkey, ssl_min_protocol_version and application_name as libpq has"
-            " them. It demands node.id. A password in it is never shown."
+            "The store of the state (ACLs, topics, users): embedded, or a PostgreSQL database"
+            " that nodes share:"
+            " postgresql://user@host:5432,host2/database?sslmode=verify-full&sslrootcert=... with"
+            " sslcert, sslkey, ssl_min_protocol_version and application_name as in libpq. A"
+            " shared store requires node.id. A password in the URL is never shown."
         ),
         importance="HIGH",
     ),
@@ -33,8 +37,9 @@ STORE: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "A file with the password for a shared store; read at each connection, so that it can"
-            " be changed. Without it count the URL's, PGPASSWORD and ~/.pgpass."
+            "A file with the password of a shared store. It is read for each connection, so the"
+            " password can change. By default the password of the URL, PGPASSWORD or ~/.pgpass"
+            " applies."
         ),
     ),
     Key(
@@ -43,7 +48,7 @@ STORE: Final = (
         default="true",
         doc=(
             "Whether the first start creates the store. With false only doorkeeper store create"
-            " does, and a server without its store does not start."
+            " creates it, and a server without a store does not start."
         ),
     ),
     Key(
@@ -51,10 +56,10 @@ STORE: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "The file that says which store the server uses and what it acknowledged, so that it"
-            " refuses a lost or replaced one. By default doorkeeper.identity in"
-            " doorkeeper.data.dir, and doorkeeper.node-<node.id>.identity there for a shared store"
-            " where doorkeeper.data.dir is given."
+            "The file with the identity of the server's store and the acknowledged revision, by"
+            " which the server rejects a lost or replaced store. By default doorkeeper.identity"
+            " in doorkeeper.data.dir; for a shared store doorkeeper.node-<node.id>.identity"
+            " there, if doorkeeper.data.dir is given."
         ),
     ),
     Key(
@@ -62,8 +67,8 @@ STORE: Final = (
         type=KeyType.INT,
         default="5000",
         doc=(
-            "How long a connection to a shared store may take to open. Several hosts share it; of a"
-            " heartbeat's it is at most a third of broker.session.timeout.ms."
+            "Time-out of a connection attempt to a shared store, divided among its hosts; for"
+            " heartbeats at most a third of broker.session.timeout.ms."
         ),
         importance="LOW",
         check=at_least(1),
@@ -73,7 +78,7 @@ STORE: Final = (
         type=KeyType.INT,
         default="10000",
         doc=(
-            "How long a shared store may take for one statement; then the connection counts as"
+            "Time-out of a statement of a shared store; afterwards the connection counts as"
             " lost. Copies of many rows have a minute."
         ),
         importance="LOW",
@@ -84,8 +89,8 @@ STORE: Final = (
         type=KeyType.INT,
         default="3000",
         doc=(
-            "After how long a shared store takes the right to write from a node that does nothing"
-            " with it: one that is frozen stops the writes of all nodes for so long."
+            "A shared store revokes the write lease of a node that is inactive for this time."
+            " Until then a frozen node blocks the changes of all nodes."
         ),
         importance="LOW",
         check=at_least(100),
@@ -95,8 +100,8 @@ STORE: Final = (
         type=KeyType.LONG,
         default="-1",
         doc=(
-            "For how long a node that is cut off from a shared store decides from what it knows;"
-            " then it denies until the store is back. -1 sets no limit."
+            "How long a node without a connection to its shared store allows access by its last"
+            " state; afterwards it denies until the store is available. -1 means no limit."
         ),
         check=at_least(-1),
     ),
@@ -104,7 +109,7 @@ STORE: Final = (
         name="broker.heartbeat.interval.ms",
         type=KeyType.INT,
         default="2000",
-        doc="How often a node tells a shared store that it lives.",
+        doc="Interval of a node's heartbeats to a shared store.",
         check=at_least(1),
     ),
     Key(
@@ -112,8 +117,8 @@ STORE: Final = (
         type=KeyType.INT,
         default="9000",
         doc=(
-            "After how long without a heartbeat a node no longer counts as one of the cluster."
-            " It must be longer than broker.heartbeat.interval.ms."
+            "A node without a heartbeat for this time leaves the cluster. It must be longer than"
+            " broker.heartbeat.interval.ms."
         ),
         check=at_least(1),
     ),

@@ -14,7 +14,7 @@ TLS: Final = (
         name="ssl.keystore.type",
         type=KeyType.STRING,
         default="JKS",
-        doc=f"What the key store is: {_STORE_TYPES}",
+        doc=f"The type of the key store: {_STORE_TYPES}",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -22,7 +22,7 @@ TLS: Final = (
         name="ssl.keystore.location",
         type=KeyType.STRING,
         default=None,
-        doc="The file with the server's certificate and its key.",
+        doc="The key store: a file with the server's certificate and private key.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -30,7 +30,7 @@ TLS: Final = (
         name="ssl.keystore.password",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The password of that file; PEM has none.",
+        doc="The password of the key store; PEM has none.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -38,7 +38,7 @@ TLS: Final = (
         name="ssl.key.password",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The password of the server's key.",
+        doc="The password of the server's private key.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -46,7 +46,7 @@ TLS: Final = (
         name="ssl.keystore.key",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The server's key itself: PEM with PKCS#8, with ssl.keystore.type=PEM.",
+        doc="The server's private key as PEM with PKCS#8; requires ssl.keystore.type=PEM.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -54,7 +54,7 @@ TLS: Final = (
         name="ssl.keystore.certificate.chain",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The server's certificate itself, then those of its issuers: PEM.",
+        doc="The server's certificate and those of its issuers as PEM.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -62,7 +62,7 @@ TLS: Final = (
         name="ssl.truststore.type",
         type=KeyType.STRING,
         default="JKS",
-        doc=f"What the trust store is: {_STORE_TYPES}",
+        doc=f"The type of the trust store: {_STORE_TYPES}",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -70,7 +70,7 @@ TLS: Final = (
         name="ssl.truststore.location",
         type=KeyType.STRING,
         default=None,
-        doc="The file with the issuers of clients' certificates.",
+        doc="The trust store: a file with the issuers of client certificates.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -78,7 +78,7 @@ TLS: Final = (
         name="ssl.truststore.password",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The password of that file; PEM has none.",
+        doc="The password of the trust store; PEM has none.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -86,7 +86,7 @@ TLS: Final = (
         name="ssl.truststore.certificates",
         type=KeyType.PASSWORD,
         default=None,
-        doc="These issuers themselves: PEM, with ssl.truststore.type=PEM.",
+        doc="The issuers of client certificates as PEM; requires ssl.truststore.type=PEM.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -95,8 +95,8 @@ TLS: Final = (
         type=KeyType.STRING,
         default="none",
         doc=(
-            "Whether clients show a certificate. On SASL_SSL only the value with the listener's"
-            " prefix counts."
+            "Whether clients must present a certificate. On SASL_SSL only the value with the"
+            " listener's prefix applies."
         ),
         check=one_of("required", "requested", "none"),
         scope=Scope.LISTENER,
@@ -107,8 +107,8 @@ TLS: Final = (
         type=KeyType.STRING,
         default="DEFAULT",
         doc=(
-            "How the name in a client's certificate becomes the name of a user: rules, of which"
-            " the first that matches counts."
+            "Rules that map the name in a client certificate to a user name; the first matching"
+            " one applies."
         ),
         importance="LOW",
         scope=Scope.LISTENER,
@@ -118,7 +118,7 @@ TLS: Final = (
         name="ssl.protocol",
         type=KeyType.STRING,
         default="TLSv1.3",
-        doc="Has no further effect: ssl.enabled.protocols says what is spoken.",
+        doc="Has no effect: ssl.enabled.protocols selects the protocols.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -126,7 +126,7 @@ TLS: Final = (
         name="ssl.enabled.protocols",
         type=KeyType.LIST,
         default="TLSv1.2,TLSv1.3",
-        doc="The protocols that are spoken: TLSv1.2, TLSv1.3.",
+        doc="The enabled protocols: TLSv1.2, TLSv1.3.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -134,7 +134,7 @@ TLS: Final = (
         name="ssl.cipher.suites",
         type=KeyType.LIST,
         default="",
-        doc="The cipher suites that are taken, by Java's names or OpenSSL's; empty takes all.",
+        doc="The enabled cipher suites, by Java's or OpenSSL's names; empty enables all.",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
     ),
@@ -142,7 +142,7 @@ TLS: Final = (
         name="ssl.allow.dn.changes",
         type=KeyType.BOOLEAN,
         default="false",
-        doc="Whether a key store that changes while the server runs may be for another name.",
+        doc="Whether the certificate in a reloaded key store may have another distinguished name.",
         importance="LOW",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
@@ -151,7 +151,10 @@ TLS: Final = (
         name="ssl.allow.san.changes",
         type=KeyType.BOOLEAN,
         default="false",
-        doc="Whether it may lack alternative names of the one before.",
+        doc=(
+            "Whether the certificate in a reloaded key store may lack alternative names of the"
+            " previous one."
+        ),
         importance="LOW",
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,
@@ -161,8 +164,8 @@ TLS: Final = (
         type=KeyType.STRING,
         default=None,
         doc=(
-            "A file of revocation lists (PEM, or one in DER): clients whose certificates they name"
-            " are refused, and so are those of an issuer that has no list in it."
+            "A file of revocation lists (PEM, or one in DER). Client certificates are rejected"
+            " if a list contains them, or if their issuer has no list in the file."
         ),
         scope=Scope.LISTENER,
         applies=Applies.RELOAD,

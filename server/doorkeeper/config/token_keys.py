@@ -13,8 +13,8 @@ TOKENS: Final = (
         type=KeyType.PASSWORD,
         default=None,
         doc=(
-            "The secret under which delegation tokens are made. Without it there are none. Tokens"
-            " of another secret do not log in, and cannot be renewed or expired."
+            "The secret of delegation tokens. Without it there are none. Tokens of another"
+            " secret cannot authenticate, and cannot be renewed or expired."
         ),
         applies=Applies.RELOAD,
     ),
@@ -22,7 +22,7 @@ TOKENS: Final = (
         name="delegation.token.master.key",
         type=KeyType.PASSWORD,
         default=None,
-        doc="The older name of delegation.token.secret.key; counts where that is absent.",
+        doc="The older name of delegation.token.secret.key; applies if that is absent.",
         declared=False,
         applies=Applies.RELOAD,
     ),
@@ -30,7 +30,7 @@ TOKENS: Final = (
         name="delegation.token.max.lifetime.ms",
         type=KeyType.LONG,
         default="604800000",
-        doc="For how long a delegation token may be renewed.",
+        doc="The maximum lifetime of a delegation token, including renewals.",
         check=at_least(1, LONG_MAX),
         applies=Applies.RELOAD,
     ),
@@ -38,7 +38,7 @@ TOKENS: Final = (
         name="delegation.token.expiry.time.ms",
         type=KeyType.LONG,
         default="86400000",
-        doc="How long a delegation token lives until it must be renewed.",
+        doc="The time until a delegation token expires without a renewal.",
         check=at_least(1, LONG_MAX),
         applies=Applies.RELOAD,
     ),
@@ -46,7 +46,7 @@ TOKENS: Final = (
         name="delegation.token.expiry.check.interval.ms",
         type=KeyType.LONG,
         default="3600000",
-        doc="How often delegation tokens that have expired are deleted.",
+        doc="Interval of the deletion of expired delegation tokens.",
         importance="LOW",
         check=at_least(1, LONG_MAX),
         applies=Applies.RELOAD,

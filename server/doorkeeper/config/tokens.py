@@ -33,6 +33,7 @@ def token_warnings(given: RawConfig, settings: Settings) -> Iterator[str]:
     if not settings.delegation_token_secret_key:
         return
     offered = {each.name for listener in settings.listeners for each in listener.mechanisms}
+    # Clients send tokens over SCRAM only (KIP-48).
     if not any(name.startswith("SCRAM-") for name in offered):
         yield (
             f"{NAME} is given, but no listener offers SCRAM: nobody can log in with a"

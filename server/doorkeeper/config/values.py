@@ -16,6 +16,7 @@ HIDDEN = "[hidden]"
 """Placeholder of a secret, as printed by Kafka's ``Password``."""
 
 
+# repr, str and format print the placeholder; str.__str__ returns the text.
 class Password(str):
     """A secret: the text itself, but hidden when it is printed."""
 
@@ -140,7 +141,7 @@ def without_login(text: str | None) -> str | None:
     return _PASSWORD.sub(HIDDEN, _LOGIN.sub(f"{HIDDEN}@", text))
 
 
+# Up to the last @ of a database URL: a password may contain a slash.
 _LOGIN = re.compile(r"(?<=postgres://)\S*@|(?<=postgresql://)\S*@|(?<=://)[^/\s@]*@")
-"""Up to the last @ of a database URL: a password may contain a slash."""
 
 _PASSWORD = re.compile(r"(?<=[?&]password=)[^&\s]*|(?<=[?&]sslpassword=)[^&\s]*")

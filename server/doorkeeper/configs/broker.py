@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
 _AT_LEAST = {"max.connections": 0, "max.connections.per.ip": 0}
+# The default of a topic's setting has the rules of that setting.
 _OF_TOPICS = {config.synonym: config for config in TOPIC_CONFIGS.values() if config.synonym}
 
 
@@ -97,6 +98,7 @@ def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
         if name.startswith("doorkeeper.") and meaning.key is None:
             raise OurRefusal(ErrorCode.INVALID_REQUEST, f"unknown key {name}")
     fixed = list(filter(_needs_restart, names))
+    # A name that Kafka refuses too makes the whole response Kafka's.
     refusal = ApiError if any(map(_is_fixed_in_kafka, fixed)) else OurRefusal
     _refuse("Cannot update these configs dynamically", fixed, refusal)
     _refuse(

@@ -61,6 +61,7 @@ class AlteredResource(NamedTuple):
 
     def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""
+        # AlterConfigs (unlike IncrementalAlterConfigs) resets all keys that it does not name.
         if self.replaces:
             return {}
         return dynamic.broker if self.name else dynamic.cluster

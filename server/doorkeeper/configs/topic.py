@@ -426,13 +426,13 @@ _BOUNDS = {
     _INT: (-(2**31), INT_MAX),
     _LONG: (-(2**63), LONG_MAX),
 }
+# The characters that Java's trim removes; a no-break space is not among them.
 _SPACE = "".join(map(chr, range(0x21)))
-"""The characters that Java's trim removes; a no-break space is not among them."""
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
+# Java's decimal numbers; hexadecimal ones are rejected.
 _DECIMAL = re.compile(
     r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?"
 )
-"""Java's decimal numbers; hexadecimal ones are rejected."""
 
 
 def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | None) -> Value:
@@ -493,14 +493,17 @@ def check_configs(given: Mapping[str, str]) -> None:
         InvalidConfig: with the first fault.
 
     """
+    # A broker reports unknown names before invalid values.
     for name in given:
         if name not in TOPIC_CONFIGS:
             raise InvalidConfig(f"Unknown topic config name: {name}")
     values: dict[str, Value] = {}
+    # ConfigDef parses in this order, and its first error is the response.
     for name in _CHECKED_IN_ORDER:
         if name in given:
             config = TOPIC_CONFIGS[name]
             values[name] = check_value(name, config.type, given[name], config)
+    # The default of a broker: remote.log.storage.system.enable=false.
     if values.get("remote.storage.enable") is True:
         raise InvalidConfig(
             "Tiered Storage functionality is disabled in the broker."

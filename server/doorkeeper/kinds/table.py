@@ -41,6 +41,7 @@ class Table(Generic[R]):
     def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:  # noqa: A002 - as Edit
         """Return a table without ``deleted`` and with ``set``; O(log n) for each row."""
         size = self._key_columns
+        # One mutation for all rows: a map for each row would copy its path again and again.
         with self._rows.mutate() as rows:
             for row in deleted:
                 rows.pop(row[:size], None)

@@ -147,11 +147,13 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
     async with offline_log(settings, make_store=make_store) as (log, trail):
         values = dynamic_values(log.state.configs, settings.node_id)
+        # Values that do not fit are left out, as by the server, which logs them.
         settings, _ = with_stored_values(settings, values)
         made = authorizer_of(settings.entries, log)
         assert made is not None, "its name is not empty"
         authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
         try:
+            # Such an authorizer may change the store during start(), before the first command.
             if _changes_unasked(made):
                 trail.open()
             await _start(authorizer, settings, log)
@@ -175,6 +177,7 @@ async def _start(authorizer: GuardedAuthorizer, settings: Settings, log: StateLo
         Endpoint(each.name, each.security_protocol, each.advertised_host or each.host, each.port)
         for each in settings.listeners
     ]
+    # The authorizer waits for the ACLs, which the log loads.
     log.start()
     waits = start_authorizer(authorizer, settings, server_info(settings, log.cluster_id, endpoints))
     for wait in waits.values():

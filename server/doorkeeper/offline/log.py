@@ -169,6 +169,7 @@ async def offline_log(
     """
     trail = OfflineAuditLog(settings.audit, settings.node_id)
     async with AsyncExitStack() as opened:
+        # Registered first, so it runs last: closing the state log may still commit changes.
         opened.callback(trail.close)
         store = await open_store(settings, make_store=make_store)
         opened.push_async_callback(store.aclose)

@@ -182,6 +182,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
     if not new:
+        # The identity file remembers a store whose database is lost.
         pinned = None if identity_file is None else read_pin(identity_file)
         if pinned is not None or await _is_there(place):
             raise StorageError(

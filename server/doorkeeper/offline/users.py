@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from doorkeeper.state.log import Plan, StateLog
     from doorkeeper.state.state import State
 
+# The origin in the change log.
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))
-"""The origin in the change log."""
 
 _SALT_BYTES = 17
 
@@ -54,6 +54,7 @@ class OfflineUsers:
         """
         rows = []
         for mechanism, rounds in iterations.items():
+            # A salt as Kafka's tools make them; each mechanism gets its own.
             salt = base_36(os.urandom(_SALT_BYTES))
             credential = credential_of(mechanism, password, rounds, salt)
             rows.append(StoredCredential(user, mechanism, *credential))

@@ -37,11 +37,9 @@ _CLIENT_KEYS: Final = {
 _IP_KEYS: Final = {"connection_creation_rate": _INT}
 
 
+# Most records of one request, as of a broker's controller; a larger request changes nothing.
+# Source: QuorumController.MAX_RECORDS_PER_USER_OP.
 RECORDS_MAX: Final = 10_000
-"""Most records of one request, as of a broker's controller; a larger request changes nothing.
-
-Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
-"""
 
 
 class QuotaAlteration(NamedTuple):

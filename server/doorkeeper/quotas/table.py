@@ -39,6 +39,7 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
 
 def entity_text(entity: Entity) -> str:
     """Return an entity as in stores and the audit log: a JSON object of names by type."""
+    # The order of an entity's parts is fixed, so equal entities have equal texts.
     return json.dumps(dict(entity), ensure_ascii=False, separators=(",", ":"))
 
 

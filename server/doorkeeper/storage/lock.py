@@ -36,6 +36,8 @@ class DataLock:
         path = folder / LOCK_NAME
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
+            # flock, not lockf: POSIX locks are lost when the process closes any descriptor of the
+            # file.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = _holder(descriptor)

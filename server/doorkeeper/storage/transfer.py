@@ -28,6 +28,7 @@ class Sum(NamedTuple):
         digest = self.digest
         for row in chunk:
             hashed = blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
+            # A sum, because the stores return items in different orders.
             digest += int.from_bytes(hashed.digest())
         return Sum(self.rows + len(chunk), digest)
 

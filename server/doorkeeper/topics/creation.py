@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
 
 
+# A request for more partitions is rejected as a whole.
 PARTITIONS_PER_REQUEST_MAX = 10_000
-"""A request for more partitions is rejected as a whole."""
 
+# A controller writes one record for each topic, setting and partition; most in one batch.
 RECORDS_PER_REQUEST_MAX = 10_000
-"""A controller writes one record for each topic, setting and partition; most in one batch."""
 
+# Default number of partitions of internal topics.
 INTERNAL_PARTITIONS = 50
-"""Default number of partitions of internal topics."""
 
 
 class CreatingNode(Protocol):
@@ -101,6 +101,7 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int
 
 
 def _check_name(name: str, node: CreatingNode) -> None:
+    # The order is the controller's: existence, collision, then the form of the name.
     existing = node.topics.get(name)
     if existing is not None:
         text = f"Topic '{name}' already exists."

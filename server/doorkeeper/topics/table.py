@@ -26,6 +26,7 @@ ID_BYTES = 16
 
 def declared_id(cluster_id: str, name: str) -> bytes:
     """Return the id of a declared topic: the same at each start, but different in each cluster."""
+    # A hash instead of a random id: the catalog is not stored, but clients cache topic ids.
     return hashlib.sha256(f"{cluster_id}/{name}".encode()).digest()[:ID_BYTES]
 
 
@@ -129,6 +130,7 @@ class _Changing:
         before = self._by_name.get(topic.name)
         if before is None:
             _remember(self._by_collision_key, topic.name)
+        # A topic that was deleted and created again in one change has a new id.
         elif before.topic_id != topic.topic_id:
             del self._by_id[before.topic_id]
         self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
@@ -160,6 +162,7 @@ class Topics:
         """Join declared and stored topics; O(1)."""
         self.declared = declared
         self._stored = stored
+        # Sorted at the first use: most snapshots are replaced before a listing.
         self._sorted: tuple[str, ...] | None = None
 
     @classmethod

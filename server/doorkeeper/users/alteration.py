@@ -41,11 +41,9 @@ class CredentialUpsertion(NamedTuple):
         return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
 
 
+# Most records of one request, as of a broker's controller; a larger request changes nothing.
+# Source: QuorumController.MAX_RECORDS_PER_USER_OP.
 RECORDS_MAX: Final = 10_000
-"""Most records of one request, as of a broker's controller; a larger request changes nothing.
-
-Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
-"""
 
 
 _TWICE = "A user credential cannot be altered twice in the same request"

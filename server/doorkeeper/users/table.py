@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.declared import StoredCredential
 
+# Kafka's codes of the mechanisms. Source: org.apache.kafka.clients.admin.ScramMechanism.
 MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""Kafka's codes of the mechanisms.
-
-Source: ``org.apache.kafka.clients.admin.ScramMechanism``.
-"""
 
 MECHANISM_NAMES: Final = {code: name for name, code in MECHANISM_CODES.items()}
 
@@ -32,6 +29,7 @@ class ScramUsers:
 
     def __init__(self, credentials: Iterable[StoredCredential] = ()) -> None:
         self._by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
+        # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
         self._rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
         self._take(credentials, ())
 

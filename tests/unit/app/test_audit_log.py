@@ -106,7 +106,7 @@ async def test_only_what_is_kept_elsewhere_is_reported() -> None:
         def explain_by(self, basis: object) -> None:
             """Nothing is explained here."""
 
-        def updated(self, items: object, results: object, context: object) -> None:
+        def record_update(self, items: object, results: object, context: object) -> None:
             """Nothing is updated here."""
 
     trail: Any = Reports()
@@ -116,4 +116,4 @@ async def test_only_what_is_kept_elsewhere_is_reported() -> None:
         watch(trail, guarded, guarded.inner)
 
     assert standard.on_update is None
-    assert plug_in.on_update == trail.updated
+    assert plug_in.on_update == trail.record_update
