@@ -200,7 +200,7 @@ def test_a_port_that_is_open_to_others_stops_the_start(
 
     told = (done.stdout + done.stderr).splitlines()
     assert done.returncode == 1
-    needs = [line for line in told if "others than this machine reach it: it needs" in line]
+    needs = [line for line in told if "other machines can reach this address: it requires" in line]
     assert len(needs) == 2
     assert all("server.properties line 2: doorkeeper.http.listener" in line for line in needs)
 

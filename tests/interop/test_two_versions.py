@@ -339,7 +339,7 @@ def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
     """Both followed the log all the time; neither logged an error."""
     for server in nodes.servers:
         text = server.log.read_text()
-        assert "everything was read again" not in text
+        assert "the whole state was reloaded" not in text
         assert "the store is away" not in text
         assert "Traceback" not in text
 

@@ -49,7 +49,7 @@ async def read_apart(
     except Faulty as error:
         raise StartError(*error.problems) from error
     except Unfinished as error:
-        raise _not_read(file, f"has told something else: {error}") from error
+        raise _not_read(file, f"wrote invalid output: {error}") from error
     finally:
         # The thread that waits for the process also reaps it.
         process.kill()

@@ -164,7 +164,7 @@ class ConfigChanges:
             self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
         except (ApiError, AuthorizerFault, StartError, ValueError) as error:
             self._log.error(
-                "values that another node was given have no effect here",
+                "dynamic values of another node have no effect here",
                 keys=keys,
                 cause=str(error),
             )

@@ -162,7 +162,7 @@ class _Process:
         if authorizer is not None:
             return
         text = (
-            "everything is allowed: there is no authorizer; to turn ACLs on give"
+            "everything is allowed: there is no authorizer; to enable ACLs set"
             f" authorizer.class.name={STANDARD_AUTHORIZER}"
         )
         if any(listener.authenticates for listener in settings.listeners):

@@ -48,14 +48,14 @@ def parse(text: str, faults: FaultList) -> YamlValue | None:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        faults.note(0 if mark is None else mark.line + 1, "", f"no YAML: {error.problem}")
+        faults.note(0 if mark is None else mark.line + 1, "", f"invalid YAML: {error.problem}")
         return None
     except yaml.YAMLError as error:
-        faults.note(0, "", f"no YAML: {error}")
+        faults.note(0, "", f"invalid YAML: {error}")
         return None
     # PyYAML composes nested lists recursively.
     except RecursionError:
-        faults.note(0, "", "no catalog: lists in lists without end")
+        faults.note(0, "", "not a catalog: nested too deeply")
         return None
     return None if node is None else YamlValue(node, "", faults)
 

@@ -72,7 +72,7 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
         kind, rows = _read(line)
         # Further output is not from lines_of(), but for example from a library that prints.
         if digest is not None:
-            raise Unfinished("there is more behind the end")
+            raise Unfinished("there is text after the end")
         if kind == "topics":
             topics += [DeclaredTopic(*row) for row in rows]
         elif kind == "groups":
@@ -95,7 +95,7 @@ def _read(line: bytes) -> tuple[str, Any]:
     try:
         kind, rows = json.loads(line)
     except (TypeError, ValueError) as error:
-        raise Unfinished(f"a line is no pair: {error}") from error
+        raise Unfinished(f"a line is not a pair: {error}") from error
     return kind, rows
 
 

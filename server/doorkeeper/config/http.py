@@ -120,7 +120,7 @@ def _check_files(given: RawConfig, files: dict[str, str], *, encrypted: bool) ->
 
 
 def _check_reachable(given: RawConfig, files: dict[str, str], *, encrypted: bool) -> None:
-    others = "others than this machine reach it: it needs"
+    others = "other machines can reach this address: it requires"
     if not encrypted:
         given.problem(KeyPath(LISTENER), f"{others} https, with {CERTIFICATE} and {PRIVATE_KEY}")
     if not files[TOKENS] and not files[USERS]:

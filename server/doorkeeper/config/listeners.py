@@ -181,7 +181,7 @@ def _advertised_addresses(
     names = {address.name for address in bound}
     for address in addresses:
         if address.name not in names:
-            text = f"{address.name} is none of the listeners ({', '.join(sorted(names))})"
+            text = f"{address.name} is not one of the listeners ({', '.join(sorted(names))})"
             given.problem(place, text)
         if address.name in controllers:
             given.problem(
@@ -239,7 +239,7 @@ def _early(
     early = _names(given, place.key)
     for name in early:
         if name not in names:
-            given.problem(place, f"{name} is none of the listeners ({', '.join(names)})")
+            given.problem(place, f"{name} is not one of the listeners ({', '.join(names)})")
     return early
 
 

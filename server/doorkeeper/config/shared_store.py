@@ -77,7 +77,7 @@ def shared_store_of(given: RawConfig) -> SharedStore | None:
         return None
     _check_files(given, found)
     if given.entry(KeyPath("node.id")) is None and given.number("broker.id") < 0:
-        given.problem(KeyPath("node.id"), f"nodes that share a {KEY} need an id of their own each")
+        given.problem(KeyPath("node.id"), f"each node of a shared {KEY} needs its own id")
     if given.number("broker.session.timeout.ms") <= given.number("broker.heartbeat.interval.ms"):
         given.problem(
             KeyPath("broker.session.timeout.ms"), "allowed: more than broker.heartbeat.interval.ms"
@@ -100,7 +100,7 @@ def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedSto
         parameters = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True))
     except ValueError:
         if not rest.endswith("?") and "?" in rest:
-            raise ValueError("allowed behind ?: name=value, joined by &") from None
+            raise ValueError("allowed after ?: name=value, joined by &") from None
         raise ValueError(f"allowed: {_ALLOWED}") from None
     login, _, hosts = parts.netloc.rpartition("@")
     user, colon, password = (unquote(part) for part in login.partition(":"))
@@ -113,7 +113,7 @@ def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedSto
     _check_hosts(hosts, parameters)
     # Two passwords are a mistake; silently preferring one would be hard to find.
     if colon and password_file is not None:
-        raise ValueError("the URL has a password, and so has doorkeeper.store.password.file")
+        raise ValueError("both the URL and doorkeeper.store.password.file have a password")
     query = f"?{urlencode(parameters, quote_via=quote, safe='/')}" if parameters else ""
     place = hosts or parameters["host"]
     who, ending = quote(user, safe=""), f"{quote(database, safe='')}{query}"
@@ -146,7 +146,7 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
     if ("sslcert" in parameters) != ("sslkey" in parameters):
         raise ValueError("sslcert and sslkey belong together")
     if mode == "disable" and any(name in parameters for name in _FILES):
-        raise ValueError("sslmode=disable uses none of the files of TLS")
+        raise ValueError("sslmode=disable cannot be combined with TLS files")
     proof = next((name for name in ("sslrootcert", "sslcrl") if name in parameters), None)
     if proof and mode in _UNPROVED:
         raise ValueError(
@@ -161,7 +161,7 @@ def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:
             raise ValueError(f"allowed: {_ALLOWED}; or ?host=/folder/of/the/socket without a host")
         return
     if "host" in parameters:
-        raise ValueError("a host stands in the URL and behind ?: one of them")
+        raise ValueError("the host is given twice: in the URL and as ?host=")
     for each in hosts.split(","):
         found = _HOST.fullmatch(each)
         if found is None or not 0 < int(found.group(1) or 5432) < 65536:

@@ -14,7 +14,7 @@ from doorkeeper.kinds.features import (
     release_change,
     release_of,
 )
-from doorkeeper.offline.log import offline_log, trail_logs
+from doorkeeper.offline.log import audit_log_output, offline_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def change_release(
         StartError: the audit log cannot be written.
 
     """
-    with trail_logs(settings):
+    with audit_log_output(settings):
         return asyncio.run(_change_release(settings, release, confirm))
 
 

@@ -357,7 +357,7 @@ class StateLog:
             # If the log does contain it, this node will follow it like another node's change.
             self._doubt = None
             for each in doubt.items:
-                each.fail(OutcomeUnknown("the store went away while it committed"))
+                each.fail(OutcomeUnknown("the store became unavailable during the commit"))
         for each in self._in_flight:
             if each.has_timeout and each.is_over(now_s):
                 each.fail(TimeoutError())  # the write itself goes on
@@ -399,7 +399,9 @@ class StateLog:
         doubt, self._doubt = self._doubt, None
         if doubt is not None:
             for each in doubt.items:
-                each.fail(OutcomeUnknown(f"the store went away while it committed: {error}"))
+                each.fail(
+                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
+                )
         failed = [*self._in_flight, *self._queue]
         self._in_flight = []
         self._queue.clear()
@@ -618,7 +620,7 @@ class StateLog:
         """Reload everything: the log was pruned too far, or following failed."""
         loaded = await reader.load()
         self._log.error(
-            "everything was read again", before=self.state.revision, now=loaded.revision
+            "the whole state was reloaded", before=self.state.revision, now=loaded.revision
         )
         state = state_without_acls(loaded.revision, lambda kind: loaded.rows[kind.name])
         state = state._replace(topics=state.topics.with_declared(self.state.topics.declared))

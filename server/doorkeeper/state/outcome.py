@@ -37,7 +37,9 @@ def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
         text = f"{unchanged}: the store that the nodes share could not be reached."
         return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
     if isinstance(error, OutcomeUnknown):
-        text = "The change may have been made or not: the store went away while it was written."
+        text = (
+            "The outcome of the change is unknown: the store became unavailable during the commit."
+        )
         return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
     text = "The change could not be stored."
     if unchanged != UNCHANGED:

@@ -74,7 +74,7 @@ def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
     if target.samefile(path):
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:
-        raise StorageError(f"{target}: the file exists, and overwriting was not asked for")
+        raise StorageError(f"{target}: the file exists (--overwrite replaces it)")
 
 
 def restore(

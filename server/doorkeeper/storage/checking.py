@@ -57,12 +57,12 @@ class _LogScan:
             self._note(f"revision {revision} follows revision {self.newest}")
         expected = self._item + 1 if revision == self.newest and self._item >= 0 else 0
         if item != expected:
-            self._note(f"revision {revision}: item {item} stands where item {expected} belongs")
+            self._note(f"revision {revision}: item {item} instead of item {expected}")
         self.newest, self._item = revision, item
         key = (row[2], row[3])
         before = self.last.get(key)
         if deleted and before is not None and before.deleted:
-            self._note(f"revision {revision} deletes {_name(key)}, which is not there")
+            self._note(f"revision {revision} deletes {_name(key)}, which does not exist")
         self.last[key] = _LastChange(revision, deleted, row[4])
 
     def _note(self, text: str) -> None:
@@ -103,21 +103,21 @@ def _row_findings(
     for key, (value, revision) in rows.items():
         name, last, text = repr(key[1]), log.last.get(key), ""
         if revision > log.newest:
-            text = f"{name} is of revision {revision}, which is not there yet"
+            text = f"{name} is of revision {revision}, which is not in the log yet"
         # Items from before the first revision are not in a pruned log.
         elif last is None and revision >= (log.first or 0):
-            text = f"{name} is of revision {revision}, whose log says nothing of it"
+            text = f"{name} is of revision {revision}, whose log does not contain it"
         elif last is not None and last.deleted:
-            text = f"{name} is there; revision {last.revision} deleted it"
+            text = f"{name} exists, but revision {last.revision} deleted it"
         elif last is not None and last.revision != revision:
             text = f"{name} is of revision {revision}; revision {last.revision} set it last"
         elif last is not None and last.value not in (None, value):
-            text = f"{name} is not what revision {revision} says"
+            text = f"{name} differs from revision {revision}"
         if text:
             yield key[0], text
     for key, last in log.last.items():
         if not last.deleted and key not in rows:
-            yield key[0], f"{key[1]!r} is not there; revision {last.revision} set it"
+            yield key[0], f"{key[1]!r} is missing, but revision {last.revision} set it"
 
 
 def _duplicate_acls(rows: Mapping[Key, tuple[Cell, int]]) -> Iterator[tuple[Cell, str]]:

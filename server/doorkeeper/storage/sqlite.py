@@ -496,6 +496,4 @@ def _check_there(path: Path, pin_path: Path, pin: Pin | None, *, create: bool) -
                 " a backup (doorkeeper store restore FILE)"
             )
     if not create:
-        raise StorageError(
-            f"{path}: there is no store, and none is to be created: doorkeeper store create does"
-        )
+        raise StorageError(f"{path}: there is no store; create it with doorkeeper store create")

@@ -21,8 +21,8 @@ EXAMPLE = ROOT / "examples" / "catalog.yaml"
 READERS = {
     "killed": ("import os\nos.kill(os.getpid(), 9)\n", "was ended by SIGKILL"),
     "failed": ("raise MemoryError('too much')\n", "ended with status 1: MemoryError: too much"),
-    "silent": ("", "has told something else: there is no end"),
-    "talking": ("print('hello')\n", "has told something else: a line is no pair: "),
+    "silent": ("", "wrote invalid output: there is no end"),
+    "talking": ("print('hello')\n", "wrote invalid output: a line is not a pair: "),
     "slow": ("import time\ntime.sleep(600)\n", "took longer than 0.5 s"),
 }
 

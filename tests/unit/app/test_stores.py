@@ -63,7 +63,7 @@ async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Pa
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.store.create=false\n")
 
     for make_store in (True, False):
-        with pytest.raises(StorageError, match="doorkeeper store create does"):
+        with pytest.raises(StorageError, match="create it with doorkeeper store create"):
             await open_store(settings, make_store=make_store)
 
     assert list(tmp_path.iterdir()) == []

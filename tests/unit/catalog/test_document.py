@@ -43,7 +43,7 @@ def test_what_is_no_yaml_is_one_fault(text: str, line: int) -> None:
     assert parse(text, faults) is None
     (fault,) = faults.problems
     assert fault.line == line
-    assert fault.text.startswith("no YAML: ")
+    assert fault.text.startswith("invalid YAML: ")
 
 
 def test_nesting_without_end_is_a_fault() -> None:

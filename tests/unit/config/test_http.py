@@ -56,9 +56,9 @@ def test_others_need_tls_and_a_login(login: str) -> None:
 @pytest.mark.parametrize(
     ("scheme", "given", "told"),
     [
-        ("http", "", ["it needs https", "it needs a login"]),
-        ("http", TOKENS, ["it needs https"]),
-        ("https", PAIR, ["it needs a login"]),
+        ("http", "", ["it requires https", "it requires a login"]),
+        ("http", TOKENS, ["it requires https"]),
+        ("https", PAIR, ["it requires a login"]),
     ],
 )
 def test_others_get_nothing_without_both(
@@ -70,7 +70,7 @@ def test_others_get_nothing_without_both(
     assert len(problems) == len(told)
     for problem, text in zip(problems, told, strict=True):
         assert LISTENER in problem
-        assert f"others than this machine reach it: {text}" in problem
+        assert f"other machines can reach this address: {text}" in problem
 
 
 @pytest.mark.parametrize(

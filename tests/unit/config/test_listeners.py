@@ -141,13 +141,13 @@ def test_free_ports_are_no_conflict() -> None:
             "listeners=PLAINTEXT://0.0.0.0:1",
             "clients cannot dial 0.0.0.0: give advertised.listeners=PLAINTEXT://",
         ),
-        (f"{BOTH}advertised.listeners=C://h:1", "C is none of the listeners (A, B)"),
+        (f"{BOTH}advertised.listeners=C://h:1", "C is not one of the listeners (A, B)"),
         (
             f"{BOTH}controller.listener.names=B\nadvertised.listeners=B://h:1",
             "B is a controller listener",
         ),
         (f"{BOTH}controller.listener.names=A,B", "all listeners are controller listeners"),
-        (f"{BOTH}early.start.listeners=C", "C is none of the listeners (A, B)"),
+        (f"{BOTH}early.start.listeners=C", "C is not one of the listeners (A, B)"),
         (
             f"{BOTH}inter.broker.listener.name=C",
             "found 'C'; allowed: an advertised listener (A, B)",

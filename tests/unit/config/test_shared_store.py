@@ -80,7 +80,7 @@ def test_the_password_is_kept_apart() -> None:
         ("postgresql://u:{}@h", "a user and a database must be named"),
         ("postgresql://u:{}@/d", "or ?host=/folder/of/the/socket"),
         ("postgresql://u:{}@/d?host=h", "or ?host=/folder/of/the/socket"),
-        ("postgresql://u:{}@h/d?host=/run", "a host stands in the URL and behind ?"),
+        ("postgresql://u:{}@h/d?host=/run", "the host is given twice"),
         ("postgresql://u:{}@x@h/d", "must be written %XX"),
         ("postgresql://u:{}/x@h/d", "a user and a database must be named"),
         ("postgresql://u:{}#x@h/d", "must be written %XX"),
@@ -88,13 +88,13 @@ def test_the_password_is_kept_apart() -> None:
         ("postgresql://u:{}@h:99999/d", "found the host 'h:99999'"),
         ("postgresql://u:{}@h,,g/d", "found the host ''"),
         ("postgresql://u:{}@[::1/d", "allowed: embedded"),
-        ("postgresql://u:{}@h/d?sslmode", "allowed behind ?: name=value"),
+        ("postgresql://u:{}@h/d?sslmode", "allowed after ?: name=value"),
         ("postgresql://u:{}@h/d?sslmod=verify-full", "found ?sslmod=; allowed: sslmode, "),
         ("postgresql://u@h/d?password={}", "belongs into doorkeeper.store.password.file"),
         ("postgresql://u:{}@h/d?sslmode=yes", "found sslmode=yes; allowed: disable, allow"),
         ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca needs sslrootcert"),
         ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey belong together"),
-        ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "uses none of the files"),
+        ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "cannot be combined with TLS files"),
         ("postgresql://u:{}@h/d?sslmode=require&sslrootcert=/none/x", "sslrootcert: /none/x: "),
         ("postgresql://u:{}@h/d?sslrootcert=/x", "sslmode=prefer does not look at sslrootcert"),
         ("postgresql://u:{}@h/d?sslmode=allow&sslcrl=/x", "sslmode=allow does not look at sslcrl"),
@@ -113,7 +113,7 @@ def test_nodes_need_an_id() -> None:
     """A shared store demands node.id, or broker.id; alone a node is 1."""
     url = "doorkeeper.store=postgresql://u@h/d"
 
-    assert any("need an id of their own" in each for each in problems_of(url))
+    assert any("needs its own id" in each for each in problems_of(url))
     assert problems_of(f"{url}\nbroker.id=0") == []
     assert problems_of(f"{url}\nnode.id=0") == []
 
@@ -152,7 +152,9 @@ def test_files_that_are_of_no_use(tmp_path: Path) -> None:
     assert "the file is empty" in told(empty)
     assert "is not UTF-8" in told(binary)
     assert "cannot read: No such file" in told(tmp_path / "none")
-    assert "the URL has a password, and so has" in told(good, f"postgresql://u:{SECRET}@h/d")
+    assert "both the URL and doorkeeper.store.password.file" in told(
+        good, f"postgresql://u:{SECRET}@h/d"
+    )
     assert "the embedded store has no password" in told(good, "embedded")
 
 

@@ -189,4 +189,4 @@ async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) ->
     await copied(folder(tmp_path / "source"), shared)
     database.execute("DELETE FROM doorkeeper.item WHERE kind = 'topic'")
 
-    assert (await check(shared))[1] == ["topic: 'b' is not there; revision 3 set it"]
+    assert (await check(shared))[1] == ["topic: 'b' is missing, but revision 3 set it"]

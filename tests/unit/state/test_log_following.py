@@ -83,7 +83,7 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     assert store.loads == 1
     assert len(log.state.members) == 1
     assert heard == [Committed(3, {}, None)]
-    assert [event for _, event, _ in logger.lines] == ["everything was read again"]
+    assert [event for _, event, _ in logger.lines] == ["the whole state was reloaded"]
     assert (await submit(log, "d")).revision == 4
 
 
@@ -102,7 +102,7 @@ async def test_what_cannot_be_followed_is_read_again() -> None:
     assert store.loads == 1
     assert [event for _, event, _ in logger.lines] == [
         "a change of the log cannot be applied",
-        "everything was read again",
+        "the whole state was reloaded",
     ]
 
 

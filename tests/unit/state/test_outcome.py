@@ -21,7 +21,7 @@ from testkit.stores import adding
         (StorageError("/var/secret/path: full"), ErrorCode.KAFKA_STORAGE_ERROR, "not be stored"),
         (StoreReplaced("/var/secret/path"), ErrorCode.KAFKA_STORAGE_ERROR, "not be stored"),
         (StoreAway("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "Nothing was changed"),
-        (OutcomeUnknown("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "made or not"),
+        (OutcomeUnknown("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "is unknown"),
     ],
 )
 def test_the_outcome_is_told_and_no_place(error: StorageError, code: ErrorCode, words: str) -> None:

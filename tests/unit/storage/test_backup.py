@@ -91,7 +91,7 @@ async def test_a_backup_overwrites_only_when_told(data_dir: Path, target: Path) 
 
     with pytest.raises(StorageError) as raised:
         backup(data_dir, target)
-    assert str(raised.value) == f"{target}: the file exists, and overwriting was not asked for"
+    assert str(raised.value) == f"{target}: the file exists (--overwrite replaces it)"
     assert target.read_text() == "yesterday"
 
     backup(data_dir, target, overwrite=True)

@@ -71,7 +71,9 @@ class Health:
         if not self._lost_by:
             self.is_replaced = False
             away_s = self._clock() - self._away_since_s
-            self._log.info("the store is back", store=self._name, away_s=round(away_s, 3))
+            self._log.info(
+                "the store is available again", store=self._name, away_s=round(away_s, 3)
+            )
 
     def record_failure(self, connection_name: str, error: BaseException) -> None:
         """Record a failure of a connection; one outage is logged once."""
@@ -81,14 +83,14 @@ class Health:
             if not self.is_replaced:
                 self.is_replaced = True
                 self._log.error(
-                    "this is not the store that the node knows: decisions go on from what is"
-                    " known, changes fail",
+                    "this is not the store of this node: decisions use the last known state,"
+                    " changes fail",
                     store=self._name,
                     cause=reason(error),
                 )
         elif not self._lost_by:
             self._log.error(
-                "the store is away: decisions go on from what is known, changes wait",
+                "the store is unavailable: decisions use the last known state, changes wait",
                 store=self._name,
                 cause=reason(error),
             )

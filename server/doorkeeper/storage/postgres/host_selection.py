@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # with this node's rights.
 SEARCH_PATH: Final = "SET search_path = pg_catalog"
 
-READ_ONLY: Final = "it takes no writes: a standby, or a database that is read-only"
+READ_ONLY: Final = "it accepts no writes: a standby or a read-only database"
 
 NEXT: Final = (
     OSError,  # TimeoutError too

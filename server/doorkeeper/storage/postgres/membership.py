@@ -176,7 +176,8 @@ class Membership:
             found = None if row is None else (row["run"], row["seen_at"])
             if before is None:
                 self._log.info(
-                    "another process was this node: waiting whether it lives", node_id=own.node_id
+                    "another process has this node id: waiting for its heartbeat or its expiry",
+                    node_id=own.node_id,
                 )
             elif found is not None and found != before:
                 raise StorageError(
@@ -231,7 +232,8 @@ class Membership:
         has_place = await beat(connection, own, self._run, self._timeout_s)
         if self._has_place and not has_place:
             self._log.error(
-                "another process has become this node: clients are sent there", node_id=own.node_id
+                "another process has taken over this node id: clients connect to it",
+                node_id=own.node_id,
             )
         self._has_place = has_place
         self._take(await live(connection))
@@ -256,8 +258,8 @@ class Membership:
         }
         for node_id, _, _ in sorted(strange - self._strange):
             self._log.error(
-                "delegation tokens made there do not log in here, nor ours there: its"
-                " delegation.token.secret.key is another one",
+                "delegation.token.secret.key differs from that of this node: delegation tokens of"
+                " one node do not authenticate on the other",
                 node_id=node_id,
             )
         self._strange = strange

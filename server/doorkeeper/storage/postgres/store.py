@@ -263,7 +263,7 @@ class PostgresStore(Store):
     def failure(self, error: BaseException) -> StorageError:
         """Return the error of the state log for a failed operation."""
         if isinstance(error, _DROPPED):
-            return StoreReplaced(f"the tables are gone ({reason(error)})")
+            return StoreReplaced(f"the tables do not exist ({reason(error)})")
         if isinstance(error, StorageError):
             return error
         return StoreAway(f"{self._name}: {reason(error)}")
@@ -414,7 +414,7 @@ class PostgresStore(Store):
             await lease.transaction.commit()
         except _FAILED as error:
             self._meter.record_failure()
-            raise OutcomeUnknown(f"{self._name}: lost while it committed") from error
+            raise OutcomeUnknown(f"{self._name}: connection lost during the commit") from error
         lease.is_committed = True
         self.note(entries[-1].revision)
         self._meter.record_commit(len(entries), clock() - begin_s)

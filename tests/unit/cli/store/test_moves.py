@@ -51,8 +51,8 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "doorkeeper: topic: 'b' is not there; revision 3 set it",
-        'doorkeeper: config: \'["","k"]\' is not there; revision 2 set it',
+        "doorkeeper: topic: 'b' is missing, but revision 3 set it",
+        'doorkeeper: config: \'["","k"]\' is missing, but revision 2 set it',
     ]
 
 

@@ -50,7 +50,7 @@ def test_a_store_that_takes_no_writes_is_away() -> None:
     health.record_success(WRITER)
 
     assert health.problem is None
-    assert log.lines[-1][1] == "the store is back"
+    assert log.lines[-1][1] == "the store is available again"
     assert len(log.lines) == 2
 
 

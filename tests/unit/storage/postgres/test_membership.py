@@ -246,7 +246,7 @@ async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
                 "UPDATE doorkeeper.node SET run = gen_random_uuid(),"
                 " leaves_at = now() + interval '1 second'"
             )
-            told = "another process has become this node: clients are sent there"
+            told = "another process has taken over this node id: clients connect to it"
             await becomes(lambda: [each["event"] for each in lines].count(told), 1)
             await asyncio.sleep(3 * BEAT_S)
             assert [each["event"] for each in lines].count(told) == 1

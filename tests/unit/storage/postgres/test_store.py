@@ -179,7 +179,7 @@ async def test_a_database_that_takes_no_writes_is_away(database: Database) -> No
 
         assert [each["event"].partition(":")[0] for each in lines] == [
             "the store is away",
-            "the store is back",
+            "the store is available again",
         ]
 
 
