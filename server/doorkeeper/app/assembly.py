@@ -22,7 +22,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.app.audit_log import audit_sink, trail_of, watch
+from doorkeeper.app.audit_log import audit_sink, open_audit_log, watch
 from doorkeeper.app.authorizer import (
     authorizer_of,
     close,
@@ -204,7 +204,7 @@ class Assembly:
     def _open_audit_log(self, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
         settings = self._settings
         logger = self._logs.logger("doorkeeper.audit")
-        audit_log = trail_of(
+        audit_log = open_audit_log(
             settings.audit, settings.node_id, loop, logger=logger, meter=AuditMeter(self.meters)
         )
         if audit_log is not None:
@@ -357,11 +357,11 @@ class Assembly:
         )
 
     def _audit_sink(self, settings: Settings) -> DecisionSink:
-        def opened(file: AuthorizerFile) -> None:
+        def close_later(file: AuthorizerFile) -> None:
             self._opened.callback(file.close, CLOSE_TIMEOUT_S)
 
         path = settings.authorizer_log_file
-        return audit_sink(path, self._logs.audit, self._log, opened)
+        return audit_sink(path, self._logs.audit, self._log, close_later)
 
     def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
         """Construct the authorizer, and return the catalog; append the problems of both."""

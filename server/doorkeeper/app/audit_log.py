@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper.logger import Logger
 
 
-def trail_of(
+def open_audit_log(
     settings: AuditSettings,
     node: int,
     loop: asyncio.AbstractEventLoop,
@@ -91,11 +91,11 @@ def audit_sink(
     return file
 
 
-def watch(trail: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
+def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
     """Record an authorizer's decisions, and its changes unless the state log has them."""
     if isinstance(authorizer, StandardAuthorizer):
-        trail.explain_by(authorizer)
-    if trail.records_decisions:
-        guarded.on_decision, guarded.on_repeat = trail.on_decision, trail.on_repeat
+        audit_log.explain_by(authorizer)
+    if audit_log.records_decisions:
+        guarded.on_decision, guarded.on_repeat = audit_log.on_decision, audit_log.on_repeat
     if not isinstance(authorizer, KeepsInStore):
-        guarded.on_update = trail.record_update
+        guarded.on_update = audit_log.record_update

@@ -125,7 +125,7 @@ class Reconfiguration:
         return resolve(entries, self.settings.dynamic, new.jaas_file).settings
 
     async def check(self, new: Settings) -> Usable:
-        """Validate settings with all parts; return what ``use`` takes.
+        """Validate settings with all parts; return them for ``use``.
 
         Raises:
             ValueError: a part rejects them; the text has the reason, and no secret.

@@ -106,7 +106,7 @@ class Queue:
             self._closing = True
             self._wake.notify()
 
-    # --- the trail's thread
+    # --- the writer's thread
 
     def take(self, timeout_s: float | None) -> Batch:
         """Wait for content or the time-out; return everything in the queue."""

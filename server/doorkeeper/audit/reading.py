@@ -81,7 +81,7 @@ def open_stream(file: TrailFile) -> Iterator[IO[bytes]]:
         return
     import io  # noqa: PLC0415 - with the line below
 
-    import zstandard  # noqa: PLC0415 - only who reads a trail has it
+    import zstandard  # noqa: PLC0415 - needed only to read an audit log
 
     with file.path.open("rb") as compressed:
         reader: Any = zstandard.ZstdDecompressor().stream_reader(compressed, closefd=False)

@@ -51,7 +51,7 @@ def missing_methods(abstract: type) -> str:
 
 
 def wrong_methods(plugin: type, calls: Mapping[str, int]) -> list[str]:
-    """Return what is wrong with methods that are called with so many arguments, and not awaited.
+    """Return the faults of methods that are called with so many arguments, and not awaited.
 
     A coroutine that is not awaited does nothing, and a wrong number of parameters fails at the
     first call: both are found before.

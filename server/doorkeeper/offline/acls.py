@@ -55,14 +55,14 @@ class OfflineAcls:
         self,
         authorizer: GuardedAuthorizer,
         timeout_s: float,
-        trail: OfflineAuditLog | None = None,
+        audit_log: OfflineAuditLog | None = None,
         *,
         keeps_elsewhere: bool = False,
     ) -> None:
         """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store."""
         self._authorizer = authorizer
         self._timeout_s = timeout_s
-        self._trail = OfflineAuditLog(AuditSettings(), 0) if trail is None else trail
+        self._audit_log = OfflineAuditLog(AuditSettings(), 0) if audit_log is None else audit_log
         self._keeps_elsewhere = keeps_elsewhere
 
     def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
@@ -85,10 +85,10 @@ class OfflineAcls:
             StartError: the audit log cannot be written.
 
         """
-        async with self._trail.recording():
+        async with self._audit_log.recording():
             results = await self._authorizer.create(None, bindings, self._timeout_s)
             if self._keeps_elsewhere:
-                self._trail.record_report(bindings, results.values)
+                self._audit_log.record_report(bindings, results.values)
         return self._with_causes(results)
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
@@ -99,10 +99,10 @@ class OfflineAcls:
             StartError: the audit log cannot be written.
 
         """
-        async with self._trail.recording():
+        async with self._audit_log.recording():
             results = await self._authorizer.delete(None, filters, self._timeout_s)
             if self._keeps_elsewhere:
-                self._trail.record_report(filters, results.values)
+                self._audit_log.record_report(filters, results.values)
         return self._with_causes(results)
 
     def _with_causes(self, results: Results) -> list[Any]:
@@ -145,7 +145,7 @@ async def open_acls(settings: Settings, *, make_store: bool = False) -> AsyncIte
 async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[OfflineAcls]:
     if not settings.authorizer_class_name:
         raise StartError("there are no ACLs: authorizer.class.name names no authorizer")
-    async with offline_log(settings, make_store=make_store) as (log, trail):
+    async with offline_log(settings, make_store=make_store) as (log, audit_log):
         values = dynamic_values(log.state.configs, settings.node_id)
         # Values that do not fit are left out, as by the server, which logs them.
         settings, _ = with_stored_values(settings, values)
@@ -155,11 +155,11 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
         try:
             # Such an authorizer may change the store during start(), before the first command.
             if _changes_unasked(made):
-                trail.open()
+                audit_log.open()
             await _start(authorizer, settings, log)
             timeout_s = settings.update_timeout_ms / 1000
             elsewhere = not isinstance(made, KeepsInStore)
-            yield OfflineAcls(authorizer, timeout_s, trail, keeps_elsewhere=elsewhere)
+            yield OfflineAcls(authorizer, timeout_s, audit_log, keeps_elsewhere=elsewhere)
         finally:
             # Submit changes that the authorizer has begun without awaiting them.
             await asyncio.sleep(0)

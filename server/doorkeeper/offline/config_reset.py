@@ -37,8 +37,10 @@ async def _forget(settings: Settings, names: Collection[str] | None) -> list[Sto
     def matching(state: State) -> list[StoredConfig]:
         return sorted(row for row in state.configs if names is None or row.name in names)
 
-    async with offline_log(settings, make_store=False) as (log, trail):
+    async with offline_log(settings, make_store=False) as (log, audit_log):
         rows = matching(log.state)
         if rows:
-            await submit(log, trail, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN)
+            await submit(
+                log, audit_log, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN
+            )
     return rows

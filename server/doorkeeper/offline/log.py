@@ -45,7 +45,7 @@ class OfflineAuditLog:
         self._meter = _Meter()
         self._log = _HeldLog()
         self._refused = False
-        self._trail: AuditLog | None = None
+        self._audit_log: AuditLog | None = None
 
     def open(self) -> None:
         """Start to write if there is a folder; idempotent.
@@ -54,15 +54,15 @@ class OfflineAuditLog:
             StartError: the folder cannot be used, or its server writes there.
 
         """
-        if self._settings.folder is None or self._trail is not None:
+        if self._settings.folder is None or self._audit_log is not None:
             return
         # A command without an audit log imports none of its modules.
-        from doorkeeper.app.audit_log import trail_of  # noqa: PLC0415
+        from doorkeeper.app.audit_log import open_audit_log  # noqa: PLC0415
         from doorkeeper.audit.files import TrailInUse  # noqa: PLC0415
 
         loop = asyncio.get_running_loop()
         try:
-            self._trail = trail_of(
+            self._audit_log = open_audit_log(
                 self._settings, self._node, loop, logger=self._log, meter=self._meter
             )
         except StartError as error:
@@ -80,15 +80,18 @@ class OfflineAuditLog:
 
         """
         self.open()
-        trail = self._trail
-        if trail is None:
+        audit_log = self._audit_log
+        if audit_log is None:
             yield
             return
-        if (refusal := trail.refusal()) is not None:
+        if (refusal := audit_log.refusal()) is not None:
             self._refused = True
             raise StartError(str(refusal))
         yield
-        if not trail.is_recorded and (problem := await trail.wait_until_written()) is not None:
+        if (
+            not audit_log.is_recorded
+            and (problem := await audit_log.wait_until_written()) is not None
+        ):
             self._refused = True
             raise StartError(
                 f"The change was made, but the audit trail could not be written: {problem}"
@@ -97,22 +100,22 @@ class OfflineAuditLog:
     def record_commit(self, committed: Committed) -> None:
         """Record a change of the store; do nothing without a folder."""
         if self._settings.folder is not None:
-            assert self._trail is not None, "open() precedes changes"
-            self._trail.record_commit(committed)
+            assert self._audit_log is not None, "open() precedes changes"
+            self._audit_log.record_commit(committed)
 
     def record_report(self, items: Sequence[Any], results: Sequence[Any]) -> None:
         """Record the changes that an authorizer with its own storage reports."""
-        if self._trail is not None:
+        if self._audit_log is not None:
             from doorkeeper.audit.event_builder import change_from_results  # noqa: PLC0415 - as above
 
-            self._trail.record_change(change_from_results(items, results), None, SERVER)
+            self._audit_log.record_change(change_from_results(items, results), None, SERVER)
 
     def close(self) -> None:
         """Write the queued events; log problems that no error has reported. Idempotent."""
-        trail, self._trail = self._trail, None
-        if trail is None:
+        audit_log, self._audit_log = self._audit_log, None
+        if audit_log is None:
             return
-        trail.close(serves=False)
+        audit_log.close(serves=False)
         # The error of the command has reported the problem.
         if self._refused:
             return
@@ -167,19 +170,19 @@ async def offline_log(
         StorageError: a server uses the store, there is none, or it cannot be opened.
 
     """
-    trail = OfflineAuditLog(settings.audit, settings.node_id)
+    audit_log = OfflineAuditLog(settings.audit, settings.node_id)
     async with AsyncExitStack() as opened:
         # Registered first, so it runs last: closing the state log may still commit changes.
-        opened.callback(trail.close)
+        opened.callback(audit_log.close)
         store = await open_store(settings, make_store=make_store)
         opened.push_async_callback(store.aclose)
         log = StateLog(store)
         opened.push_async_callback(log.aclose)
-        log.subscribe(trail.record_commit)
-        yield log, trail
+        log.subscribe(audit_log.record_commit)
+        yield log, audit_log
 
 
-async def submit(log: StateLog, trail: OfflineAuditLog, plan: Plan, origin: Origin) -> None:
+async def submit(log: StateLog, audit_log: OfflineAuditLog, plan: Plan, origin: Origin) -> None:
     """Start a log, and commit one change; it is in the audit log on return.
 
     Raises:
@@ -187,7 +190,7 @@ async def submit(log: StateLog, trail: OfflineAuditLog, plan: Plan, origin: Orig
         StartError: the audit log cannot be written.
 
     """
-    async with trail.recording():
+    async with audit_log.recording():
         await log.start()
         await log.submit(plan, origin)
 

@@ -30,7 +30,7 @@ ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store rel
 
 
 class ReleaseChange(NamedTuple):
-    """What another release would change.
+    """The changes by another release.
 
     ``networks`` are the ACLs whose hosts are networks: they begin to match the addresses in them,
     or end to. ``unreadable`` have a slash and are no network: they match nothing in either release.
@@ -67,7 +67,7 @@ def change_release(
 async def _change_release(
     settings: Settings, release: str | None, confirm: Callable[[ReleaseChange], bool]
 ) -> ReleaseChange | None:
-    async with offline_log(settings, make_store=False) as (log, trail):
+    async with offline_log(settings, make_store=False) as (log, audit_log):
         await log.start()
         state = log.state
         found = effect_of(state, release or release_of(state.features))
@@ -81,13 +81,13 @@ async def _change_release(
                 return {}
             return release_change(found.after)
 
-        async with trail.recording():
+        async with audit_log.recording():
             await log.submit(plan, ORIGIN)
         return found
 
 
 def effect_of(state: State, release: str) -> ReleaseChange:
-    """Return what following a release would change; the ACLs are sorted."""
+    """Return the changes by following a release; the ACLs are sorted."""
     before = release_of(state.features)
     bindings = [] if before == release else _with_slash(state.acls)
     networks = [each for each in bindings if network_of(each.entry.host) is not None]

@@ -33,10 +33,10 @@ _SALT_BYTES = 17
 class OfflineUsers:
     """The SCRAM users of a store."""
 
-    def __init__(self, log: StateLog, trail: OfflineAuditLog, runner: asyncio.Runner) -> None:
+    def __init__(self, log: StateLog, audit_log: OfflineAuditLog, runner: asyncio.Runner) -> None:
         """``log`` has not started; ``runner`` has the event loop of both logs."""
         self._log = log
-        self._trail = trail
+        self._audit_log = audit_log
         self._runner = runner
 
     def iterations(self) -> Mapping[str, Mapping[str, int]]:
@@ -77,7 +77,7 @@ class OfflineUsers:
         self._submit(plan)
 
     def _submit(self, plan: Plan) -> None:
-        self._runner.run(submit(self._log, self._trail, plan, ORIGIN))
+        self._runner.run(submit(self._log, self._audit_log, plan, ORIGIN))
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def offline_users(settings: Settings, *, make_store: bool = False) -> Iterator[O
     with audit_log_output(settings), asyncio.Runner() as runner:
         opened = AsyncExitStack()
         entering = opened.enter_async_context(offline_log(settings, make_store=make_store))
-        log, trail = runner.run(entering)
+        log, audit_log = runner.run(entering)
         try:
-            yield OfflineUsers(log, trail, runner)
+            yield OfflineUsers(log, audit_log, runner)
         finally:
             runner.run(opened.aclose())

@@ -68,7 +68,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
         fields[kind.field] = _change_table(getattr(state, kind.field), set_, deleted)
-    return _replaced(state, fields)
+    return _replace_fields(state, fields)
 
 
 def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Slices[State]:
@@ -78,10 +78,10 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
             table = _change_table(table, part.set, part.deleted)
             yield
         fields[kind.field] = table
-    return _replaced(state, fields)
+    return _replace_fields(state, fields)
 
 
-def _replaced(state: State, fields: dict[str, Any]) -> State:
+def _replace_fields(state: State, fields: dict[str, Any]) -> State:
     features = fields.get("features")
     if features is not None:
         acls: Snapshot = fields.get("acls", state.acls)

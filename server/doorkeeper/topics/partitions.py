@@ -42,17 +42,17 @@ def plan_partitions(
     room = PARTITIONS_PER_REQUEST_MAX
     for each in wanted:
         try:
-            topic = _increased(topics.get(each.name), each, broker_ids, room)
+            topic = _topic_to_grow(topics.get(each.name), each, broker_ids, room)
         except ApiError as error:
             errors.append(error)
             continue
         room -= each.total - topic.partitions
-        rows.append(_grown(topic, each))
+        rows.append(_grown_row(topic, each))
         errors.append(None)
     return edit(TOPIC, set=rows), errors
 
 
-def _increased(
+def _topic_to_grow(
     topic: Topic | None, wanted: WantedPartitions, broker_ids: Sequence[int], room: int
 ) -> Topic:
     """Return the topic.
@@ -97,7 +97,7 @@ def _check_assignments(
         check_replicas(replicas, topic.replication_factor, broker_ids)
 
 
-def _grown(topic: Topic, wanted: WantedPartitions) -> StoredTopic:
+def _grown_row(topic: Topic, wanted: WantedPartitions) -> StoredTopic:
     row = row_of(topic)
     assignments = row.assignments
     if wanted.assignments is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.audit_log import audit_sink, trail_of, watch
+from doorkeeper.app.audit_log import audit_sink, open_audit_log, watch
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def opened(settings: AuditSettings) -> AuditLog | None:
-    return trail_of(
+    return open_audit_log(
         settings,
         1,
         asyncio.get_running_loop(),
