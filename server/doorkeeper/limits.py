@@ -30,16 +30,16 @@ class Limits(Value):
     )
     sasl_frame_bytes_max: int = _limit(
         524_288,
-        "Kafka's default, for every frame of a client that has not authenticated yet: a stranger"
-        " may hold this much memory and no more.",
+        "Kafka's default, for every frame of a client that has not authenticated: it may hold"
+        " this much memory and no more.",
         key="sasl.server.max.receive.size",
     )
     elements_max: int = _limit(
         100_000,
-        "Elements of all arrays of one request. Each may be ten bytes, and costs some hundred as an"
-        " object and again in the answer: without a bound, ten megabytes of rows are a gigabyte and"
-        " half a minute, also for who may do nothing. Kafka's own limits are 10,000 rows. A"
-        " request with more closes its connection.",
+        "Elements of all arrays of one request. Each may be ten bytes, and costs some hundred as"
+        " an object and again in the answer: without a bound, ten megabytes of rows are a gigabyte"
+        " and half a minute, even for clients without any permission. Kafka's own limits are"
+        " 10,000 rows. A request with more closes its connection.",
     )
     connections_max: int = _limit(
         UNLIMITED,
@@ -90,20 +90,21 @@ class Limits(Value):
     queued_in_bytes_max: int = _limit(
         268_435_456,
         "Bytes received and not yet answered, over all connections: two and a half frames of the"
-        " largest size, or the unfinished 512 kB of five hundred strangers. Beyond it the"
-        " connection that holds most is closed, so that many half-sent frames never add up to the"
-        " machine's memory.",
+        " largest size, or the unfinished 512 kB of five hundred unauthenticated clients. Beyond"
+        " it the connection that holds most is closed, so that many half-sent frames never add up"
+        " to the machine's memory.",
     )
     queued_out_bytes_max: int = _limit(
         268_435_456,
-        "Answers that peers do not take, over all connections. A million ACLs make an answer of"
+        "Answers that peers do not read, over all connections. A million ACLs make an answer of"
         " about 33 MB: eight clients may be slow with it at a time. Beyond it the connection that"
         " holds most is closed.",
     )
     frames_per_turn: int = _limit(
         64,
-        "Pipelined requests of one connection that are answered before others have their turn: at"
-        " 5 to 20 us each about a millisecond. One read of 256 kB may hold eight thousand.",
+        "Pipelined requests of one connection that are answered before other connections are"
+        " served: at 5 to 20 us each about a millisecond. One read of 256 kB may hold eight"
+        " thousand.",
     )
     out_bytes_per_turn: int = _limit(
         1_048_576,
@@ -112,65 +113,66 @@ class Limits(Value):
     )
     unauthenticated_percent: int = _limit(
         10,
-        "Of the event loop's time, for all who have not logged in together, while others are at"
-        " work: some thousand logins a second on a quiet machine. Beyond it they wait, address by"
-        " address in turn. Twice as much, and the slowest hundredth of others' answers take half"
-        " as long again.",
+        "Share of the event loop's time for all unauthenticated clients together, while"
+        " authenticated clients are active: some thousand logins a second on a quiet machine."
+        " Beyond it they wait, address by address in turn. With twice the share, the slowest"
+        " hundredth of other clients' answers takes half as long again.",
     )
     response_cache_bytes_max: int = _limit(
         33_554_432,
-        "Answers that are remembered, with their requests, for all clients. Beyond it all of them"
-        " are forgotten: what is asked again and again comes back at once.",
+        "Cached responses with their requests, for all clients. Beyond it the whole cache is"
+        " cleared: frequent requests fill it again at once.",
     )
     cached_response_bytes_max: int = _limit(
         8_388_608,
-        "A longer answer is not remembered. That of 100,000 ACLs has a third of it.",
+        "Larger responses are not cached. That of 100,000 ACLs has a third of it.",
     )
     cached_request_bytes_max: int = _limit(
         65_536,
-        "The answer to a longer request is not remembered. That for Metadata of three thousand"
-        " topics is shorter.",
+        "Responses to larger requests are not cached. A Metadata request for three thousand"
+        " topics is smaller.",
     )
     sweeps_per_idle_time: int = _limit(
         20,
-        "One timer for all connections looks this often in each idle time, and at least every 5 s:"
-        " a connection is closed at most 5 % late, and a look at ten thousand takes a millisecond.",
+        "One timer for all connections checks this often in each idle time, and at least every 5"
+        " s: a connection is closed at most 5 % late, and checking ten thousand takes a"
+        " millisecond.",
     )
     accept_retry_ms: int = _limit(
         250,
-        "How long accepting rests when the process has no descriptor left. Peers wait in the"
+        "How long accepting pauses when the process has no descriptor left. Peers wait in the"
         " backlog, and one that closes makes room.",
     )
     tls_handshakes_max: int = _limit(
         256,
-        "TLS handshakes under way at a time, on each listener. Each costs the loop a millisecond or"
-        " two: half a second of work at most. The next peers wait in the backlog.",
+        "TLS handshakes in progress at a time, on each listener. Each costs the loop a"
+        " millisecond or two: half a second of work at most. The next peers wait in the backlog.",
     )
     tls_handshake_ms: int = _limit(
         10_000,
-        "A handshake that takes longer ends: its client is there and says nothing. It takes two"
-        " round trips.",
+        "A handshake that takes longer fails: its client is connected and sends nothing. It takes"
+        " two round trips.",
     )
     tls_handshake_overdue_ms: int = _limit(
         2_000,
-        "When all of them are under way, the oldest ends for the next peer after this time: who"
-        " opens connections and says nothing shuts nobody out.",
+        "At the limit of handshakes, the oldest one that has taken this long fails, so that"
+        " silent clients shut out no others.",
     )
     tls_linger_ms: int = _limit(
         500,
-        "How long a client whose handshake failed has to read why, while what it still sends is"
-        " thrown away. It counts as a handshake under way.",
+        "How long a client whose handshake failed has to read the alert, while its input is"
+        " discarded. It counts as a handshake in progress.",
     )
     tls_shutdown_ms: int = _limit(
         600_000,
-        "How long answers may take to leave after the end of a TLS connection: as in clear, where"
-        " a connection that moves nothing is closed after the idle time. The peer's own goodbye is"
-        " not waited for.",
+        "How long answers may take to leave after the end of a TLS connection: as without TLS,"
+        " where a connection without traffic is closed after the idle time. The server does not"
+        " wait for the peer's close_notify.",
     )
     tls_read_ahead_bytes: int = _limit(
         65_536,
-        "What may be received and not yet decrypted while a TLS connection is not read from. It is"
-        " not counted with the bytes that wait to be answered; a TLS record has 16 kB.",
+        "Bytes that may be received and not yet decrypted while a TLS connection is paused. They"
+        " are not counted with the bytes that wait to be answered; a TLS record has 16 kB.",
     )
 
 

@@ -49,6 +49,7 @@ class Need(NamedTuple):
 
     def action(self, name: str, references: int = 1) -> Action:
         """Return the authorizer's action; ``references`` is how often the request names it."""
+        # References count in the audit log: a broker has one for each occurrence in the request.
         return Action(
             self.operation,
             ResourcePattern(self.resource_type, name, PatternType.LITERAL),

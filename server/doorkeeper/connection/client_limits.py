@@ -73,6 +73,7 @@ class ClientLimits:
         kept, withheld = self.readable(response, settings.clients_withhold)
         if withheld:
             counts.withheld_acls += withheld
+            # Once for each connection: a client that polls would fill the log.
             if not self._noted:
                 self._noted = True
                 name, version = self.client
@@ -85,6 +86,7 @@ class ClientLimits:
     ) -> ApiError | None:
         """Return the refusal of a response that is too large for the client."""
         rule = rule_for(rules, self.client)
+        # Never for DeleteAcls: the ACLs are deleted, and an error would say that they are not.
         if rule is None or size <= rule.numbers[0] or response.__class__ is DeleteAclsResponse:
             return None
         return ApiError(
@@ -107,6 +109,7 @@ def _readable_resources(
             if resource.resource_type <= type_max and acl.operation <= operation_max
         )
         withheld += len(resource.acls) - len(acls)
+        # A row without ACLs would be a pattern that does not exist.
         if acls:
             kept.append(resource.replace(acls=acls))
     return tuple(kept), withheld

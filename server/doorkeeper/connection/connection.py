@@ -188,12 +188,14 @@ class Connection:
             or not self._input.is_between_frames
         ):
             return None
+        # Bytes 8 to 11 are the correlation id, which the key must not contain.
         answer = self._cache.get(data[:8] + data[12:], data[8:12], now_s)
         if answer is not None:
             self._counts.requests += 1
         return answer
 
     def receive(self, data: bytes) -> None:
+        # After an invalid size the rest of the stream has no frame boundaries.
         if self._fault is not None or self._ended:
             return
         try:
@@ -204,6 +206,7 @@ class Connection:
             return
         if frames:
             self.frames.extend(frames)
+            # Counted here, so that the channel need not sum the queue for each request.
             self._queued += sum(map(len, frames))
 
     def cached_answers(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
@@ -332,6 +335,7 @@ class Connection:
         except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
             return self._close_after_fault(fault)
         head = add_header(header, b"")
+        # In place: a join would copy tens of megabytes in one turn of the loop.
         answer[: len(head)] = head
         answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
         self._record_answer(header, chunked.response, answer)
@@ -357,6 +361,7 @@ class Connection:
         if session.takes_bare_frames:
             result: Advance = self._take_bare(frame, now_s)
         else:
+            # The limit travels with the bytes: the generated decoders count elements against it.
             frame = bounded(frame, self._limits.elements_max)
             self._request_bytes = len(frame)
             try:
@@ -399,6 +404,7 @@ class Connection:
         api = self._api(header) if decoded is None else decoded.api
         if not api.min_version <= header.api_version <= api.max_version:
             return self._answer_unsupported(api, header)
+        # After the version check: an unsupported version must not cost a thread.
         if decoded is None and len(body.frame) > DECODED_HERE_BYTES_MAX:
             return PendingDecoding(api, header, body)
         cache = self._cache if api.key in CACHED_APIS else None
@@ -416,6 +422,7 @@ class Connection:
         finally:
             if cache is not None and recording is not None:
                 effects = cache.end(recording)
+        # Exact classes, not isinstance: this is the path of every request.
         if outcome.__class__ is Update:
             return PendingUpdate(outcome, api, request, header)
         if outcome.__class__ is Description and outcome.is_long:
@@ -464,6 +471,7 @@ class Connection:
             )
         except Malformed as error:
             raise body_fault(header, self.session.principal, error) from None
+        # A broker ignores trailing bytes; they are counted, because no correct client sends them.
         if end != len(frame):
             self._counts.trailing_bytes += len(frame) - end
         if api.key == API_VERSIONS:
@@ -621,6 +629,7 @@ class Connection:
     def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
         body = response.encode(version)
         answer = encode_response(header.api_key, version, header.correlation_id, body)
+        # The usual case without metrics: no call for the records.
         if self.answered is None and self.completed is None:
             return answer
         return self._record_answer(header, response, answer)

@@ -207,6 +207,7 @@ class Counts:
         """By mechanism, empty where none was chosen, and success."""
 
 
+# bytearray for chunked responses: a copy to bytes would double the memory of a long answer.
 AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
 """A whole response; a chunked one stays a bytearray, so that it is not copied again."""
 

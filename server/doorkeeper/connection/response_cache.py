@@ -125,6 +125,7 @@ class ResponseCache:
         self.hits = 0
         """Requests answered from the cache."""
         self._size = 0
+        # Weak: connections hold the entries of their client, so that they leave with the last one.
         self._clients: WeakValueDictionary[CacheKey, ClientEntries] = WeakValueDictionary()
 
     @property
@@ -147,6 +148,7 @@ class ResponseCache:
         if self._size > self.limits.response_cache_bytes_max:
             self._size = self.size + size
         if self._size > self.limits.response_cache_bytes_max:
+            # All at once: an order of use would have to be kept for each hit.
             for each in self._clients.values():
                 each.clear()
             self._size = size
@@ -229,6 +231,7 @@ class ConnectionCache:
         if decisions is None:
             return Recording(version, 0, 0, 0)
         if decisions.on_decision is not None:
+            # Only with an audit log, and only while the handler runs (decision 0276).
             decisions.recorded = []
         return Recording(version, decisions.allowed, decisions.denied, decisions.traces)
 

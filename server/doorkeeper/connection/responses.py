@@ -89,6 +89,7 @@ def error_code_of(response: Response) -> int:
     """Return the error code that stands for a response; 0 for success."""
     items_of = ITEMS.get(response.__class__.__name__)
     own: int = getattr(response, "error_code", 0)
+    # An error of the whole response, such as a missing permission, is repeated in its items.
     if own or items_of is None:
         return own
     for item in items_of(response) or ():

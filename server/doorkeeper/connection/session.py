@@ -42,14 +42,14 @@ REAUTHENTICATION_INTERVAL_S: Final = 1.0
 class SessionState(Enum):
     """The state of a session."""
 
-    INITIAL = "nothing agreed yet: the versions may be asked, a mechanism chosen"
-    HANDSHAKE = "the versions are told: only a mechanism may be chosen"
+    INITIAL = "no mechanism chosen: ApiVersions or SaslHandshake may come"
+    HANDSHAKE = "versions answered: only a mechanism may be chosen"
     AUTHENTICATE = "tokens come in SaslAuthenticate requests"
     TOKENS = "tokens come as bare frames"
-    OPEN = "authenticated, without a limit of time"
-    LIMITED = "authenticated for a time"
-    EXPIRED = "that time is over"
-    BAD_MECHANISM = "another mechanism was asked for than the session began with"
+    OPEN = "authenticated, without a session lifetime"
+    LIMITED = "authenticated, with a session lifetime"
+    EXPIRED = "the session lifetime is over"
+    BAD_MECHANISM = "re-authentication with another mechanism"
     CLOSED = "refused"
 
 
@@ -83,12 +83,12 @@ class Result(Enum):
     VERSIONS_REFUSED = "error 35 or 42"
     CHOSEN = "mechanism known, SaslHandshake 1"
     CHOSEN_BARE = "mechanism known, SaslHandshake 0"
-    UNKNOWN_MECHANISM = "mechanism unknown, error 33 (no answer when authenticating anew)"
-    OTHER_MECHANISM = "mechanism known, but not the one before"
+    UNKNOWN_MECHANISM = "mechanism unknown, error 33 (no answer when re-authenticating)"
+    OTHER_MECHANISM = "mechanism known, but not the first one"
     CHALLENGED = "another token is needed"
     AUTHENTICATED = "success"
     AUTHENTICATED_FOR_A_TIME = "success, with a session lifetime"
-    NO_PRINCIPAL = "success, but no principal can be made of it"
+    NO_PRINCIPAL = "success, but the principal builder fails"
     FAILED = "failure"
 
 
@@ -290,8 +290,11 @@ class Session:
     def choose(self, request: SaslHandshakeRequest, version: int, now_s: float) -> Reply:
         """Answer a SaslHandshake: the client names its mechanism."""
         if self.is_open:
+            # From here a failure closes an open connection, and the principal must stay the same.
             self._reauthenticating = True
             self._began_s = now_s
+        # In the order of sasl.enabled.mechanisms; a broker's order is that of a hash (decision
+        # 0043).
         names = tuple(self._mechanisms)
         before, chosen = self._offered, self._mechanisms.get(request.mechanism)
         if chosen is None:
@@ -333,6 +336,8 @@ class Session:
             # A broker asks for the principal when the first request comes: the success leaves.
             self._move(Result.NO_PRINCIPAL)
             return Reply(_token(outcome.token, bare=bare), fault=error)
+        # A delegation token belongs to one principal; a principal builder of a listener may derive
+        # another one from the same name.
         if outcome.token_owner not in (None, principal):
             return self._fail(_owner_mismatch(outcome.token_owner, principal), bare=bare)
         if self._reauthenticating and principal != self.principal:
@@ -386,7 +391,9 @@ class Session:
             self.expires_s = None
             self._move(Result.AUTHENTICATED)
             return 0
+        # The shorter one of the credential's lifetime and connections.max.reauth.ms, as in KIP-368.
         lifetime_ms = max(0, min(bounds))
+        # Relative to the monotonic clock: a change of the wall clock does not end sessions.
         self.expires_s = now_s + lifetime_ms / 1000
         self._move(Result.AUTHENTICATED_FOR_A_TIME)
         return lifetime_ms

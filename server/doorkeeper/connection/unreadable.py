@@ -30,6 +30,7 @@ _TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
 def size_fault(fault: InvalidFrame) -> End:
     larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
     hint: dict[str, object] = {}
+    # A TLS record begins with its type (22) and version, three of the four bytes of the size.
     if fault.size >> 8 in _TLS_GREETINGS:
         hint = {"hint": "the client speaks TLS"}
     return End(f"Invalid receive (size = {fault.size}{larger})", hint)
@@ -42,6 +43,7 @@ def header_fault(error: Malformed | UnknownApi, *, is_open: bool) -> End:
     else:
         reason = f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
         fields = {"api_version": error.api_version, "correlation_id": error.correlation_id}
+    # Before the authentication most unreadable input is a wrong protocol: a broker logs this text.
     if not is_open:
         fields["cause"], reason = reason, NOT_KAFKA
     return End(reason, fields)

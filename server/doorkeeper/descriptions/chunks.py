@@ -82,6 +82,7 @@ class Draft:
             column.extend(groups[first:last])
         begin, end = chunk.ends[first - 1] if first else 0, chunk.ends[last - 1]
         shift = self._size - begin
+        # Offsets move with the part; its rows are copied as one slice of bytes.
         self._ends.extend([each + shift for each in chunk.ends[first:last]])
         self._size += end - begin
         self._rows.append(chunk.rows[begin:end])
@@ -99,6 +100,7 @@ def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[
         differ = set()
         for kind in replaced:
             groups = list(map(now[kind].get, chunk.names))
+            # In C and by identity: this line runs for every name of the resource type.
             if all(map(is_, groups, chunk.groups[kind])):
                 continue
             for name, was, new in zip(chunk.names, chunk.groups[kind], groups, strict=True):
@@ -108,6 +110,7 @@ def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[
         found += differ
         yield
     if missing:
+        # The counts differ, so there are names that no chunk has.
         found += yield from names_in([now[kind] for kind in replaced], known=before)
     return (yield from sort_in_slices(found))
 
@@ -144,6 +147,7 @@ def update_chunks(
         first = 0
         for some in parts(names):
             last = bisect_right(chunk.names, some[-1])
+            # The last part takes the rest of the chunk, which has no changed names.
             if some[-1] == names[-1]:
                 last = len(chunk.names)
             _append(after, (yield from _rebuild(chunk, first, last, some, now, encoder)))
@@ -195,6 +199,7 @@ def _append(chunks: list[Chunk], chunk: Chunk) -> None:
     if chunks and len(chunks[-1].names) + size <= CHUNK:
         chunks[-1] = _join((chunks[-1], 0, len(chunks[-1].names)), (chunk, 0, size))
     elif size >= 2 * CHUNK:
+        # Halves have CHUNK names or more, so that two neighbours cannot be merged again at once.
         half = size // 2
         chunks += (_join((chunk, 0, half)), _join((chunk, half, size)))
     else:

@@ -51,6 +51,7 @@ class RowEncoder:
         # Copied in slices: a join of 300,000 rows takes 12 ms.
         at = reserved_bytes
         copied = 0
+        # Allocated once with its final size; the header is written into the reserved bytes later.
         whole = bytearray(at + sum(map(len, parts)))
         for part in parts:
             whole[at : at + len(part)] = part
@@ -78,6 +79,8 @@ class RowEncoder:
         ordered = yield from sort_in_slices(bindings)
         pattern = ordered[0].pattern
         empty = self._encode(pattern, ())
+        # A row is pattern, count, entries, tagged fields: the entries of several rows can be
+        # joined.
         head = len(empty) - len(self._count(0)) - self._behind
         joined = [empty[:head], self._count(len(ordered))]
         for part in parts(ordered):
@@ -98,4 +101,5 @@ class RowEncoder:
             acls=tuple([description_of(each.entry) for each in bindings]),
         )
         answer = DescribeAclsResponse(error_message="", resources=(row,)).encode(self._version)
+        # The response has exactly one row: cut off what stands around it.
         return answer[self._before : len(answer) - self._behind]

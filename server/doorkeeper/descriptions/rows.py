@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     Kinds = tuple[PatternType, ...]
     Key = tuple[ResourceType, Kinds, int]
-    """What rows are kept by: resource type, kinds of patterns, and layout."""
+    """The key of cached rows: resource type, kinds of patterns, and layout."""
     Found = tuple[str, PatternType, Any]
-    """A pattern's name and kind, and the group or the cell that stands on it."""
+    """A pattern's name and kind, and its group or cell."""
 
 _NAME = itemgetter(0)
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -200,6 +200,7 @@ class AclRows:
             return (yield from _pick(description, resource_type, encoder))
         now, steps = description.values(resource_type), description.snapshot.steps
         key = resource_type, description.kinds, encoder.layout
+        # In a loop, because a build that another request began may be of an older state.
         while (kept := self._find(key)) is None or not kept.is_of(now):
             if key not in self._builds:
                 self._builds[key] = self._build(key, now, steps)
@@ -230,6 +231,7 @@ class AclRows:
         The build is not part of the generator that continues it, so that it survives its closing.
         """
         build = self._builds[key]
+        # Another request may have finished this build, or begun the next one.
         while self._builds.get(key) is build:
             try:
                 next(build)
@@ -246,6 +248,7 @@ class AclRows:
 
     def _store(self, key: Key, rows: CachedRows) -> None:
         kept = self._cache.setdefault(key[0], {})
+        # Insertion order is the order of use: the first entry is dropped.
         kept.pop(key[1:], None)
         kept[key[1:]] = rows
         if len(kept) > CACHED_MAX:

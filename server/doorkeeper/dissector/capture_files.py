@@ -76,6 +76,7 @@ def _pcap_packets(stream: BinaryIO, order: str) -> Iterator[Packet]:
         if len(head) < record.size:
             raise _cut_off(what)
         size = record.unpack(head)[2]
+        # A damaged length must not allocate gigabytes.
         if size > PACKET_BYTES_MAX:
             raise UnreadableInput(f"{what} has {size} bytes; at most {PACKET_BYTES_MAX}")
         yield Packet(link_type, _exactly(stream, size, what))
@@ -114,6 +115,7 @@ class _Pcapng:
         if magic not in _PCAPNG_ORDERS:
             raise UnreadableInput(f"{self._what}: {magic.hex()} is no byte order of pcapng")
         self._order = _PCAPNG_ORDERS[magic]
+        # Interface numbers begin again in each section.
         self._links = []
         self._rest(self._number(length), already=12)
 
@@ -134,6 +136,7 @@ class _Pcapng:
         if interface >= len(self._links):
             raise UnreadableInput(f"{self._what}: interface {interface} is not described")
         link_type, snap_length = self._links[interface]
+        # A simple packet block has the original length only: the capture may have cut it.
         if is_simple and snap_length:
             size = min(size, snap_length)
         if size > len(data):
@@ -145,6 +148,7 @@ class _Pcapng:
 
     def _rest(self, length: int, already: int = 8) -> bytes:
         """Return the body of a block, without the length that is repeated at its end."""
+        # Blocks are padded to 32 bits; an unaligned length means that the file is damaged.
         if not already + 4 <= length <= _BLOCK_BYTES_MAX or length % 4:
             raise UnreadableInput(f"{self._what} has {length} bytes; at most {_BLOCK_BYTES_MAX}")
         return _exactly(self._stream, length - already, self._what)[:-4]

@@ -41,7 +41,10 @@ class Conversation:
         if found is not None and found.api_key in API_NAMES:
             self._pending[found.correlation_id] = found.api_key, found.version
             if len(self._pending) > _PENDING_MAX:
+                # A response that the capture lacks must not be remembered for ever.
                 self._pending.popitem(last=False)
+            # KIP-43: tokens follow without a Kafka header. Version 1 sends them in
+            # SaslAuthenticate.
             if found[:2] == (ApiKey.SASL_HANDSHAKE, 0):
                 self._expects_tokens = self._had_tokens = True
         return self._dissection(frame, "request")
@@ -55,6 +58,7 @@ class Conversation:
         return self._dissection(frame, "token" if self._had_tokens else "response")
 
     def _is_request(self, frame: Frame) -> bool:
+        # A token can look like a request header, so the whole frame must decode.
         trial = self._dissection(frame, "request")
         for _ in trial.fields():
             pass

@@ -93,6 +93,7 @@ def dissect_capture(
                 yield from capture.receive(segment)
     except UnreadableInput as error:
         fault = error
+    # The incomplete frames come first, then the fault.
     yield from capture.finish()
     if fault is not None:
         raise fault
@@ -164,6 +165,7 @@ class _Capture:
     def receive(self, segment: Segment) -> Iterator[Dissection]:
         """Yield the frames that a segment completes."""
         source, destination = segment.source, segment.destination
+        # If both ports are servers' ports, the direction is that of the connection seen first.
         from_server = source.port in self._ports and (
             destination.port not in self._ports or (destination, source) in self._connections
         )
@@ -178,6 +180,7 @@ class _Capture:
             yield from self._make_room()
         direction = connection.responses if from_server else connection.requests
         sequence = segment.sequence
+        # SYN takes a sequence number of its own: the data begins one later.
         if segment.flags & SYN:
             sequence += 1
             direction.tcp.begin(sequence)
@@ -195,6 +198,7 @@ class _Capture:
     def _begin(self, key: tuple[TcpEndpoint, TcpEndpoint], sequence: int) -> Iterator[Dissection]:
         """Reset a connection whose ports are used again; a SYN may also be repeated."""
         before = self._connections.get(key)
+        # A retransmitted SYN is no new connection.
         if before is not None and before.first_sequence == sequence:
             return
         if before is not None:

@@ -161,6 +161,7 @@ class Dissection:
 
     def _check_declared(self, reader: FieldReader, suffix: str) -> None:
         """Refuse an unknown version; note an API that Doorkeeper does not serve."""
+        # Kafka has the API, but its messages are not declared here.
         if self.api + suffix not in MODULES:
             self.note = (
                 f"{self._remaining(reader)} bytes not decoded: Doorkeeper does not serve {self.api}"
@@ -184,6 +185,7 @@ class Dissection:
 
     def _with_secret_config(self, field: Field) -> Field:
         """Mark the value of a configuration whose name, which precedes it, is a password's."""
+        # Only the name decides: DescribeConfigs responses carry the flag after the value.
         if field.name == "Name" and field.type == "string":
             self._config = field.value or ""
         if field.name == "Value" and _SECRET_CONFIG.search(self._config):

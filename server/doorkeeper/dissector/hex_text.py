@@ -54,6 +54,7 @@ def hex_digits(stream: BinaryIO) -> Iterator[bytes]:
             at = offset + chunk.index(odd[:1])
             raise UnreadableInput(f"byte {at}: {odd[:1]!r} is no hexadecimal digit")
         offset += len(chunk)
+        # A chunk may end between the two digits of a byte.
         digits = carried + digits
         even = len(digits) // 2 * 2
         carried = digits[even:]
@@ -90,6 +91,7 @@ def hex_dump(stream: BinaryIO) -> Iterator[bytes]:
                 raise UnreadableInput(
                     f"line {number} repeats {gap} bytes; at most {_REPEATED_BYTES_MAX}"
                 )
+            # Yielded line by line, so that a long repetition needs no memory.
             for _ in range(gap // len(previous)):
                 yield previous
             expected, repeats = offset, False

@@ -65,6 +65,7 @@ def segment_of(packet: Packet) -> Segment | None:
     if transport is None or len(transport.data) < _TCP_HEADER_BYTES:
         return None
     source, destination, sequence, _, offset, flags = _TCP_HEADER.unpack_from(transport.data)
+    # The upper half of the byte counts words of 32 bits; options may follow the fixed header.
     header_bytes = (offset >> 4) * 4
     if header_bytes < _TCP_HEADER_BYTES:
         return None
@@ -110,6 +111,7 @@ def _ipv4(data: bytes) -> _Transport | None:
     header_bytes = (data[0] & 0x0F) * 4
     if len(data) < 20 or header_bytes < 20 or data[9] != _TCP:
         return None
+    # TCP avoids fragments (path MTU discovery); reassembly is not worth its state.
     if _uint16(data, 6) & _MORE_FRAGMENTS_OR_OFFSET:
         return None
     # Ethernet fills short frames up, so the end is not that of the packet. With segmentation
@@ -122,11 +124,13 @@ def _ipv4(data: bytes) -> _Transport | None:
 def _ipv6(data: bytes) -> _Transport | None:
     if len(data) < 40 or data[0] >> 4 != 6:
         return None
+    # Length 0: a jumbogram, or a packet captured before segmentation offload.
     end = 40 + _uint16(data, 4) if _uint16(data, 4) else len(data)
     following, offset = data[6], 40
     while following in _IPV6_EXTENSIONS:
         if len(data) < offset + 2:
             return None
+        # Extension headers count words of 64 bits, the first one not included.
         following, offset = data[offset], offset + (data[offset + 1] + 1) * 8
     if following != _TCP:
         return None

@@ -46,6 +46,7 @@ class TcpStream:
             return b""
         out = bytearray(self._advance(sequence, data))
         while self._held:
+            # O(n) in held segments, of which there are few: captures are mostly in order.
             start = next((each for each in self._held if _distance(self._next, each) <= 0), None)
             if start is None:
                 break
@@ -62,6 +63,7 @@ class TcpStream:
 
     def _hold(self, sequence: int, data: bytes) -> None:
         before = len(self._held.get(sequence, b""))
+        # A retransmission may carry more than the segment that it repeats.
         if len(data) > before:
             self._held[sequence] = data
             self._held_bytes += len(data) - before

@@ -48,6 +48,7 @@ def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Nod
         )
         for entry in request.entries
     ]
+    # Nothing to store: answer without the state log.
     if not alterations:
         return _respond(())
     apply = partial(_alter, context, alterations, request.validate_only)

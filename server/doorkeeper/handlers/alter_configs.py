@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
 
+# Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
 _NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)
 
 _respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)

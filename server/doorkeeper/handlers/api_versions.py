@@ -53,6 +53,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
         return refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION))
     if not _is_valid(request, version):
         return refuse(request, version, ApiError(ErrorCode.INVALID_REQUEST))
+    # A broker checks it, a controller does not.
     if not context.controller_listener and _is_misrouted(request, node):
         return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
     level = metadata_level(node.state.features)
@@ -78,6 +79,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
 
 
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    # KIP-1242: a client sends both or neither.
     if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
         return False
     return version < 3 or (
@@ -101,6 +103,7 @@ def refuse(
     code, _ = answer_of(error)
     if code is not ErrorCode.UNSUPPORTED_VERSION:
         return ApiVersionsResponse(error_code=code.value)
+    # KIP-511: the client reads the highest version from this row and asks again.
     own = ApiVersion(
         api_key=ApiVersionsRequest.API_KEY,
         min_version=ApiVersionsRequest.MIN_VERSION,

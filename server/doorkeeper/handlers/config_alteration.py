@@ -38,6 +38,7 @@ _NOT_HERE = {
     GROUP: "groups come from the catalog, and their settings are the defaults",
 }
 
+# Java's Integer.parseInt: an optional sign, then digits; Python's int() accepts more forms.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -78,6 +79,7 @@ def alter(
 
     ``needed`` is the permission for each resource type. ``respond`` builds the response of the API.
     """
+    # All resources are judged before any is altered: the changes are one transaction.
     judged = list(_judge(resources, needed, context, node))
 
     def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
@@ -130,10 +132,13 @@ def _judge(
     for resource, wanted in resources:
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
+                # Both occurrences get the error, as from a broker: neither is the first.
                 text = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
             _check_wanted(wanted)
             _check_broker(wanted, resource, needed, context, node)
+            # Last, because a broker reports faults of the request to callers without permission
+            # too.
             _check_allowed(resource, needed, context, node)
         except ApiError as error:
             yield error
@@ -142,6 +147,7 @@ def _judge(
 
 
 def _check_wanted(wanted: AlteredResource) -> None:
+    # Duplicates before nulls: the order of the broker's checks decides which text is sent.
     names = [each.name for each in wanted.alterations]
     if len(set(names)) < len(names):
         raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -191,14 +197,17 @@ def _check_allowed(
 ) -> None:
     kind = resource.resource_type
     need = needed[kind]
+    # Brokers, their loggers and client metrics are guarded by the cluster resource.
     name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
     if not is_allowed(node, context, need, name):
+        # For loggers a broker sends no text.
         text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
         raise Verbatim(need.refusal, text)
     if kind == BROKER_LOGGER:
         _check_node_id(
             resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
         )
+    # After the permission, which a broker checks for these types too.
     if kind in _NOT_HERE:
         raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
 

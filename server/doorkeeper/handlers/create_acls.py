@@ -60,15 +60,18 @@ _SLICE = 1024
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
     check_creations(request.creations)
+    # Before the check for an authorizer: without one every caller is allowed, and gets 54.
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     if len(request.creations) > _MANY:
+        # The list is filled while the update runs, and read when the response is built.
         refused: list[ApiError | None] = []
         create = partial(_create_many, context.authorizable, request.creations, refused)
         return Update(ACL_UPDATE, len(request.creations), create, partial(_respond, refused))
     bindings = list(map(binding_of, request.creations))
     refusals = list(map(_refusal_of, bindings))
+    # Rows that pass are created although others are refused.
     if any(refusals):
         pairs = zip(bindings, refusals, strict=True)
         bindings = [binding for binding, refusal in pairs if refusal is None]
@@ -97,6 +100,7 @@ async def _create_many(
         refused = list(map(_refusal_of, made))
         refusals += refused
         bindings += [each for each, refusal in zip(made, refused, strict=True) if refusal is None]
+        # Other clients are served here.
         await next_turn()
     return await _create(context, bindings, services)
 
@@ -104,6 +108,7 @@ async def _create_many(
 def _respond(
     refusals: Sequence[ApiError | None], results: Sequence[AclCreateResult]
 ) -> CreateAclsResponse:
+    # The authorizer's results cover only the rows that passed; zip them with the refusals here.
     created = iter(results)
     rows = []
     for refusal in refusals:
@@ -114,6 +119,7 @@ def _respond(
 
 def _refusal_of(binding: AclBinding) -> ApiError | None:
     pattern = binding.pattern
+    # These two checks are the broker's own; with a plug-in authorizer they apply as well.
     if pattern.resource_type is _CLUSTER and pattern.name != CLUSTER_NAME:
         text = f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
         return ApiError(ErrorCode.INVALID_REQUEST, text)

@@ -50,10 +50,12 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         Principal(each.principal_type, each.principal_name) for each in request.renewers
     )
     only_users = all(renewer.principal_type == USER for renewer in renewers)
+    # The order of the checks is the broker's; each error is the first one that applies.
     if not may_ask(context):
         return _refusal(named, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, time_ms=_NO_TIME)
     if owner != requester and not is_allowed(node, context, _CREATE_TOKENS, str(owner)):
         return _refusal(named, _CREATE_TOKENS.refusal, time_ms=_NO_TIME)
+    # A broker checks the renewers before it forwards the request; a controller after the secret.
     if not only_users and not context.controller_listener:
         return _refusal(named, ErrorCode.INVALID_PRINCIPAL_TYPE, time_ms=_NO_TIME)
     if not node.tokens.is_enabled:
@@ -92,6 +94,7 @@ def _owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Pr
     """
     if not request.owner_principal_name:
         return requester
+    # KafkaPrincipal refuses a null type, so that a broker answers -1.
     if request.owner_principal_type is None:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     return Principal(request.owner_principal_type, request.owner_principal_name)
@@ -103,6 +106,7 @@ def _empty_response(
     response = CreateDelegationTokenResponse(
         principal_type=owner.principal_type, principal_name=owner.name
     )
+    # The requester is a field of version 3 (KIP-373).
     if version < 3:
         return response
     return response.replace(

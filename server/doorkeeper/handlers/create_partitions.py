@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 
 def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node) -> Outcome:
-    """Check the names and the caller's rights; add partitions to the topics that are left."""
     counts = Counter(topic.name for topic in request.topics)
     names = [name for name, count in counts.items() if count == 1]
     allowed = allowed_names(node, context, _ALTER, names)
@@ -54,7 +53,7 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
         if count > 1
     ]
     rows += [_row(name, ApiError(_ALTER.refusal)) for name in names if name not in allowed]
-    wanted = [_wanted(topic) for topic in request.topics if topic.name in allowed]
+    wanted = [_wanted_partitions(topic) for topic in request.topics if topic.name in allowed]
     if not wanted:
         return CreatePartitionsResponse(results=tuple(rows))
     if request.timeout_ms <= 0:
@@ -62,12 +61,13 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
     brokers = node.brokers(context.authorizable.listener_name)
     broker_ids = sorted(broker.node_id for broker in brokers)
     respond = partial(_respond, rows, wanted)
+    # Planned on the visible state; nothing is submitted.
     if request.validate_only:
         return respond(plan_partitions(node.topics, wanted, broker_ids)[1])
     return Update("topics", 1, partial(_add, context, wanted, broker_ids), respond)
 
 
-def _wanted(topic: CreatePartitionsTopic) -> WantedPartitions:
+def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
     assignments = None
     if topic.assignments is not None:
         assignments = tuple(each.broker_ids for each in topic.assignments)
@@ -104,7 +104,7 @@ def refuse(
     version: int,  # noqa: ARG001  the form of Api.refuse
     error: BaseException,
 ) -> CreatePartitionsResponse:
-    """Answer the same error in every row: the answer has no place for an error of its own."""
+    """Answer the same error in every row: the response has no error of its own."""
     return CreatePartitionsResponse(
         results=tuple(_row(topic.name, error) for topic in request.topics)
     )

@@ -69,9 +69,11 @@ class _Sorted(NamedTuple):
 
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     topics = _sort_topics(request.topics, context, node)
+    # After the permissions: a request whose rows are all refused does not time out.
     if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
     wanted = [_wanted_topic(topic) for topic in topics.tried]
+    # Checked before planning, whose cost grows with the partitions.
     if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
@@ -85,6 +87,7 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
             ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
         )
     respond = partial(_respond, topics, plans, node.settings)
+    # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
         return respond([None] * len(created))
     return Update("topics", 1, partial(_create, context, created), respond)
@@ -98,8 +101,10 @@ async def _create(
 
 def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
     counts = Counter(topic.name for topic in topics)
+    # The metadata topic is refused without asking the authorizer, as in ControllerApis.
     names = [n for n, count in counts.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
     allowed = frozenset(names)
+    # The cluster first, and quietly: CREATE on it covers all topics.
     if not is_allowed(node, context, _CREATE_ON_CLUSTER):
         allowed = allowed_names(node, context, _CREATE, names)
     describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
@@ -114,6 +119,7 @@ def _refusal(counts: Counter[str], allowed: frozenset[str]) -> Iterable[Creatabl
     for name, count in counts.items():
         if count > 1:
             yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    # Duplicates first, then denials: the order of a broker's rows.
     for name, count in counts.items():
         if count > 1 or name in allowed:
             continue
@@ -163,6 +169,7 @@ def _respond(
 def _row_of_success(
     topic: StoredTopic, settings: Settings, *, describable: bool
 ) -> CreatableTopicResult:
+    # The creation succeeded: partitions and replication factor stay -1, configs null (KIP-525).
     if not describable:
         return CreatableTopicResult(
             name=topic.name,

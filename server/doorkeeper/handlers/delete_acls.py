@@ -1,4 +1,4 @@
-"""DeleteAcls (31), versions 0-3: removes what filters match; each is answered alone, in order.
+"""DeleteAcls (31), versions 0-3: removes the ACLs that filters match, in order.
 
 Needs ALTER on the cluster.
 
@@ -9,8 +9,8 @@ Needs ALTER on the cluster.
 
 In this order: code 0 in any filter closes the connection; a caller without the permission gets 31
 for every filter; without an authorizer every filter gets 54. All other checks are the authorizer's.
-A filter that matches nothing is success; an ACL that two filters match stands under both. The ACLs
-under a filter are sorted.
+A filter that matches nothing is success; an ACL that two filters match is listed under both. The
+ACLs under a filter are sorted.
 
 Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:
+    # Raises for UNKNOWN in any filter, which closes the connection: a broker fails while parsing.
     check_filters(request.filters)
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:

@@ -51,10 +51,12 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
     version = context.authorizable.request_version
     rights = _Rights(node, context)
     if not node.settings.delete_topic_enable:
+        # TOPIC_DELETION_DISABLED is unknown to clients of older versions.
         if version < 3:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
         raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
     asked = _Asked(_states(request))
+    # Names behind ids are needed before the permissions are asked, all in one call.
     known = {topic_id: node.topics.by_id(topic_id) for topic_id in asked.ids}
     rights.ask([*asked.names, *(topic.name for topic in known.values() if topic is not None)])
     if request.timeout_ms <= 0 and (asked.names or asked.ids):
@@ -67,6 +69,7 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
         elif topic.name in rights.deletable:
             doomed[topic_id] = topic
         else:
+            # An id must not reveal the name of a topic that the caller may not describe.
             name = topic.name if topic.name in rights.describable else None
             rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     for name in asked.names:
@@ -118,6 +121,7 @@ class _Rights:
     def __init__(self, node: Node, context: RequestContext) -> None:
         self._node = node
         self._context = context
+        # Asked at once, even for an empty request, as on a broker: the audit log shows it.
         self._everything = is_allowed(node, context, _DELETE_ON_CLUSTER)
         self.describable: frozenset[str] = frozenset()
         self.deletable: frozenset[str] = frozenset()
@@ -143,12 +147,14 @@ def _by_name(
 ) -> None:
     """Add a topic to those to delete, or a row with the reason against it."""
     topic = node.topics.get(name)
+    # The same error whether the topic exists or not, so that names cannot be probed.
     if name not in rights.describable:
         rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     elif topic is None:
         rows.append(_row(name, ZERO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     elif name not in rights.deletable:
         rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    # The name and the id of one topic in one request: both are refused, and it is not deleted.
     elif topic.topic_id in repeated_ids or doomed.pop(topic.topic_id, None) is not None:
         text = "The provided topic name maps to an ID that was already supplied."
         rows.append(_row(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
@@ -159,6 +165,7 @@ def _by_name(
 def _deletion(
     context: RequestContext, doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]
 ) -> Outcome:
+    # ``origin`` is the catalog file: deleting its topic would last until the next reload.
     topics = [topic for topic in doomed.values() if topic.origin is None]
     declared = [
         _row(
@@ -202,6 +209,7 @@ def _row(
     code: ErrorCode = ErrorCode.NONE,
     text: str | None = None,
 ) -> DeletableTopicResult:
+    # Every error of a broker's row has a text.
     if code is not ErrorCode.NONE and text is None:
         text = STOCK_TEXTS.get(code)
     return DeletableTopicResult(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Response:
+    # Raises for UNKNOWN in the filter, which closes the connection: a broker fails while parsing.
     check_describe(request)
     require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:

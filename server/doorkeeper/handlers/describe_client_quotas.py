@@ -35,6 +35,7 @@ def handle(
     request: DescribeClientQuotasRequest, context: RequestContext, node: Node
 ) -> DescribeClientQuotasResponse:
     if not is_allowed(node, context, _DESCRIBE_CONFIGS):
+        # No text here, unlike ``require_on_cluster``.
         raise ApiError(_DESCRIBE_CONFIGS.refusal)
     components = [(each.entity_type, each.match_type, each.match) for each in request.components]
     wanted = quota_filter(components, strict=request.strict)

@@ -43,6 +43,7 @@ _ENDPOINT_TYPES = {1: "BROKER", 2: "CONTROLLER"}
 def handle(
     request: DescribeClusterRequest, context: RequestContext, node: Node
 ) -> DescribeClusterResponse:
+    # On a broker any client may ask; a controller requires ALTER (ControllerApis).
     if context.controller_listener:
         require_on_cluster(node, context, _ALTER)
     own_type = 2 if context.controller_listener else 1
@@ -55,6 +56,7 @@ def handle(
     return DescribeClusterResponse(
         endpoint_type=own_type,
         cluster_id=node.cluster_id,
+        # A client looks the controller up among the brokers of this response.
         controller_id=node.controller_id if is_listed else -1,
         brokers=tuple(
             DescribeClusterBroker(
@@ -70,6 +72,7 @@ def _check_endpoint_type(request: DescribeClusterRequest, version: int, own_type
     wanted = request.endpoint_type
     if wanted == own_type:
         return
+    # The texts are a broker's, "we wanted" included.
     if wanted not in _ENDPOINT_TYPES:
         code, text = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {wanted}"
     else:

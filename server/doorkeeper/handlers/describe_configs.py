@@ -1,15 +1,15 @@
-"""DescribeConfigs (32), versions 0-4: the settings of brokers, topics and other resources.
+"""DescribeConfigs (32), versions 0-4: the configuration of brokers, topics and other resources.
 
 Needs DESCRIBE_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the
 topic (29); on the group (30). Resources without it come last.
 
-    v0  "is the default" is never true, as in 3.9      v1  where a value comes from, its synonyms
+    v0  "is the default" is never true, as in 3.9      v1  the source of a value, its synonyms
     v3  types, documentation                           v4  flexible
 
-    broker         this node's id: the real configuration, without what is secret (null); no name:
-                   the dynamic values of the cluster as a whole; another id is 42
+    broker         this node's id: its configuration, secrets as null; no name: the dynamic
+                   values of the cluster; another id is 42
     broker logger  the levels of the logs, by logger
-    topic          what was given for it, over the broker's values, over the defaults
+    topic          its own values, over the broker's, over the defaults
     group, client metrics   the defaults
 
 Resource types here are not the codes of ACLs. An unknown type refuses the whole request with 42.
@@ -65,6 +65,7 @@ _NEEDS: Mapping[int, Need] = {
     GROUP: _ON_GROUP,
 }
 
+# The names of log4j: WARN and FATAL.
 _LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
 _LEVELS |= {logging.ERROR: "ERROR", logging.CRITICAL: "FATAL"}
 
@@ -77,12 +78,14 @@ def handle(
     allowed, refused = [], []
     for resource in request.resources:
         if resource.resource_type not in _NEEDS:
+            # For the whole request, as on a broker.
             raise ApiError(ErrorCode.INVALID_REQUEST)
         need = _NEEDS[resource.resource_type]
         name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
         if is_allowed(node, context, need, name):
             allowed.append(resource)
         else:
+            # Refused resources come after all others, whatever their place in the request.
             refused.append(_failure(resource, need.refusal, STOCK_TEXTS[need.refusal]))
     builder = _RowBuilder(request)
     return DescribeConfigsResponse(
@@ -136,6 +139,7 @@ def _describe(
     except ApiError as error:
         code, text = answer_of(error)
         return _failure(resource, code, text)
+    # Null and an empty list both select every key.
     keys = resource.configuration_keys
     return DescribeConfigsResult(
         error_message="",
@@ -157,6 +161,7 @@ def _failure(
 
 
 def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    # The name is checked before the look-up: an invalid one is 17 and not 3.
     reason = reason_invalid(name)
     if reason is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
@@ -220,6 +225,7 @@ def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node.node_id} but received {name}",
         )
+    # The root logger always has a level, also where the configuration names none.
     levels = {"root": logging.INFO, **node.settings.log_levels}
     return (
         DescribeConfigsResourceResult(

@@ -41,6 +41,7 @@ _DESCRIBE, _DESCRIBE_TOKENS = needs(41)
 def handle(
     request: DescribeDelegationTokenRequest, context: RequestContext, node: Node
 ) -> DescribeDelegationTokenResponse:
+    # A controller lists the API and fails in it.
     if context.controller_listener:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     if not may_ask(context):
@@ -52,6 +53,7 @@ def handle(
         named = (Principal(each.principal_type, each.principal_name) for each in request.owners)
         owners = frozenset(named)
     version = context.authorizable.request_version
+    # An empty list selects nothing; null selects all.
     if owners is not None and not owners:
         return DescribeDelegationTokenResponse()
     return DescribeDelegationTokenResponse(
@@ -66,6 +68,7 @@ def handle(
 
 def _is_visible(token: Token, context: RequestContext, node: Node) -> bool:
     return (
+        # Cheapest first, and no audit line for a caller's own tokens.
         token.concerns(context.authorizable.principal)
         or is_allowed(node, context, _DESCRIBE, token.token_id)
         or is_allowed(node, context, _DESCRIBE_TOKENS, str(token.owner))

@@ -57,6 +57,7 @@ def handle(
             allowed.append(group_id)
         else:
             refused.append(_refusal(group_id, _DESCRIBE.refusal))
+    # After the permissions: an unauthorized caller gets 30 on every node.
     if node.coordinator_id != node.node_id:
         elsewhere = [_refusal(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
         return DescribeGroupsResponse(groups=(*refused, *elsewhere))
@@ -72,6 +73,7 @@ def handle(
         mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
         if group is not None:
             described.append(_describe(group, mask))
+        # GROUP_ID_NOT_FOUND came with version 6 (KIP-1043).
         elif version >= 6:
             described.append(_not_found(group_id))
         else:

@@ -52,9 +52,11 @@ def handle(
     for name in names:
         if is_allowed(node, context, need, name):
             allowed.append(name)
+        # In a list of all topics a refused one is left out.
         elif need.refusal is not ErrorCode.NONE:
             refused.append(_refusal(name, need.refusal))
 
+    # A broker takes the empty name for that of an absent cursor, and fails.
     if cursor is None and "" in allowed:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
 
@@ -86,6 +88,7 @@ def _page(
         begin = cursor.partition_index if cursor and cursor.topic_name == name else 0
         end = min(topic.partitions, begin + remaining)
         page.append((name, topic, range(begin, end)))
+        # A cursor may point past the last partition: such a topic has an empty row.
         remaining -= max(end - begin, 0)
         if end < topic.partitions:
             return page, Cursor(topic_name=name, partition_index=end)
@@ -122,6 +125,7 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
 
 def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
     limit = min(node.settings.max_request_partition_size_limit, request.response_partition_limit)
+    # At least one partition, or a client would get empty pages for ever.
     return max(limit, 1)
 
 
@@ -145,6 +149,7 @@ def _partition(
         error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
         partition_index=index,
         leader_id=leader,
+        # Leaders never change: they are computed from the partition's index (decision 0050).
         leader_epoch=0,
         replica_nodes=replicas,
         isr_nodes=in_sync,

@@ -41,6 +41,7 @@ def handle(
     if not is_allowed(node, context, _DESCRIBE):
         raise ApiError(_DESCRIBE.refusal)
     named = Counter(each.name for each in request.users or ())
+    # A null or an empty list selects every user.
     counts = named or Counter(node.scram_users.names())
     return DescribeUserScramCredentialsResponse(
         results=tuple(_result(user, count, node) for user, count in counts.items())
@@ -48,6 +49,7 @@ def handle(
 
 
 def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsResult:
+    # One row for all occurrences, as from a broker, without the credentials.
     if count > 1:
         return DescribeUserScramCredentialsResult(
             user=user,

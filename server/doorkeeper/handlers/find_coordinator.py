@@ -46,6 +46,7 @@ def handle(
 ) -> FindCoordinatorResponse:
     found = _coordinator(context, node)
     key_type = request.key_type
+    # Version 4 has an array of keys and an error for each; before, the response has the only one.
     if context.authorizable.request_version >= 4:
         return FindCoordinatorResponse(
             coordinators=tuple(
@@ -54,12 +55,14 @@ def handle(
             )
         )
     code = _error_of(key_type, request.key, context, node)
+    # The coordinator has no such listener: the client retries, as while a broker starts.
     if code is ErrorCode.NONE and found is None:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code is not ErrorCode.NONE:
         raise ApiError(code)
     assert found is not None
     return FindCoordinatorResponse(
+        # A broker sends the stock text for success too.
         error_message=STOCK_TEXTS[ErrorCode.NONE],
         node_id=found.node_id,
         host=found.host,
@@ -81,8 +84,10 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
     need = _NEEDS.get(key_type)
     if need is not None:
         return ErrorCode.NONE if is_allowed(node, context, need, key) else need.refusal
+    # An unknown type is an error of the whole request.
     if key_type != SHARE:
         raise ApiError(ErrorCode.INVALID_REQUEST)
+    # Before the permission, as on a broker.
     if context.authorizable.request_version < 6:
         return ErrorCode.INVALID_REQUEST
     require_on_cluster(node, context, _CLUSTER_ACTION)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def handle(request: JoinGroupRequest, context: RequestContext, node: Node) -> JoinGroupResponse:
     if not is_allowed(node, context, _READ, request.group_id):
         return _refusal(_READ.refusal)
+    # A retriable error: a consumer waits and keeps asking, instead of failing.
     return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
 
 

@@ -1,13 +1,12 @@
-"""ListGroups (16), versions 0-5: the groups of this node, which one node of a cluster has.
+"""ListGroups (16), versions 0-5: the groups, on the one node of a cluster that has them.
 
-DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows that one; what is not shown is
-left out without an error, and without a word in the audit.
+DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows that one; other groups are
+left out without an error or an audit event.
 
     v3  flexible     v4  states, and a filter by state (KIP-518)
     v5  types, and a filter by type (KIP-848)
 
-Filters are compared without regard to case; a state or type that does not exist matches nothing.
-Groups are sorted by id.
+Filters ignore case; a state or type that does not exist matches nothing. Groups are sorted by id.
 
 Source: ``handleListGroupsRequest`` of the broker 4.3.1.
 """
@@ -34,6 +33,7 @@ _DESCRIBE_CLUSTER, _DESCRIBE = needs(16)
 
 
 def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> ListGroupsResponse:
+    # The cluster is asked first; without it each group, and only those that the filters select.
     shows_all = is_allowed(node, context, _DESCRIBE_CLUSTER)
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}

@@ -1,7 +1,7 @@
 """Metadata (3), versions 0-13: the nodes, the topics, their partitions.
 
-Needs DESCRIBE on each topic; without it a named topic is answered with 29 and nothing else, whether
-it exists or not, and "all topics" leaves it out without a word in the audit.
+Needs DESCRIBE on each topic; a named topic without it is answered with 29 and nothing else, whether
+it exists or not, and a list of all topics leaves it out without an audit event.
 
     v0   an empty list means all topics
     v1   null means all topics, an empty list none; racks, the controller, internal topics
@@ -9,15 +9,15 @@ it exists or not, and "all topics" leaves it out without a word in the audit.
     v4   the client says whether topics may be created; before, they always may
     v8   masks of authorized operations, of topics and (to v10) of the cluster
     v9   flexible
-    v10  topic ids in the answer   v12  topics asked by id
+    v10  topic ids in the answer   v12  topics by id
     v13  an error for the whole answer
 
-Where any topic is asked by id, names are not looked at. An id that is unknown is answered with 100,
-one of a topic that the caller may not describe with 29 and no name.
+If any topic is requested by id, names are ignored. An unknown id is answered with 100, the id of a
+topic that the caller may not describe with 29 and no name.
 
-A topic that is missing is created, if ``auto.create.topics.enable`` and the client allow it, for a
-caller with CREATE on the cluster, else on the topic (else 29). It is answered with 3 all the same:
-the client asks again. An illegal name is answered with 17.
+A missing topic is created, if ``auto.create.topics.enable`` and the client allow it, for a caller
+with CREATE on the cluster, else on the topic (else 29). It is answered with 3 all the same: the
+client retries. An illegal name is answered with 17.
 
 Topics come in this order: unknown ids; those that exist; those that do not; those that may not be
 created; those that may not be described; each part sorted by name.
@@ -70,17 +70,21 @@ ZERO_ID = bytes(16)
 
 def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Outcome:
     version = context.authorizable.request_version
+    # Version 0 has no null: there an empty list means all topics.
     wants_all = request.topics is None or (version == 0 and not request.topics)
     ids = _ids(request, version)
     unknown_ids = [topic_id for topic_id in ids if node.topics.by_id(topic_id) is None]
     names = list(node.topics.names()) if wants_all else _names(request, node, ids)
     describable = allowed_names(node, context, _DESCRIBE_ALL if wants_all else _DESCRIBE, names)
     shown = [name for name in names if name in describable]
+    # Only topics that the caller may describe: others must not be created by asking for them.
     missing = [name for name in shown if node.topics.get(name) is None]
+    # The client's flag exists from version 4 on; before, its default is true.
     may_create = request.allow_auto_topic_creation and node.settings.auto_create_topics_enable
     not_creatable = _not_creatable(node, context, missing) if may_create and missing else set()
     missing = [name for name in missing if name not in not_creatable]
     cluster_mask = OPERATIONS_NOT_COMPUTED
+    # KIP-430 added the cluster's mask to Metadata, KIP-700 moved it to DescribeCluster.
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
         cluster_mask = cluster_operations(node, context, _DESCRIBE_CLUSTER)
     brokers = node.brokers(context.authorizable.listener_name)
@@ -104,6 +108,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
             for name in sorted(not_creatable)
         ),
     ]
+    # In a list of all topics a hidden topic is left out; named ones get 29.
     if not wants_all:
         hidden = (name for name in names if name not in describable)
         topics.extend(_hidden_topic(node, name, by_id=bool(ids)) for name in hidden)
@@ -118,6 +123,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     if not created:
         return response
     apply = partial(_create, context, created)
+    # The response says 3 either way, so the client does not wait for the store.
     return Update("topics", 1, apply, partial(_respond, response), wait=False)
 
 
@@ -158,6 +164,7 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
     """
     by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
     if ids:
+        # A set: two ids cannot have one name, but a client may repeat an id.
         return sorted(set(by_id))
     names = {topic.name for topic in request.topics or ()}
     if None in names:
@@ -189,6 +196,7 @@ def _partitions(topic: Topic, places: Places) -> Iterable[MetadataResponsePartit
             error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
             partition_index=index,
             leader_id=leader,
+            # Leaders never change: they are computed from the partition's index (decision 0050).
             leader_epoch=0,
             replica_nodes=replicas,
             isr_nodes=in_sync,
@@ -206,6 +214,7 @@ def _missing(name: str, mask: int) -> MetadataResponseTopic:
 
 
 def _hidden_topic(node: Node, name: str, *, by_id: bool) -> MetadataResponseTopic:
+    # A client that asked by id must not learn the name.
     topic = node.topics.get(name) if by_id else None
     if topic is None:
         return _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)

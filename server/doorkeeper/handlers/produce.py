@@ -44,12 +44,12 @@ _TRANSACTION, _WRITE = needs(0)
 NO_RECORDS = "Doorkeeper manages access control and stores no records: produce to a Kafka broker."
 
 ID_VERSION_MIN = 13
-"""From this version on topics have their ids in place of their names."""
+"""The first version that names topics by id."""
 
 BATCH_LENGTH = slice(8, 12)
 BATCH_MAGIC = 16
 BATCH_ATTRIBUTES = slice(21, 23)
-"""Where the fields of a batch of records stand, from its beginning."""
+"""Offsets of fields in a batch of records."""
 
 BATCH_PREFIX_BYTES = 12
 """The base offset and the length, which does not count them."""
@@ -62,7 +62,7 @@ TRANSACTIONAL = 0x10
 
 
 def handle(request: ProduceRequest, context: RequestContext, node: Node) -> ProduceResponse | None:
-    """Refuse each partition; None is no answer, where none is wanted and nothing was refused."""
+    """Refuse each partition; return None, no answer, for acks 0 without partitions."""
     transactional_id = request.transactional_id
     if _is_transactional(request) and (
         transactional_id is None or not is_allowed(node, context, _TRANSACTION, transactional_id)
@@ -74,6 +74,7 @@ def handle(request: ProduceRequest, context: RequestContext, node: Node) -> Prod
         node,
         context,
         _WRITE,
+        # Once for each partition, as a broker asks: the audit log counts them.
         (name for each, (name, _) in asked if name is not None for _ in each.partition_data),
     )
     if request.acks == 0:
@@ -84,7 +85,7 @@ def handle(request: ProduceRequest, context: RequestContext, node: Node) -> Prod
 
 
 def _topic(each: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
-    """Return the name of a topic of the request, None for an unknown id, and the topic."""
+    """Return a topic of the request and its name; both are None for an unknown id."""
     if not by_id:
         return each.name, node.topics.get(each.name)
     topic = node.topics.by_id(each.topic_id)
@@ -105,7 +106,7 @@ def _error(
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
-    """Say whether any batch of the request is part of a transaction."""
+    """Return whether any batch of the request is part of a transaction."""
     return any(
         _has_transactional_batch(partition.records or b"")
         for each in request.topic_data
@@ -114,7 +115,7 @@ def _is_transactional(request: ProduceRequest) -> bool:
 
 
 def _has_transactional_batch(records: bytes) -> bool:
-    """Walk the batches up to one that is cut short or corrupt."""
+    """Check the batches up to one that is incomplete or corrupt."""
     at = 0
     while len(batch := records[at : at + BATCH_ATTRIBUTES.stop]) == BATCH_ATTRIBUTES.stop:
         if batch[BATCH_MAGIC] >= 2 and batch[BATCH_ATTRIBUTES][1] & TRANSACTIONAL:
@@ -127,7 +128,7 @@ def _has_transactional_batch(records: bytes) -> bool:
 
 
 def refuse(request: ProduceRequest, version: int, error: BaseException) -> ProduceResponse | None:  # noqa: ARG001  the form of Api.refuse
-    """Answer the same error for each partition; None, which closes, where no answer is wanted."""
+    """Answer the same error for each partition; None closes the connection for acks 0."""
     if request.acks == 0:
         return None
     code, text = answer_of(error)

@@ -98,9 +98,9 @@ _USUAL: Final = by_key(
 
 
 class Rare(NamedTuple):
-    """An API that few clients ask for: its module is imported by the first request.
+    """A rarely used API: its module is imported by the first request, not at the start.
 
-    So the start does not wait for it. All but ``module`` equals the module's ``API``.
+    All fields but ``module`` equal the module's ``API``.
     """
 
     key: int
@@ -111,7 +111,6 @@ class Rare(NamedTuple):
     on_controller: bool = False
 
     def load(self) -> Api:
-        """Import the handler."""
         api: Api = import_module(f"doorkeeper.handlers.{self.module}").API
         return api
 
@@ -123,14 +122,13 @@ RARE: Final = (
 
 
 class ApiTable(Mapping[int, "Api"]):
-    """APIs by key, in the order of the keys; a rare one is imported where it is looked up."""
+    """APIs by key, in the order of the keys; a rare one is imported when it is looked up."""
 
     def __init__(self, usual: Iterable[Api], rare: Iterable[Rare] = ()) -> None:
         """Join both.
 
         Raises:
             RegisteredTwice: a key occurs twice.
-
         """
         self._loaded = by_key(usual)
         self._rare = {each.key: each for each in rare}
@@ -139,38 +137,30 @@ class ApiTable(Mapping[int, "Api"]):
         self._keys = sorted((*self._loaded, *self._rare))
 
     def finder(self) -> Callable[[int], Api | None]:
-        """Return what finds an API, or None; a usual one costs a look-up in a dict."""
+        """Return a function from a key to its API, or None; one look-up in a dict."""
         return _Finder(self, self._loaded).__getitem__
 
     def __getitem__(self, key: int) -> Api:
-        """Return an API.
-
-        Raises:
-            KeyError: it is not served.
-
-        """
         rare = self._rare.get(key)
         return self._loaded[key] if rare is None else rare.load()
 
     def __contains__(self, key: object) -> bool:
-        """Say whether an API is served; imports nothing."""
+        """Return whether an API is served; import nothing."""
         return key in self._loaded or key in self._rare
 
     def __iter__(self) -> Iterator[int]:
-        """Iterate over the keys."""
         return iter(self._keys)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._keys)
 
     def declarations(self) -> Iterator[Api | Rare]:
-        """Return what declares each API's versions and listeners, by key; imports nothing."""
+        """Yield the declaration of each API, by key; import nothing."""
         return (self._rare.get(key) or self._loaded[key] for key in self._keys)
 
 
 class _Finder(dict[int, "Api | None"]):
-    """The usual APIs, and the rare ones that were asked for."""
+    """The usual APIs, and the rare ones that were looked up."""
 
     def __init__(self, table: ApiTable, usual: Mapping[int, Api]) -> None:
         super().__init__(usual)
@@ -184,11 +174,12 @@ class _Finder(dict[int, "Api | None"]):
 
 
 APIS: Final[ApiTable] = ApiTable(_USUAL.values(), RARE)
-"""Every API by key, but those of ``OPTIONAL``."""
+"""Every API by key, without those of ``OPTIONAL``."""
 
 OPTIONAL: dict[int, Api] = by_key([join_group.API])
 """APIs served only with ``doorkeeper.clients.join.group``."""
 
+# Both tables exist once: the look-up of an API is on the path of every request.
 _TABLES: Final = {False: APIS, True: ApiTable([*_USUAL.values(), *OPTIONAL.values()], RARE)}
 
 

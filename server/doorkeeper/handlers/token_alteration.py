@@ -33,6 +33,7 @@ def alter_token(
     """
     if not may_ask(context):
         code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        # -1 where the broker itself refuses, 0 (the default) where its controller does.
         return response(error_code=code.value, expiry_timestamp_ms=-1)
     if not node.tokens.is_enabled:
         return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)

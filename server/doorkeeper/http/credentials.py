@@ -68,7 +68,7 @@ def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Crede
             raise ValueError(f"{users_file}: line {number}: allowed: name:password")
     for file, found in ((tokens_file, tokens), (users_file, users)):
         if file is not None and not found:
-            raise ValueError(f"{file}: found nobody; allowed: at least one line")
+            raise ValueError(f"{file}: found no entry; allowed: at least one line")
     return Credentials((token for _, token in tokens), (user for _, user in users))
 
 
@@ -93,6 +93,7 @@ def _digest(text: str) -> bytes:
 
 def _matches(text: str, digests: tuple[bytes, ...]) -> bool:
     given, found = _digest(text), False
+    # No early exit: the time must not depend on which credential matches.
     for digest in digests:
         found |= hmac.compare_digest(given, digest)
     return found

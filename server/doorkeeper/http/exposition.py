@@ -45,6 +45,7 @@ class Exposition:
         """
         async with self._one_at_a_time:
             families = self._meters.families()
+            # The values are copies, so that the loop may count on while the thread renders them.
             return await asyncio.to_thread(self._encode, families, accept)
 
     def _encode(self, families: Sequence[Family], accept: str) -> tuple[bytes, str]:

@@ -41,6 +41,7 @@ class FileValue(Generic[T]):
         """Return the value of the current files, or the last valid one."""
         mark = self._marks()
         if mark != self._mark:
+            # Before the reload: a file that stays invalid is logged once, not at each use.
             self._mark = mark
             self._log_reload(self._reload())
         return self._value
@@ -56,9 +57,11 @@ class FileValue(Generic[T]):
     def _log_reload(self, problem: str | None) -> None:
         files = ", ".join(map(str, self._paths))
         if problem is None:
-            self._logger.info("files read anew", files=files)
+            self._logger.info("files reloaded", files=files)
         else:
-            self._logger.error("files not read anew", files=files, problem=problem)
+            self._logger.error(
+                "files not reloaded: the previous values stay in use", files=files, problem=problem
+            )
 
     def _marks(self) -> Mark:
         return tuple(_mark(path) for path in self._paths)
@@ -69,6 +72,7 @@ def _mark(path: Path) -> tuple[int, int, int] | None:
         status = path.stat()
     except OSError:
         return None
+    # The inode changes when a file is replaced by rename within the clock's resolution.
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 

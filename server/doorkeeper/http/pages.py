@@ -87,13 +87,14 @@ class Pages:
         authenticated = self._credentials is None or self._credentials().admit(
             request.authorization
         )
+        # No credentials at all is no guess: probes must not be delayed.
         guessed = not authenticated and request.authorization != ""
         return (await self._page(request, authenticated))._replace(guessed=guessed)
 
     async def _page(self, request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
         page = self._pages.get(request.path)
         if not authenticated and request.path not in ("/livez", "/readyz"):
-            # Also where there is no such page: strangers learn nothing of what there is.
+            # Also for unknown paths, so that they do not show which pages exist.
             return _failure(
                 HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
             )

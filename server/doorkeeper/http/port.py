@@ -121,7 +121,7 @@ class HttpPort:
             admission=self._admission,
             make=self._connection,
             tls=lambda _: None if self._tls is None else self._tls.now(),
-            # A row of its own: Kafka's clients and those who ask here do not wait for each other.
+            # A queue of its own: clients of Kafka and of this port do not wait for each other.
             fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
             logger=self._logger,
         )
@@ -131,7 +131,7 @@ class HttpPort:
         ):
             await self._listener.close()
             raise BindError(
-                f"{LISTENER}: {self._settings.host} is {address} here, which others reach: it needs"
+                f"{LISTENER}: {self._settings.host} is {address}, which is not loopback: it needs"
                 " https and a login"
             )
         self._listener.open()
@@ -153,6 +153,7 @@ class HttpPort:
         peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
         connection = OneRequest(self._server(), peer_id, self._forget)
         self._connections[connection] = java_host_address(address)
+        # At the limit accepting would stop, and silent peers would keep probes out.
         if self._admission.total >= LIMITS.connections_max:
             self._make_room()
         return connection
@@ -238,6 +239,7 @@ class _Handlers(web.Server):
             page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
         if fault is not None:
             self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)
+        # Guessing is slowed down, also on pages that need no login.
         if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
             await asyncio.sleep(FAILED_LOGIN_S)
         return _response(page)

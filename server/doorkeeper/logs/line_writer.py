@@ -42,6 +42,7 @@ class LineWriter:
         self._closing = False
         self._broken = False
         self._wake = threading.Condition()
+        # A daemon: a reader of the log that hangs must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="doorkeeper-log", daemon=True)
         self._thread.start()
 
@@ -90,6 +91,7 @@ class LineWriter:
             while self._lines and size < BATCH_BYTES:
                 batch.append(self._lines.popleft())
                 size += len(batch[-1])
+            # After the queued lines, so that the count stands where the lines are missing.
             if self._lost and not self._lines:
                 batch.append(self._lost_line(self._lost))
                 self._queued_bytes += len(batch[-1])
@@ -104,4 +106,5 @@ def _write_all(descriptor: int, data: bytes) -> None:
         try:
             view = view[os.write(descriptor, view) :]
         except BlockingIOError:
+            # stdout may be shared with a process that made it non-blocking.
             select.select([], [descriptor], [])

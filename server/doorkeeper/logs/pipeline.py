@@ -130,6 +130,8 @@ class Logs:
             wrapper_class=Logger,
             context_class=dict,
             logger_factory=self._output,
+            # Loggers are looked up by module-level names; without the cache each event would bind
+            # anew.
             cache_logger_on_first_use=True,
         )
         self._bridge = Bridge(self.logger, levels)

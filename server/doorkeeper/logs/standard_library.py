@@ -36,6 +36,7 @@ class Bridge(logging.Handler):
     def set_levels(self, levels: Mapping[str, int]) -> None:
         """Set the levels of Python's loggers."""
         for name in self._named - set(levels):
+            # A logger whose key was removed inherits its parent's level again.
             logging.getLogger(name).setLevel(logging.NOTSET)
         self._named = set(levels) - {ROOT}
         for name in self._named:

@@ -37,6 +37,7 @@ class Thresholds:
     def replace(self, levels: Mapping[str, int]) -> None:
         """Set the levels of all loggers."""
         self._levels = dict(levels)
+        # In place: callers hold the threshold objects and read ``level`` for each line.
         for logger, threshold in self._known.items():
             threshold.level = self._level_of(logger)
 

@@ -75,6 +75,7 @@ class AuditMeter:
     def __init__(self, meters: Meters | None = None) -> None:
         self._meters = Meters() if meters is None else meters
         self._written = self._meters.counter(table.TRAIL_WRITTEN)
+        # One series for each thread: the loop's counts drops, the writer's counts lost events.
         self._dropped = self._meters.counter(table.TRAIL_DROPPED, "queue full")
         self._lost = self._meters.counter(table.TRAIL_DROPPED, "not written")
         self._seconds = self._meters.histogram(table.TRAIL_SYNC_SECONDS)
@@ -108,6 +109,7 @@ class ReloadMeter:
         self._applied = meters.counter(table.RELOADS, "applied")
         self._refused = meters.counter(table.RELOADS, "refused")
         self._last = meters.counter(table.LAST_RELOAD)
+        # The start has applied a configuration.
         self._last.value = 1
 
     def record_reload(self, *, applied: bool) -> None:

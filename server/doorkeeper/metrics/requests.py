@@ -85,6 +85,7 @@ class RequestMeter:
         are updated inline and not by ``observe``: this is the path of every request.
         """
         first, count = answered[0], len(answered)
+        # Pipelined requests are mostly of one kind: ``count`` is cheaper than a Counter.
         if count > 1 and answered.count(first) != count:
             for each, times in Counted(answered).items():
                 self._count(each, times, total_s, waited)
@@ -96,6 +97,7 @@ class RequestMeter:
     ) -> None:
         try:
             counter, total, changes = self._answered[answered]
+        # Cheaper than ``get``: the series exist for all but the first request of a kind.
         except KeyError:
             counter, total, changes = self._bound(*answered)
         counter.value += times
@@ -103,6 +105,7 @@ class RequestMeter:
         total.sum += total_s * times
         if changes is not None:
             local_s, remote_s = waited or (total_s, 0.0)
+            # Rare: changes are seldom pipelined, so observe() may be called for each.
             for _ in range(times):
                 changes.local.observe(local_s)
                 changes.remote.observe(remote_s)
@@ -133,6 +136,7 @@ class RequestMeter:
         return bound
 
     def _changes(self, api_key: int) -> _Changes | None:
+        # Requests that never wait have no remote time; two more histograms would cost for nothing.
         if api_key not in CHANGING:
             return None
         api = api_name(api_key)

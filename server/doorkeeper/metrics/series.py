@@ -72,6 +72,7 @@ class Meters:
 
     def __init__(self, declared: tuple[Metric, ...] = METRICS) -> None:
         self._declared = tuple(each for each in declared if not each.foreign)
+        # Keyed by the metric object: a metric that is not in the table cannot be counted.
         self._counters: dict[Metric, dict[Labels, Counter]] = {}
         self._histograms: dict[Metric, dict[Labels, Histogram]] = {}
         self._readers: dict[Metric, Reader] = {}
@@ -119,6 +120,7 @@ class Meters:
             found = self._readers[metric]()
             if found is None:
                 return {}
+            # A reader of a metric without labels returns a plain number.
             if not isinstance(found, Mapping):
                 found = {(): found}
             return {_check_labels(metric, labels): float(value) for labels, value in found.items()}
@@ -132,6 +134,7 @@ def _bound(
 ) -> S:
     assert metric in series, f"{metric.name} is not declared as such"
     of_metric = series[metric]
+    # Two parts that bind the same labels share the series; both must write in one thread.
     if labels not in of_metric:
         of_metric[_check_labels(metric, labels)] = make()
     return of_metric[labels]

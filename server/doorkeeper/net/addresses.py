@@ -30,6 +30,7 @@ def java_host_address(socket_address: tuple[Any, ...]) -> str:
     if ":" not in host:
         return host
     packed = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+    # A dual-stack socket shows IPv4 peers as ::ffff:a.b.c.d; ACLs name the plain IPv4 address.
     if packed.startswith(MAPPED_PREFIX):
         return socket.inet_ntop(socket.AF_INET, packed[12:])
     text = ":".join(f"{int.from_bytes(packed[at : at + 2]):x}" for at in range(0, 16, 2))
@@ -68,6 +69,8 @@ def bound_socket(name: str, host: str, port: int) -> socket.socket:
         BindError: the address is not available.
     """
     try:
+        # Bound before the authorizer starts, so that port 0 is known when the node advertises
+        # itself, and not listening, so that no client connects too early (decision 0042).
         family, address = _resolve(host, port)
         return _bind(family, address, dual_stack=not host)
     except OSError as error:
@@ -104,9 +107,12 @@ def _bind(
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)
+        # A restarted server takes its port while old connections are in TIME_WAIT. With port 0 the
+        # option would allow a port that another socket uses.
         if address[1] != 0:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
+            # Explicit, because the default is a setting of the system.
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not dual_stack)
         bound.bind(address)
     except BaseException:

@@ -149,11 +149,14 @@ class Channel(Accepted):
             read_ahead = self._server.limits.tls_read_ahead_bytes
             cast("Any", transport).set_read_buffer_limits(high=read_ahead)
         else:
+            # Full when not empty: an answer that is not read is the only one in memory (decision
+            # 0041).
             self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.start(peer_certificates(transport))
         self._authenticated = self._connection.session.is_open
         if self._connection.events:
             log_events(self._connection, self._server)
+        # The principal could not be built: close before the first request.
         if self._end is not None:
             self._settle()
 
@@ -197,6 +200,7 @@ class Channel(Accepted):
     def resume_writing(self) -> None:
         """Go on: the write buffer is empty."""
         self._write_full = False
+        # Counted as activity: a peer that reads a long answer slowly is not idle.
         self._server.outgoing.hold(self, 0)
         self.last_active_s = now_s = self._clock()
         self._work(now_s)
@@ -207,6 +211,7 @@ class Channel(Accepted):
         self._is_idle = False
         self._transport = None
         self._pending = None
+        # ``_pending`` has no task to cancel: a change that has begun completes without its client.
         begun = (self._authenticating, self._delayed, self._in_turn, self._building, self._decoding)
         self._authenticating = self._delayed = self._in_turn = None
         self._building = self._decoding = None
@@ -224,6 +229,8 @@ class Channel(Accepted):
         """Return whether no byte has moved since; a peer that reads slowly is not idle."""
         if self._write_full and self._transport is not None:
             size = self._transport.get_write_buffer_size()
+            # Some bytes have left since the last look; the transport itself reports only an empty
+            # buffer.
             if size < self._server.outgoing.bytes_of(self):
                 self._server.outgoing.hold(self, size)
                 self.last_active_s = self._clock()
@@ -264,6 +271,7 @@ class Channel(Accepted):
         left = limits.frames_per_turn if self._authenticated else 1
         room = limits.out_bytes_per_turn
         answers: list[bytes] = []
+        # Pipelined requests: one call answers all cached ones at the front.
         if len(connection.frames) > 1 and not self._is_held:
             answers = connection.cached_answers(now_s, left, room)
             left -= len(answers)
@@ -347,6 +355,7 @@ class Channel(Accepted):
     def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
         """Start the task of an update; return an answer that is ready at once."""
         server, update = self._server, pending.update
+        # Before the change, not after: what cannot be recorded must not happen.
         refusal = None if server.audit_log is None else server.audit_log.refusal()
         in_flight, operation = server.updates, update.operation
         if operation == ACL_UPDATE and refusal is None and in_flight.items[operation]:
@@ -354,6 +363,7 @@ class Channel(Accepted):
         if refusal is not None:
             return self._answer_of(self._connection.complete(pending, (), refusal))
         timing = _Timing(began_s)
+        # The event loop has only weak references to tasks.
         in_flight.tasks.add(server.loop.create_task(self._update(pending, timing)))
         if self._requests is not None or server.request_log is not None:
             # The loop calls it after the first step of the task, which ends where it first waits.
@@ -376,6 +386,7 @@ class Channel(Accepted):
         timeout_s = server.limits.update_timeout_ms / 1000
         if operation == ACL_UPDATE:
             timeout_s += GRACE_S
+        # A timer and not ``asyncio.timeout``: the task must go on after the client has its answer.
         timeout = server.loop.call_later(timeout_s, self._time_out, pending, timing)
         results = NO_RESULTS
         error: BaseException | None = None
@@ -385,6 +396,8 @@ class Channel(Accepted):
             if server.audit_log is not None and not server.audit_log.is_recorded:
                 error = await server.audit_log.wait_until_recorded()
         except (Exception, asyncio.CancelledError) as fault:
+            # A plug-in may raise CancelledError itself, which is a failed update and not a
+            # cancellation.
             if task.cancelling():
                 raise  # the server stops
             error = fault
@@ -446,6 +459,7 @@ class Channel(Accepted):
         """Refuse an update where too many ACL changes wait; one alone is never refused."""
         waiting = self._server.updates.items[ACL_UPDATE]
         most = self._server.limits.updates_waiting_max
+        # Called only while others wait: a single update is bounded by its frame (limits.py).
         if waiting + update.items <= most:
             return None
         if self._requests is not None:

@@ -39,6 +39,7 @@ class ResponseBuild:
         if self._chunks is None or self._on_built is None:
             return
         self._chunks.close()
+        # Another client often asks for the same description: its rows are completed for the cache.
         self._chunks = None if self._leftover is None else self._leftover()
         self._on_built = None
 
@@ -91,6 +92,7 @@ class ChunkedResponses:
 
     def _schedule(self) -> None:
         if self._next is None and self._waiting:
+            # One callback at a time, so that the loop polls its sockets between two slices.
             self._next = self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
@@ -98,6 +100,7 @@ class ChunkedResponses:
         build = self._waiting.popleft()
         try:
             if self._build_for_one_slice(build):
+                # First in, first out: the next description usually reuses the rows of this one.
                 self._waiting.appendleft(build)
         finally:
             self._schedule()

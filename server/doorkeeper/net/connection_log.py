@@ -65,6 +65,7 @@ def log_failures(
 
 def log_refusal(end: Refused, peer_id: str, server: ServerContext) -> None:
     event = "failed re-authentication" if end.reauthentication else "failed authentication"
+    # Info and not warning: a wrong password is no fault of the server.
     server.peer_log.info(event, connection=peer_id, reason=end.reason)
 
 

@@ -116,6 +116,8 @@ class FairQueue:
             self._take_one()
         finally:
             cost_s = (self._work_clock() - worked_s) / self._share
+            # Work of cost c blocks the queue for c / share; idle time is not saved up beyond the
+            # credit.
             self._free_s = max(self._free_s, began_s - CREDIT_S) + cost_s
             self._next = None
             if self._queues:
@@ -127,6 +129,7 @@ class FairQueue:
             host, queue = next(iter(self._queues.items()))
             del self._queues[host]
             queued = queue.popleft()
+            # At the end of the dict, so that addresses take turns however many items each has.
             if queue:
                 self._queues[host] = queue
             if queued.run():

@@ -33,6 +33,7 @@ class HandshakeLog:
     def record_failure(self, connection: str, reason: str) -> None:
         self.failures += 1
         if self._window is None:
+            # The timer starts with a failure: without failures there are no wake-ups.
             self._window = asyncio.get_running_loop().call_later(WINDOW_S, self._over)
         if self._lines >= LINES_MAX:
             self._omitted += 1
@@ -51,7 +52,7 @@ class HandshakeLog:
     def _over(self) -> None:
         if self._omitted:
             self._logger.info(
-                "failed TLS handshakes that were not told",
+                "failed TLS handshakes, not logged one by one",
                 listener=self._listener,
                 count=self._omitted,
             )

@@ -42,13 +42,15 @@ class _Handshake:
         """Send an alert, and keep a descriptor so that the peer can read it."""
         with suppress(OSError):
             self.accepted.send(alert)
+            # asyncio closes its own descriptor; the copy keeps the connection open until the alert
+            # is read. Neither loop sends the alert itself (decision 0101).
             self.alert_socket = self.accepted.dup()
 
     def end(self, error: OSError | None) -> None:
         """Close the connection, which may not have a transport yet."""
         self.over = True
         if self.channel.is_connected:
-            # The transport ends it, and tells it so.
+            # The transport closes the socket and calls connection_lost.
             self.channel.abort("connection cut off at the end of its handshake")
             return
         self.accepted.close()
@@ -79,6 +81,7 @@ class Handshakes:
     async def wait_for_room(self) -> None:
         """Wait until another handshake may begin."""
         loop = asyncio.get_running_loop()
+        # Expected ones count: a burst of accepted sockets must not exceed the limit.
         while len(self._running) + self._expected >= self._limits.tls_handshakes_max:
             self._freed.clear()
             oldest = next((each for each in self._running.items() if not each[1].overdue), None)
@@ -87,6 +90,8 @@ class Handshakes:
                 task, handshake = oldest
                 over_s = handshake.began_s + self._limits.tls_handshake_overdue_ms / 1000
                 if over_s <= loop.time():
+                    # Marked, so that the next call cancels the next oldest while this one still
+                    # ends.
                     handshake.overdue = True
                     task.cancel()
                     continue
@@ -124,7 +129,7 @@ class Handshakes:
         self._freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._logger.error(
-                "a TLS handshake ended by an error of ours",
+                "a TLS handshake failed in the server",
                 connection=handshake.channel.peer_id,
                 exc_info=error,
             )
@@ -136,6 +141,7 @@ class Handshakes:
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
+        # A context variable: the SSL object, made deep inside asyncio, finds its handshake by it.
         alert_sender.set(handshake.send_alert)
         limits, channel = self._limits, handshake.channel
         try:
@@ -160,6 +166,8 @@ class Handshakes:
         loop = asyncio.get_running_loop()
         with suppress(OSError):
             connection.setblocking(False)
+            # End our side; closing with unread input would reset, and the kernel would drop the
+            # alert.
             connection.shutdown(socket.SHUT_WR)
             async with asyncio.timeout(self._limits.tls_linger_ms / 1000):
                 while await loop.sock_recv(connection, LINGER_BYTES):
@@ -181,6 +189,7 @@ def reason_of(error: OSError) -> str:
         return reason.lower().replace("_", " ")
     if isinstance(error, ConnectionResetError):
         return "the client has left"
+    # asyncio reports its handshake time-out as an aborted connection.
     if isinstance(error, (TimeoutError, ConnectionAbortedError)):
         return "it takes too long"
     return error.strerror or "the connection is lost"

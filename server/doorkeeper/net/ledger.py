@@ -19,6 +19,7 @@ class Ledger(Generic[T]):
 
     def hold(self, holder: T, size: int) -> bool:
         """Set the bytes of a holder; return whether the sum exceeds the limit."""
+        # Holders of nothing have no entry: idle connections cost no memory here.
         before = self._held.pop(holder, 0)
         if size:
             self._held[holder] = size

@@ -126,6 +126,7 @@ class Listener:
             try:
                 accepted, address = await self._take_one()
             except OSError as error:
+                # Other errors are of one peer, such as ECONNABORTED.
                 if error.errno in OUT_OF_DESCRIPTORS:
                     resting = await self._rest(error, resting=resting)
                 continue
@@ -136,6 +137,7 @@ class Listener:
 
     async def _take_one(self) -> tuple[socket.socket, tuple[Any, ...]]:
         """Accept one connection in each turn of the loop."""
+        # Other work of the loop comes first, even with a full backlog.
         await asyncio.sleep(0)
         with suppress(BlockingIOError):
             return self._socket.accept()
@@ -178,6 +180,8 @@ class Listener:
         self._handshakes.cancel_expected(tls)
         try:
             accepted.setblocking(False)
+            # As a broker does: answers must not wait for the peer's acknowledgement (Nagle's
+            # algorithm).
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             channel = self._make(self.spec, accepted, address)
@@ -191,6 +195,7 @@ class Listener:
             self._handshakes.begin(tls, accepted, channel)
             return
         task = asyncio.get_running_loop().create_task(attach(channel, accepted))
+        # Keep a reference: the event loop has only a weak one.
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 

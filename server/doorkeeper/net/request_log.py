@@ -84,6 +84,7 @@ class RequestLog:
 
 def error_names(response: Response) -> list[str]:
     """Return the distinct errors of a response and of its items, in order."""
+    # Some responses have an error of their own, some one for each item, some both.
     codes = [getattr(response, "error_code", 0)]
     items_of = ITEMS.get(response.__class__.__name__)
     if items_of is not None:

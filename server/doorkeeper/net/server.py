@@ -240,6 +240,7 @@ class Server:
         try:
             async with asyncio.timeout(timeout_s):
                 await self._all_done()
+        # Updates that are still running keep their tasks; only their connections are cut off.
         except TimeoutError:
             pass
         if self._context is not None:
@@ -247,6 +248,7 @@ class Server:
         left = list(self._channels)
         for channel in left:
             channel.abort("connection cut off: the server stops")
+        # Let the loop call ``connection_lost`` of the aborted connections.
         if left:
             await asyncio.sleep(0)
         return len(left)
@@ -263,6 +265,7 @@ class Server:
     ) -> Channel:
         """Create both sides of a connection."""
         assert self._context is not None, "bound before anything is accepted"
+        # As in a broker, the number wraps at 2**31 and stays positive.
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
             connection_id(accepted.getsockname(), address, 0, number),

@@ -38,6 +38,7 @@ def frozen_allocations() -> Iterator[None]:
     if freeze_survivors not in gc.callbacks:
         yield
         return
+    # Two generations only: older objects are frozen already.
     gc.collect(1)
     with collection_paused():
         yield
@@ -56,6 +57,7 @@ def freeze_long_lived() -> None:
 
 def freeze_survivors(phase: Literal["start", "stop"], info: dict[str, Any]) -> None:
     """Freeze the survivors of a second collection; a callback of the collector."""
+    # Objects that survive one collection only may still be short-lived.
     if phase == "stop" and info["generation"] > 0:
         gc.freeze()
 

@@ -61,6 +61,7 @@ def sort_in_slices(items: Iterable[Any]) -> Slices[list[Any]]:
         yield
     if len(runs) < 2:
         return runs[0] if runs else []
+    # Lazy, unlike ``sorted``: it can be interrupted between two parts.
     merged = heapq.merge(*runs)
     ordered: list[Any] = []
     while part := list(islice(merged, SLICE_ITEMS)):

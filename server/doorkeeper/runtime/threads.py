@@ -37,6 +37,7 @@ def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
 
 def leave_threads_behind(status: object) -> None:
     """Exit the process now if threads of an authorizer would keep it alive."""
+    # Python waits for threads that are not daemons when it exits.
     if any(not thread.daemon for thread in threads_of_others(0)):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -142,6 +142,7 @@ class DelegationTokens:
         """Derive tokens and HMACs from rows; known rows cost a look-up each."""
         if rows is self._indexed:
             return
+        # HMACs are reused by token id: an HMAC depends only on the id and the secret.
         before, self._signed = self._signed, {}
         for row in rows:
             if not self._is_of_secret(row):
@@ -224,6 +225,7 @@ class DelegationTokens:
 
     def sweep(self) -> None:
         """Delete expired tokens, of every secret, and schedule the next sweep."""
+        # A sweep that waits for a slow store is not joined by another one.
         if self._sweeping is None or self._sweeping.done():
             now_ms = self._now_ms()
             expired = [each for each in self._rows if min(each.expiry_ms, each.max_ms) < now_ms]

@@ -64,8 +64,8 @@ def test_files_have_a_line_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "found nobody"),
-        ("# only a comment\n", "found nobody"),
+        ("", "found no entry"),
+        ("# only a comment\n", "found no entry"),
         ("short\n", "line 1: found 5 characters; allowed: a token of 16"),
         (f"{TOKEN}\nwith a space in the middle\n", "line 2"),
         ("x" * (FILE_BYTES_MAX + 1), f"found more than {FILE_BYTES_MAX} bytes"),

@@ -37,7 +37,7 @@ def test_a_file_is_read_again_when_it_changes_only(tmp_path: Path) -> None:
     assert [watched.now(), watched.now(), reads[0]] == [1, 1, 1]
     write(path, "2", 1001)
     assert [watched.now(), watched.now(), reads[0]] == [2, 2, 2]
-    assert log.one("files read anew").fields == {"files": str(path)}
+    assert log.one("files reloaded").fields == {"files": str(path)}
 
 
 def test_what_cannot_be_read_leaves_what_was(tmp_path: Path) -> None:
@@ -48,7 +48,9 @@ def test_what_cannot_be_read_leaves_what_was(tmp_path: Path) -> None:
 
     write(path, "not one", 1001)
     assert [watched.now(), watched.now()] == [1, 1]
-    assert "invalid literal" in str(log.one("files not read anew").fields["problem"])
+    assert "invalid literal" in str(
+        log.one("files not reloaded: the previous values stay in use").fields["problem"]
+    )
     path.unlink()
     assert watched.now() == 1
     assert "No such file" in str(log.lines[-1].fields["problem"])

@@ -288,7 +288,7 @@ async def test_https_shows_its_certificate_and_a_new_one(tmp_path: Path) -> None
         files["key_file"].write_text(other.key_pem())
         with pytest.raises(ssl.SSLCertVerificationError):
             await ask(port.number, "/livez", tls=client_context())
-        assert "files read anew" in port.log.events("info")
+        assert "files reloaded" in port.log.events("info")
 
 
 async def test_a_key_that_does_not_fit_keeps_the_old_one(tmp_path: Path) -> None:
@@ -301,7 +301,9 @@ async def test_a_key_that_does_not_fit_keeps_the_old_one(tmp_path: Path) -> None
 
         for _ in range(2):
             assert (await ask(port.number, "/livez", tls=client_context())).status == 200
-        assert "mismatch" in str(port.log.one("files not read anew").fields["problem"])
+        assert "mismatch" in str(
+            port.log.one("files not reloaded: the previous values stay in use").fields["problem"]
+        )
 
 
 @pytest.mark.parametrize("wrong", ["missing", "garbage", "encrypted"])
@@ -330,7 +332,7 @@ def test_a_login_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
 
 async def test_an_address_that_turns_out_to_be_others_is_refused() -> None:
     """The address that is bound counts, whatever it was called."""
-    with pytest.raises(BindError, match=r"0\.0\.0\.0 here, which others reach"):
+    with pytest.raises(BindError, match=r"0\.0\.0\.0, which is not loopback"):
         async with running(host="0.0.0.0"):
             pass
 

@@ -11,7 +11,7 @@ from testkit.edge import Log, until
 if TYPE_CHECKING:
     import pytest
 
-UNTOLD = "failed TLS handshakes that were not told"
+UNTOLD = "failed TLS handshakes, not logged one by one"
 
 
 async def test_a_flood_is_counted() -> None:
